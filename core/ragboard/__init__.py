@@ -1,0 +1,74 @@
+"""Evaluate RAG runs: which sentence of which answer no passage supports."""
+
+from __future__ import annotations
+
+from ragboard.errors import (
+    JudgeError,
+    NotFoundError,
+    RagboardError,
+    RunExistsError,
+    RunFileError,
+    SettingError,
+    StoreBusyError,
+    StoreError,
+)
+from ragboard.evaluation.engine import Finished, evaluate_run
+from ragboard.judges import EmbeddedJudge, Judge, Panel, RecordingJudge, ReplayJudge
+from ragboard.metrics import METRICS, Metric
+from ragboard.readers import ImportReport, Preview, ReadResult, preview, read_runs
+from ragboard.records import (
+    Evaluation,
+    Evidence,
+    Outcome,
+    Passage,
+    Run,
+    Sample,
+    Score,
+    Span,
+    Statement,
+    Turn,
+    Unscored,
+    Verdict,
+)
+from ragboard.samples import sample_runs
+from ragboard.store import RunRef, Store
+
+__all__ = [
+    "METRICS",
+    "EmbeddedJudge",
+    "Evaluation",
+    "Evidence",
+    "Finished",
+    "ImportReport",
+    "Judge",
+    "JudgeError",
+    "Metric",
+    "NotFoundError",
+    "Outcome",
+    "Panel",
+    "Passage",
+    "Preview",
+    "RagboardError",
+    "ReadResult",
+    "RecordingJudge",
+    "ReplayJudge",
+    "Run",
+    "RunExistsError",
+    "RunFileError",
+    "RunRef",
+    "Sample",
+    "Score",
+    "SettingError",
+    "Span",
+    "Statement",
+    "Store",
+    "StoreBusyError",
+    "StoreError",
+    "Turn",
+    "Unscored",
+    "Verdict",
+    "evaluate_run",
+    "preview",
+    "read_runs",
+    "sample_runs",
+]

@@ -1,0 +1,51 @@
+"""The command line: `ragboard`.
+
+Exit codes: 0 done; 1 an error that one line explains; 2 input or arguments that cannot be used; 75 the
+store or an evaluation is busy elsewhere; 130 stopped by the user.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from ragboard.cli.data import export, import_runs, runs, show
+from ragboard.cli.doctor import doctor
+from ragboard.cli.judging import evaluate
+from ragboard.cli.serving import demo, serve
+from ragboard.errors import RagboardError
+
+__all__ = ["main"]
+
+
+class _Commands(click.Group):
+    """Turns our own errors into one line and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except RagboardError as error:
+            click.echo(f"ragboard: {error}", err=True)
+            ctx.exit(error.exit_code)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="ragboard")
+def main() -> None:
+    """See which sentence of a RAG answer no passage supports, and keep every run.
+
+    \b
+    ragboard demo                            the sample runs, evaluated, in a browser
+    ragboard evaluate answers.jsonl          read a run file, judge it, keep it
+    ragboard serve                           the dashboard over what is kept
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+for command in (demo, serve, import_runs, evaluate, runs, show, export, doctor):
+    main.add_command(command)

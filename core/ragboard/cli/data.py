@@ -1,0 +1,200 @@
+"""Commands that bring runs in, list them, show them and take them out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ragboard.cli.options import as_json, config_of, mapping_of, reading_options, store_option
+from ragboard.cli.output import MARKS, plain, print_json, print_table, run_json, show_outcome, show_summary
+from ragboard.exporting import FORMATS, TABLES, export_table
+from ragboard.metrics import METRICS
+from ragboard.readers import ImportReport, read_runs
+from ragboard.report import RunSummary, SampleReport, leaderboard, run_summary, sample_report
+from ragboard.store import AddedRun, Store
+
+__all__ = ["add_file", "export", "import_runs", "print_report", "runs", "show"]
+
+NOTED = 5
+"""Rows of each kind that the import report prints in full."""
+
+
+def add_file(
+    store: Store,
+    file: Path,
+    *,
+    name: str | None,
+    pairs: tuple[str, ...],
+    config_file: Path | None,
+    dataset: str | None,
+    maps: tuple[str, ...],
+    run_column: str | None,
+    skip_bad: bool,
+    tags: tuple[str, ...],
+) -> tuple[tuple[AddedRun, ...], ImportReport]:
+    """Read a run file and keep its runs."""
+    from dataclasses import replace
+
+    result = read_runs(
+        file,
+        name=name,
+        config=config_of(pairs, config_file),
+        dataset=dataset,
+        mapping=mapping_of(maps),
+        run_column=run_column,
+        skip_bad=skip_bad,
+    )
+    tagged = [replace(run, tags=tuple(dict.fromkeys((*run.tags, *tags)))) for run in result.runs]
+    return store.add_runs(tagged), result.report
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@reading_options
+@store_option
+@as_json
+def import_runs(file: Path, store: Store, as_json: bool, **reading: Any) -> None:
+    """Read a run FILE (JSONL, JSON, CSV, Parquet) and keep it, without judging it.
+
+    \b
+    ragboard import answers.jsonl --name rerank --config k=5 --config model=small
+    ragboard import table.csv --map question=query --map contexts=docs
+    ragboard import results.jsonl --run-column model
+    """
+    added, report = add_file(store, file, **reading)
+    if as_json:
+        print_json({"runs": added, "report": report})
+        return
+    print_report(report)
+    for run in added:
+        said = "kept" if run.added else "was there already, unchanged"
+        click.echo(f"{plain(run.name)}: {run.samples} samples {said}")
+
+
+def print_report(report: ImportReport) -> None:
+    """What was read, dropped, coerced and renamed."""
+    click.echo(plain(f"{report.path}: {report.format}, {report.encoding}, {report.rows_read} rows read"), err=True)
+    for row in report.dropped[:NOTED]:
+        click.echo(plain(f"  left out, line {row.line}: {row.field or 'row'}: {row.message}"), err=True)
+    _more("left out", len(report.dropped))
+    for change in report.coerced:
+        lines = ", ".join(str(line) for line in change.lines)
+        click.echo(plain(f"  {change.count} x {change.what} (line {lines})"), err=True)
+    for same in report.duplicated[:NOTED]:
+        click.echo(plain(f"  duplicate id, line {same.line}: {same.given} is now {same.assigned}"), err=True)
+    _more("duplicate ids", len(report.duplicated))
+    for note in report.notes:
+        click.echo(plain(f"  {note}"), err=True)
+
+
+def _more(what: str, count: int) -> None:
+    if count > NOTED:
+        click.echo(f"  ... {count} {what} in all (--json lists them)", err=True)
+
+
+@click.command()
+@store_option
+@as_json
+def runs(store: Store, as_json: bool) -> None:
+    """List the runs with their means, 95% intervals and how many samples were scored."""
+    found = leaderboard(store)
+    if as_json:
+        print_json({"runs": [run_json(run) for run in found]})
+    elif not found:
+        click.echo("no run yet: `ragboard demo` brings the sample, `ragboard import FILE` your own")
+    else:
+        print_runs(found)
+
+
+def print_runs(found: tuple[RunSummary, ...]) -> None:
+    """The leaderboard as a table."""
+    specs = list(dict.fromkeys(metric for run in found for metric in run.metrics))
+    titles = [METRICS[spec].title if spec in METRICS else spec for spec in specs]
+    print_table(
+        ["run", "dataset", "samples", "judge", *titles, "refusals"],
+        [
+            [
+                run.name,
+                run.dataset,
+                str(run.samples),
+                _judge(run),
+                *(show_summary(run.metrics.get(spec)) for spec in specs),
+                "-" if run.refusals is None else str(run.refusals),
+            ]
+            for run in found
+        ],
+    )
+
+
+def _judge(run: RunSummary) -> str:
+    if run.judged is None:
+        return "-"
+    return f"{run.judged.judge} (heuristic)" if run.judged.heuristic else run.judged.judge
+
+
+@click.command()
+@click.argument("run")
+@click.argument("sample", required=False)
+@store_option
+@as_json
+def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
+    """Show a RUN (or RUN@EVALUATION), or one SAMPLE of it with every statement's verdict and reason.
+
+    \b
+    ragboard show bm25-k3
+    ragboard show bm25-k3 q07
+    """
+    ref = store.resolve(run)
+    if sample is not None:
+        report = sample_report(store, ref, sample)
+        print_json(report) if as_json else _print_sample(report)
+        return
+    summary = run_summary(store, ref)
+    if as_json:
+        print_json(run_json(summary))
+        return
+    click.echo(f"{plain(summary.name)}: {summary.samples} samples of {plain(summary.dataset)}")
+    click.echo(f"judge: {_judge(summary)}")
+    for key, value in summary.config.items():
+        click.echo(plain(f"  {key} = {value}"))
+    for spec, metric in summary.metrics.items():
+        reasons = ", ".join(f"{count} {reason}" for reason, count in metric.unscored.items())
+        click.echo(f"{spec}: {show_summary(metric)}{f' (unscored: {reasons})' if reasons else ''}")
+    counts = ", ".join(f"{summary.labels.get(label, 0)} {label}" for label in MARKS)  # type: ignore[call-overload]
+    click.echo(f"statements: {counts}")
+
+
+def _print_sample(report: SampleReport) -> None:
+    click.echo(plain(report.sample.question))
+    for spec, outcome in report.scores.items():
+        click.echo(f"  {spec}: {show_outcome(outcome)}")
+    if report.judged and report.judged.heuristic:
+        click.echo(f"  judged by {report.judged.judge}, a heuristic")
+    for said in report.statements:
+        label = said.verdict.label if said.verdict else "not judged"
+        click.echo(f"{MARKS.get(label, ' ')} {label:<12} {plain(said.statement.text)}")
+        if said.verdict and said.verdict.reason:
+            click.echo(f"  {'':<12} {plain(said.verdict.reason)}")
+
+
+@click.command()
+@click.argument("run")
+@click.option("--what", type=click.Choice(TABLES), default="samples", show_default=True, help="Which table.")
+@click.option("--format", "kind", type=click.Choice(FORMATS), help="Else by the ending of OUT, else csv.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; else standard output.",
+)
+@store_option
+def export(run: str, what: str, kind: str | None, out: Path | None, store: Store) -> None:
+    """Write a RUN's samples with their scores, or its statements with their verdicts, to a file.
+
+    \b
+    ragboard export bm25-k3 --what statements -o statements.csv
+    ragboard export bm25-k3 --format json
+    """
+    export_table(store, store.resolve(run), what=what, kind=kind, out=out)

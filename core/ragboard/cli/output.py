@@ -1,0 +1,77 @@
+"""Printing: tables for people, JSON for programs. Text of others never reaches the terminal's controls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ragboard.records import Outcome, Score
+from ragboard.report import MetricSummary, RunSummary
+from ragboard.stats import Interval
+
+__all__ = ["MARKS", "plain", "print_json", "print_table", "run_json", "show_outcome", "show_summary"]
+
+MARKS = {"supported": "✓", "unsupported": "?", "contradicted": "✕"}
+
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    """The text without characters that would steer a terminal or reorder what stands beside it."""
+    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def print_json(value: Any) -> None:
+    """Print as indented JSON; dataclasses as objects, times as ISO 8601 UTC."""
+    click.echo(json.dumps(value, default=_jsonable, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _jsonable(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds") + "Z"
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"cannot print {type(value).__name__} as JSON")
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns wide enough for their cells; numbers are given aligned by the caller."""
+    cells = [[plain(cell).replace("\n", " ") for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
+    for row in cells:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def show_summary(summary: MetricSummary | None) -> str:
+    """`0.74 [0.67, 0.80] 55/60`, or why there is no number."""
+    if summary is None:
+        return "not evaluated"
+    counted = f"{summary.scored}/{summary.total}"
+    if summary.mean is None:
+        return f"unscored {counted}"
+    bounds = summary.interval
+    interval = f" [{bounds.low:.2f}, {bounds.high:.2f}]" if isinstance(bounds, Interval) else ""
+    return f"{summary.mean:.2f}{interval} {counted}"
+
+
+def show_outcome(outcome: Outcome) -> str:
+    """`0.57 (4 of 7 statements)`, or `unscored: refusal (the answer only refuses)`."""
+    if isinstance(outcome, Score):
+        return f"{outcome.value:.2f} ({outcome.counted})"
+    return f"unscored: {outcome.reason} ({outcome.detail})"
+
+
+def run_json(run: RunSummary) -> Mapping[str, Any]:
+    """A run's summary as JSON-ready data."""
+    data = asdict(run)
+    data["metrics"] = {metric: asdict(summary) for metric, summary in run.metrics.items()}
+    return data

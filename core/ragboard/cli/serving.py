@@ -1,0 +1,103 @@
+"""Commands that open the dashboard."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ragboard.cli.judging import evaluate_with_bar
+from ragboard.cli.options import store_option
+from ragboard.errors import RagboardError
+from ragboard.judges import panel_named
+from ragboard.metrics import METRICS
+from ragboard.samples import SAMPLE_TAG, sample_runs
+from ragboard.store import RunRef, Store
+
+__all__ = ["demo", "serve"]
+
+HEALTHY_SECONDS = 90.0
+
+port_option = click.option("--port", type=click.IntRange(1, 65535), help="Else the first free one from 8501.")
+browser_option = click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+check_option = click.option("--check", is_flag=True, help="Start, exit with 0 once the dashboard answers.")
+
+
+@click.command()
+@port_option
+@browser_option
+@check_option
+@store_option
+def serve(store: Store, port: int | None, no_browser: bool, check: bool) -> None:
+    """Open the dashboard over what is kept, on this machine only.
+
+    \b
+    ragboard serve
+    ragboard serve --port 9000 --no-browser
+    """
+    _serve(store, port, no_browser, check)
+
+
+@click.command()
+@port_option
+@browser_option
+@check_option
+@click.option("--remove", is_flag=True, help="Take the sample runs out of the store again, and stop.")
+@store_option
+def demo(store: Store, port: int | None, no_browser: bool, check: bool, remove: bool) -> None:
+    """Keep and evaluate the sample runs, then open the dashboard.
+
+    The runs carry the tag `sample`; `ragboard demo --remove` takes them out.
+    """
+    if remove:
+        ids = store.runs_tagged(SAMPLE_TAG)
+        store.remove_runs(ids)
+        click.echo(f"{len(ids)} sample runs removed")
+        return
+    _evaluate_sample(store)
+    _serve(store, port, no_browser, check)
+
+
+def _evaluate_sample(store: Store) -> None:
+    panel = panel_named("embedded")
+    for added in store.add_runs(sample_runs()):
+        ref = RunRef(run_id=added.id, name=added.name, evaluation_id=None)
+        evaluate_with_bar(store, ref, tuple(METRICS.values()), panel)
+        click.echo(f"sample run {added.name}: {added.samples} samples, evaluated on the embedded judge (a heuristic)")
+
+
+def _serve(store: Store, port: int | None, no_browser: bool, check: bool) -> None:
+    server = import_module("ragboard_dashboard.server")
+    if check:
+        _check(server, store.folder, port)
+    else:
+        server.serve(store.folder, port=port, open_browser=not no_browser)
+
+
+def _check(server: Any, folder: Path, port: int | None) -> None:
+    """Start the server in a process of its own, wait until it answers, and stop it."""
+    chosen = server.free_port(port)
+    command = [
+        sys.executable,
+        "-m",
+        "ragboard",
+        "serve",
+        "--port",
+        str(chosen),
+        "--no-browser",
+        "--store",
+        str(folder),
+    ]
+    with subprocess.Popen(command, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:  # noqa: S603 - ourselves
+        try:
+            healthy = server.wait_until_healthy(f"http://127.0.0.1:{chosen}", HEALTHY_SECONDS)
+        finally:
+            process.terminate()
+    if not healthy:
+        raise RagboardError(f"the dashboard did not answer on port {chosen} within {HEALTHY_SECONDS:.0f} s")
+    click.echo("the dashboard answers")

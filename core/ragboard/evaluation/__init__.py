@@ -1,0 +1,1 @@
+"""Evaluation: what to ask (gather), asking it once (asker, journal), and the run of it all (engine)."""

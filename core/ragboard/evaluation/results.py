@@ -1,0 +1,155 @@
+"""Results of samples as rows, collected in one Parquet file a table until they are loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ragboard.errors import StoreError
+from ragboard.metrics.needs import Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
+from ragboard.records import Outcome, Score, Statement, Verdict
+
+__all__ = ["ResultFiles", "result_files"]
+
+FLUSH_ROWS = 20_000
+"""Rows of one table held in memory before they go to its file."""
+
+_INT, _TEXT, _REAL, _BOOL = pa.int32(), pa.string(), pa.float64(), pa.bool_()
+
+TABLES: dict[str, dict[str, pa.DataType]] = {
+    "scores": {
+        "position": _INT,
+        "metric": _TEXT,
+        "value": _REAL,
+        "counted": _TEXT,
+        "reason": _TEXT,
+        "detail": _TEXT,
+    },
+    "sides": {"position": _INT, "side": _TEXT, "refuses": _BOOL},
+    "statements": {
+        "position": _INT,
+        "side": _TEXT,
+        "statement": _INT,
+        "text": _TEXT,
+        "span_start": _INT,
+        "span_end": _INT,
+        "span_how": _TEXT,
+    },
+    "verdicts": {
+        "position": _INT,
+        "side": _TEXT,
+        "statement": _INT,
+        "target": _TEXT,
+        "label": _TEXT,
+        "reason": _TEXT,
+        "score": _REAL,
+        "evidence": _TEXT,
+    },
+    "questions": {"position": _INT, "number": _INT, "question": _TEXT, "similarity": _REAL},
+    "sentences": {"position": _INT, "rank": _INT, "start": _INT, "stop": _INT, "chosen": _BOOL},
+}
+"""The columns of each table, in order."""
+
+Row = tuple[Any, ...]
+
+
+class ResultFiles:
+    """One growing Parquet file for each table."""
+
+    def __init__(self, folder: Path) -> None:
+        self.paths: Mapping[str, Path] = {table: folder / f"{table}.parquet" for table in TABLES}
+        self._schemas = {table: pa.schema(list(columns.items())) for table, columns in TABLES.items()}
+        self._writers = {table: pq.ParquetWriter(self.paths[table], self._schemas[table]) for table in TABLES}
+        self._rows: dict[str, list[Row]] = {table: [] for table in TABLES}
+
+    def add(self, position: int, outcomes: Mapping[str, Outcome], findings: Findings) -> None:
+        """Take in what one sample got."""
+        for metric, outcome in outcomes.items():
+            self._put("scores", _score_row(position, metric, outcome))
+        for table, row in dict.fromkeys(_finding_rows(position, findings)):
+            self._put(table, row)
+
+    def close(self) -> None:
+        """Write what is left; the files are whole afterwards."""
+        for table in TABLES:
+            self._flush(table)
+            self._writers[table].close()
+
+    def _put(self, table: str, row: Row) -> None:
+        self._rows[table].append(row)
+        if len(self._rows[table]) >= FLUSH_ROWS:
+            self._flush(table)
+
+    def _flush(self, table: str) -> None:
+        columns: list[Any] = list(zip(*self._rows[table], strict=True)) or [()] * len(TABLES[table])
+        schema = self._schemas[table]
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+        self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
+        self._rows[table].clear()
+
+
+@contextmanager
+def result_files(folder: Path) -> Iterator[ResultFiles]:
+    """Result files in a temporary folder inside `folder`, deleted at the end."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix="results-", ignore_cleanup_errors=True) as name:
+            yield ResultFiles(Path(name))
+    except OSError as error:
+        raise StoreError(f"{error.filename or folder}: cannot write results: {error.strerror or error}") from error
+
+
+def _score_row(position: int, metric: str, outcome: Outcome) -> Row:
+    if isinstance(outcome, Score):
+        return (position, metric, outcome.value, outcome.counted, None, None)
+    return (position, metric, None, None, outcome.reason, outcome.detail)
+
+
+def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]]:
+    for found in findings.found.values():
+        match found:
+            case Judged():
+                yield from _statement_rows(position, found)
+                yield from _verdict_rows(position, found.statements, found.verdicts)
+            case StatementsFound():
+                yield from _statement_rows(position, found)
+            case QuestionsFound():
+                for number, (text, near) in enumerate(zip(found.questions, found.similarities, strict=True)):
+                    yield "questions", (position, number, text, near)
+            case SentencesFound():
+                chosen = set(found.chosen)
+                for place, sentence in enumerate(found.sentences):
+                    yield (
+                        "sentences",
+                        (position, sentence.rank, sentence.start, sentence.end, place in chosen),
+                    )
+            case _:
+                pass
+
+
+def _statement_rows(position: int, found: Judged | StatementsFound) -> Iterator[tuple[str, Row]]:
+    side = found.statements[0].side if found.statements else "response"
+    yield "sides", (position, side, found.refuses)
+    for number, said in enumerate(found.statements):
+        span = said.span
+        place = (span.start, span.end, span.how) if span else (None, None, None)
+        yield "statements", (position, said.side, number, said.text, *place)
+
+
+def _verdict_rows(
+    position: int, statements: tuple[Statement, ...], verdicts: tuple[Verdict, ...]
+) -> Iterator[tuple[str, Row]]:
+    for number, (said, verdict) in enumerate(zip(statements, verdicts, strict=True)):
+        evidence = json.dumps([asdict(mark) for mark in verdict.evidence])
+        yield (
+            "verdicts",
+            (position, said.side, number, "joint", verdict.label, verdict.reason, verdict.score, evidence),
+        )

@@ -1,0 +1,125 @@
+"""The three metrics of the RAGAS paper (Es et al. 2023, arXiv 2309.15217), section 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from ragboard.metrics.base import Column, Metric
+from ragboard.metrics.needs import Findings, GeneratedQuestions, JointVerdicts, Need, SelectedSentences
+from ragboard.records import Outcome, Sample, Score, Unscored
+
+__all__ = ["AnswerRelevance", "ContextRelevance", "Faithfulness"]
+
+PAPER = "Es et al. 2023, arXiv 2309.15217, section 3"
+
+
+@dataclass(frozen=True)
+class Faithfulness(Metric):
+    """The share of the answer's statements that the passages, taken together, support.
+
+    An answer without statements is undefined; one that only refuses is a refusal. Where nothing was
+    retrieved every statement is unsupported.
+    """
+
+    source: ClassVar[str] = "ragas"
+    name: ClassVar[str] = "faithfulness"
+    title: ClassVar[str] = "Faithfulness"
+    formula: ClassVar[str] = "|V| / |S|: supported statements / all statements of the answer"
+    paper: ClassVar[str] = PAPER
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    calls: ClassVar[str] = "1 to extract statements, 1 to verify them all"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The joint verdict of each statement of the answer."""
+        return (JointVerdicts(),)
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """Supported / all."""
+        judged = findings.of(JointVerdicts())
+        if not judged.verdicts:
+            return no_statements(sample, refuses=judged.refuses)
+        supported = sum(verdict.label == "supported" for verdict in judged.verdicts)
+        total = len(judged.verdicts)
+        return Score(value=supported / total, counted=f"{supported} of {total} statements")
+
+
+@dataclass(frozen=True)
+class AnswerRelevance(Metric):
+    """How near the question is to the questions that the answer would answer.
+
+    The mean cosine between the question and `n` questions generated from the answer alone. Says
+    nothing of truth. Undefined where no question can be generated.
+    """
+
+    source: ClassVar[str] = "ragas"
+    name: ClassVar[str] = "answer_relevance"
+    title: ClassVar[str] = "Answer relevance"
+    formula: ClassVar[str] = "(1/n) sum of cos(e(q), e(q_i)) over n questions generated from the answer"
+    paper: ClassVar[str] = PAPER
+    requires: ClassVar[tuple[Column, ...]] = ("answer",)
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    calls: ClassVar[str] = "1 to generate the questions, embeddings of n + 1 questions"
+
+    n: int = 3
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The generated questions and their similarities."""
+        return (GeneratedQuestions(self.n),)
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """The mean of the cosines."""
+        similarities = findings.of(GeneratedQuestions(self.n)).similarities
+        if not similarities:
+            return Unscored(reason="undefined", detail=_no_questions(sample))
+        count = len(similarities)
+        counted = f"{count} question{'s' if count > 1 else ''}"
+        return Score(value=sum(similarities) / count, counted=counted)
+
+
+@dataclass(frozen=True)
+class ContextRelevance(Metric):
+    """The share of the passages' sentences that help to answer the question.
+
+    None chosen is 0; no sentence to choose from is undefined.
+    """
+
+    source: ClassVar[str] = "ragas"
+    name: ClassVar[str] = "context_relevance"
+    title: ClassVar[str] = "Context relevance"
+    formula: ClassVar[str] = "chosen sentences / all sentences of the passages"
+    paper: ClassVar[str] = PAPER
+    requires: ClassVar[tuple[Column, ...]] = ("contexts",)
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    calls: ClassVar[str] = "1 to choose the sentences"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The sentences and the chosen ones among them."""
+        return (SelectedSentences(),)
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """Chosen / all."""
+        found = findings.of(SelectedSentences())
+        total = len(found.sentences)
+        if not total:
+            what = "no passage was retrieved" if not sample.contexts else "the passages hold no sentence"
+            return Unscored(reason="undefined", detail=what)
+        return Score(value=len(found.chosen) / total, counted=f"{len(found.chosen)} of {total} sentences")
+
+
+def no_statements(sample: Sample, *, refuses: bool) -> Unscored:
+    """Why an answer without statements has no score."""
+    if refuses:
+        return Unscored(reason="refusal", detail="the answer only refuses")
+    empty = not (sample.answer or "").strip()
+    detail = "the answer is empty" if empty else "the judge found no statement in the answer"
+    return Unscored(reason="undefined", detail=detail)
+
+
+def _no_questions(sample: Sample) -> str:
+    empty = not (sample.answer or "").strip()
+    return "the answer is empty" if empty else "the judge could write no question from the answer"

@@ -1,0 +1,184 @@
+"""The nouns: frozen, keyword-only, without behaviour.
+
+Offsets are positions of Unicode code points, as Python counts them. Ranks count from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "Evaluation",
+    "Evidence",
+    "JsonValue",
+    "Label",
+    "Outcome",
+    "Passage",
+    "Run",
+    "Sample",
+    "Score",
+    "Side",
+    "Span",
+    "Statement",
+    "Target",
+    "Turn",
+    "Unscored",
+    "UnscoredReason",
+    "Verdict",
+]
+
+JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+
+Side = Literal["response", "reference"]
+"""Whose statements: those of the answer, or those of the reference answer."""
+
+Label = Literal["supported", "contradicted", "unsupported"]
+"""What a target says of a statement: it says so; it says something incompatible; neither."""
+
+UnscoredReason = Literal["undefined", "refusal", "failed", "skipped"]
+"""Why there is no number: nothing to judge; the answer only refuses; the judge failed; a column is missing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Passage:
+    """One retrieved passage (also called chunk or context)."""
+
+    id: str
+    text: str
+    rank: int
+    """Place in the retrieved list, from 1."""
+    score: float | None = None
+    """The retriever's own score, where the file has it; not comparable between retrievers."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """One earlier message of the conversation."""
+
+    role: Literal["user", "assistant", "system", "tool"]
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """One question with what was retrieved and answered.
+
+    A field that is None was not in the file; an empty one was, and was empty.
+    """
+
+    id: str
+    question: str
+    answer: str | None = None
+    contexts: tuple[Passage, ...] | None = None
+    reference: str | None = None
+    reference_contexts: tuple[str, ...] | None = None
+    history: tuple[Turn, ...] = ()
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Every other column of the file, by its own name."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """The answers of one configuration to a set of questions."""
+
+    name: str
+    samples: tuple[Sample, ...]
+    config: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    dataset: str | None = None
+    source: str = ""
+    """The file it was read from, as the user named it."""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """Where in a text something stands: `text[start:end]`, and how that was found."""
+
+    start: int
+    end: int
+    how: Literal["verbatim", "aligned"]
+    """verbatim: the words are there as they are; aligned: the place whose words match best."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statement:
+    """One claim of an answer or of a reference, and its place there where it was found."""
+
+    side: Side
+    text: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """What a statement is held against.
+
+    `joint`: the passages taken together; `passage`: the one at `rank`; `reference`: the reference
+    answer; `response`: the answer.
+    """
+
+    kind: Literal["joint", "passage", "reference", "response"]
+    rank: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """A stretch of a target's text that a verdict points to."""
+
+    rank: int
+    """The passage, by rank; 1 where the target is one text."""
+    start: int
+    end: int
+    stance: Literal["for", "against"]
+    how: Literal["quoted", "overlap"]
+    """quoted: the judge named these words; overlap: found by shared words."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What one target says of one statement."""
+
+    label: Label
+    reason: str = ""
+    score: float | None = None
+    """Support in [0, 1] where the judge has one; higher is better supported."""
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """A number, and what it was counted from."""
+
+    value: float
+    counted: str = ""
+    """In words: `4 of 7 statements`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unscored:
+    """No number, and why. Never zero, never NaN."""
+
+    reason: UnscoredReason
+    detail: str = ""
+
+
+Outcome: TypeAlias = Score | Unscored
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    """Who judged a run, and by which metrics.
+
+    `identity` holds all that could change an answer besides the sample: judge, model, endpoint,
+    prompts and code version for each role. Its digest is the evaluation's id.
+    """
+
+    id: str
+    run_id: str
+    judge: str
+    """The judge as a person would name it, `embedded` say."""
+    heuristic: bool
+    identity: Mapping[str, JsonValue]
+    metrics: tuple[str, ...]

@@ -1,0 +1,24 @@
+"""The sample runs that come with ragboard."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from ragboard.readers import read_runs
+from ragboard.records import Run
+
+__all__ = ["SAMPLE_TAG", "sample_folder", "sample_runs"]
+
+SAMPLE_TAG = "sample"
+
+
+def sample_folder() -> Path:
+    """The sample data: inside the installed package, or at the top of a source tree."""
+    installed = Path(str(files("ragboard") / "sample_data"))
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "sample_data"
+
+
+def sample_runs() -> tuple[Run, ...]:
+    """Two configurations of one pipeline over the same questions, tagged `sample`."""
+    return tuple(run for file in sorted((sample_folder() / "runs").glob("*.jsonl")) for run in read_runs(file).runs)

@@ -1,0 +1,50 @@
+"""Settings as people write them: `key=value` pairs and files of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ragboard.errors import SettingError
+from ragboard.records import JsonValue
+
+__all__ = ["read_config_file", "read_pairs", "split_pair"]
+
+
+def split_pair(text: str) -> tuple[str, str]:
+    """`key=value` as key and value. Raises SettingError for anything else."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise SettingError(f"{text!r}: expected KEY=VALUE")
+    return key.strip(), value.strip()
+
+
+def read_pairs(pairs: Iterable[str]) -> dict[str, JsonValue]:
+    """`key=value` pairs as a configuration; a value that is JSON (`3`, `true`) is read as such."""
+    return {key: _json_or_text(value) for key, value in map(split_pair, pairs)}
+
+
+def read_config_file(path: Path) -> dict[str, JsonValue]:
+    """A JSON or (named .toml) TOML file with one object of settings. Raises SettingError."""
+    import tomllib
+
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        config: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except OSError as error:
+        raise SettingError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise SettingError(f"{path}: neither JSON nor (named .toml) TOML: {error}") from error
+    if not isinstance(config, dict):
+        raise SettingError(f"{path}: expected an object of settings, got {type(config).__name__}")
+    return {str(key): value for key, value in config.items()}
+
+
+def _json_or_text(value: str) -> JsonValue:
+    try:
+        parsed: JsonValue = json.loads(value)
+    except ValueError:
+        return value
+    return parsed

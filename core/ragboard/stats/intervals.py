@@ -1,0 +1,102 @@
+"""Confidence intervals for means of bounded scores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ragboard.stats.distributions import normal_quantile, t_quantile
+
+__all__ = ["Interval", "Moments", "NoInterval", "mean_interval", "wilson_interval"]
+
+FEWEST = 5
+"""With fewer values no interval is given."""
+FEWEST_VARYING = 10
+"""With fewer values away from the commonest one, Student's t would be too narrow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A mean, its bounds, and how they were made."""
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    n: int
+    method: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoInterval:
+    """Why there is no interval."""
+
+    reason: str
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moments:
+    """What an interval of a mean needs to know of the values."""
+
+    n: int
+    mean: float
+    deviation: float
+    """Standard deviation with n - 1; 0 for a single value."""
+    varying: int
+    """How many values differ from the commonest one."""
+
+
+def mean_interval(
+    moments: Moments, *, bounds: tuple[float, float] = (0.0, 1.0), level: float = 0.95
+) -> Interval | NoInterval:
+    """Two-sided interval of the mean of independent values that lie within `bounds`.
+
+    Student's t, cut at the bounds. Where fewer than 10 values differ from the commonest one, t is too
+    narrow (all values equal would be certainty); then Wilson's score interval at the same mean, which
+    is that of the widest distribution within the bounds, so it errs to the wide side. Fewer than 5
+    values have no interval. Raises ValueError for a level outside (0, 1) or a mean outside the bounds.
+    """
+    low, high = bounds
+    if not 0 < level < 1:
+        raise ValueError(f"a level lies between 0 and 1, got {level}")
+    if not low - 1e-9 <= moments.mean <= high + 1e-9:
+        raise ValueError(f"a mean of {moments.mean} lies outside the bounds {low} and {high}")
+    if moments.n < FEWEST:
+        return NoInterval(reason=f"an interval needs at least {FEWEST} values, got {moments.n}", n=moments.n)
+    if moments.varying < FEWEST_VARYING:
+        return _wilson_within(moments, bounds, level)
+    half = t_quantile((1 + level) / 2, moments.n - 1) * moments.deviation / math.sqrt(moments.n)
+    return Interval(
+        estimate=moments.mean,
+        low=max(low, moments.mean - half),
+        high=min(high, moments.mean + half),
+        level=level,
+        n=moments.n,
+        method="Student's t",
+    )
+
+
+def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
+    """Wilson's score interval for a share of n trials (Wilson 1927). Raises ValueError for n < 1."""
+    if n < 1:
+        raise ValueError(f"a share needs at least 1 trial, got {n}")
+    z = normal_quantile((1 + level) / 2)
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    low, high = max(0.0, centre - half), min(1.0, centre + half)
+    return Interval(estimate=share, low=min(low, share), high=max(high, share), level=level, n=n, method="Wilson")
+
+
+def _wilson_within(moments: Moments, bounds: tuple[float, float], level: float) -> Interval:
+    low, high = bounds
+    share = min(max((moments.mean - low) / (high - low), 0.0), 1.0)
+    unit = wilson_interval(share, moments.n, level=level)
+    return Interval(
+        estimate=moments.mean,
+        low=low + unit.low * (high - low),
+        high=low + unit.high * (high - low),
+        level=level,
+        n=moments.n,
+        method="Wilson at the mean (few values differ; errs to the wide side)",
+    )

@@ -1,0 +1,338 @@
+"""The store: the only SQL that writes. A folder with one DuckDB file, and the journals beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+import pyarrow as pa
+
+from ragboard.database import Database
+from ragboard.errors import NotFoundError, RunExistsError, SettingError
+from ragboard.records import Evaluation, Passage, Run, Sample, Turn
+
+__all__ = ["RESULT_TABLES", "AddedRun", "RunRef", "Store", "read_samples"]
+
+PAGE = 256
+"""Samples read in one lease."""
+
+RESULT_TABLES = ("scores", "sides", "statements", "verdicts", "questions", "sentences")
+"""Tables that an evaluation fills, each with a column `evaluation_id`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddedRun:
+    """What became of a run handed to the store."""
+
+    id: str
+    name: str
+    samples: int
+    added: bool
+    """False where the very same run was there already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRef:
+    """A run in the store, and the evaluation that is meant where one is."""
+
+    run_id: str
+    name: str
+    evaluation_id: str | None
+
+
+class Store:
+    """Runs, evaluations and results in a folder. Every call is one short lease on the database."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.database = Database(folder / "ragboard.duckdb")
+
+    @property
+    def version(self) -> str:
+        """Changes whenever something was written; costs no lease."""
+        try:
+            stat = self.database.path.stat()
+        except FileNotFoundError:
+            return "none"
+        return f"{stat.st_mtime_ns}-{stat.st_size}"
+
+    def journal_path(self, evaluation_id: str) -> Path:
+        """Where an evaluation's answers are kept."""
+        return self.folder / "journals" / f"{evaluation_id}.jsonl"
+
+    def add_runs(self, runs: Iterable[Run]) -> tuple[AddedRun, ...]:
+        """Keep runs, all or none. The very same run again changes nothing.
+
+        Raises RunExistsError where another run already has the name, SettingError for a run without
+        samples or name.
+        """
+        prepared = [(run, _run_id(run)) for run in runs]
+        for run, _ in prepared:
+            _check(run)
+        with self.database.write() as connection:
+            return tuple(_add(connection, run, run_id) for run, run_id in prepared)
+
+    def remove_runs(self, run_ids: Iterable[str]) -> None:
+        """Delete runs with all that was found about them; their journals go too."""
+        ids = list(run_ids)
+        with self.database.write() as connection:
+            evaluations = _column(
+                connection, "SELECT evaluation_id FROM evaluations WHERE run_id IN (SELECT unnest(?))", [ids]
+            )
+            for table in RESULT_TABLES:
+                connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
+            for table in ("evaluations", "passages", "samples", "runs"):
+                connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
+        for evaluation in evaluations:
+            for ending in (".jsonl", ".json", ".status.json"):
+                self.journal_path(evaluation).with_suffix(ending).unlink(missing_ok=True)
+
+    def runs_tagged(self, tag: str) -> tuple[str, ...]:
+        """The ids of the runs that carry a tag."""
+        with self.database.read() as connection:
+            return tuple(_column(connection, "SELECT run_id FROM runs WHERE list_contains(tags, ?)", [tag]))
+
+    def resolve(self, name: str) -> RunRef:
+        """The run of that name or id, or `RUN@EVALUATION`; a bare run means its newest evaluation.
+
+        Raises NotFoundError that names what there is.
+        """
+        with self.database.read() as connection:
+            found = _find_run(connection, name)
+            if found:
+                return RunRef(run_id=found[0], name=found[1], evaluation_id=_newest(connection, found[0]))
+            run, _, evaluation = name.rpartition("@")
+            found = _find_run(connection, run)
+            if not found:
+                names = _column(connection, "SELECT name FROM runs ORDER BY imported DESC LIMIT 20", [])
+                there = f"there are {', '.join(names)}" if names else "the store is empty"
+                raise NotFoundError(f"no run is called {name!r}; {there}")
+            return RunRef(run_id=found[0], name=found[1], evaluation_id=_evaluation(connection, found[0], evaluation))
+
+    def samples(self, run_id: str) -> Iterator[tuple[int, Sample]]:
+        """Every sample of a run with its position, a page at a time."""
+        start = 0
+        while True:
+            with self.database.read() as connection:
+                page = read_samples(connection, run_id, start, start + PAGE)
+            yield from page
+            if len(page) < PAGE:
+                return
+            start += PAGE
+
+    def sample_count(self, run_id: str) -> int:
+        """How many samples the run has."""
+        with self.database.read() as connection:
+            row = connection.execute("SELECT samples FROM runs WHERE run_id = ?", [run_id]).fetchone()
+        return int(row[0]) if row else 0
+
+    def evaluation_metrics(self, evaluation_id: str) -> tuple[str, ...]:
+        """The metrics an evaluation already has; none where it is new."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT metrics FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
+            ).fetchone()
+        return tuple(row[0]) if row else ()
+
+    def load(self, evaluation: Evaluation, results: Mapping[str, Path]) -> None:
+        """Put an evaluation's results in place of what it had, in one transaction.
+
+        `results` gives a Parquet file for each of `RESULT_TABLES`. Loading twice changes nothing.
+        """
+        with self.database.write() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+                [
+                    evaluation.id,
+                    evaluation.run_id,
+                    evaluation.judge,
+                    evaluation.heuristic,
+                    json.dumps(evaluation.identity),
+                    list(evaluation.metrics),
+                ],
+            )
+            for table in RESULT_TABLES:
+                connection.execute(f"DELETE FROM {table} WHERE evaluation_id = ?", [evaluation.id])
+                connection.execute(
+                    f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
+                    [evaluation.id, str(results[table])],
+                )
+
+
+def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:
+    """The samples at the positions from `start` up to `stop`, with their positions."""
+    given = [run_id, start, stop]
+    rows = connection.execute(
+        "SELECT position, sample_id, question, answer, reference, has_contexts, reference_contexts, history,"
+        " metadata FROM samples WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position",
+        given,
+    ).fetchall()
+    passages = connection.execute(
+        "SELECT position, rank, passage_id, text, score FROM passages"
+        " WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position, rank",
+        given,
+    ).fetchall()
+    by_sample: dict[int, list[Passage]] = {}
+    for position, rank, passage_id, text, score in passages:
+        by_sample.setdefault(position, []).append(Passage(id=passage_id, text=text, rank=rank, score=score))
+    return [(row[0], _sample(row, by_sample.get(row[0], []))) for row in rows]
+
+
+def _sample(row: tuple[Any, ...], passages: list[Passage]) -> Sample:
+    _, sample_id, question, answer, reference, has_contexts, reference_contexts, history, metadata = row
+    return Sample(
+        id=sample_id,
+        question=question,
+        answer=answer,
+        contexts=tuple(passages) if has_contexts else None,
+        reference=reference,
+        reference_contexts=None if reference_contexts is None else tuple(json.loads(reference_contexts)),
+        history=tuple(Turn(**turn) for turn in json.loads(history)),
+        metadata=json.loads(metadata),
+    )
+
+
+def _column(connection: duckdb.DuckDBPyConnection, sql: str, given: list[Any]) -> list[str]:
+    return [row[0] for row in connection.execute(sql, given).fetchall()]
+
+
+def _find_run(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str] | None:
+    found: tuple[str, str] | None = connection.execute(
+        "SELECT run_id, name FROM runs WHERE name = ? OR run_id = ? ORDER BY name = ? DESC",
+        [name, name, name],
+    ).fetchone()
+    return found
+
+
+def _newest(connection: duckdb.DuckDBPyConnection, run_id: str) -> str | None:
+    row = connection.execute(
+        "SELECT evaluation_id FROM evaluations WHERE run_id = ? ORDER BY finished DESC LIMIT 1", [run_id]
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _evaluation(connection: duckdb.DuckDBPyConnection, run_id: str, wanted: str) -> str:
+    there = _column(
+        connection, "SELECT evaluation_id FROM evaluations WHERE run_id = ? ORDER BY finished DESC", [run_id]
+    )
+    found = [evaluation for evaluation in there if wanted and evaluation.startswith(wanted)]
+    if len(found) != 1:
+        raise NotFoundError(f"no evaluation of this run is called {wanted!r}; it has {', '.join(there) or 'none'}")
+    return found[0]
+
+
+def _check(run: Run) -> None:
+    if not run.name.strip():
+        raise SettingError("a run needs a name; give one with --name")
+    if not run.samples:
+        raise SettingError(f"run {run.name!r} has no sample")
+
+
+def _run_id(run: Run) -> str:
+    """Digest of name, configuration and every sample: the same run is the same id."""
+    digest = blake2b(digest_size=6)
+    digest.update(_json([run.name, run.config, run.dataset]).encode())
+    for sample in run.samples:
+        digest.update(repr(sample).encode("utf-8", errors="surrogatepass"))
+    return digest.hexdigest()
+
+
+def _dataset_key(samples: Iterable[Sample]) -> str:
+    """Digest of the set of questions, so that runs over the same questions are known as such."""
+    digest = blake2b(digest_size=6)
+    for question in sorted({sample.question for sample in samples}):
+        digest.update(question.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _add(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> AddedRun:
+    there = _find_run(connection, run.name)
+    if there and there[0] != run_id:
+        raise RunExistsError(f"another run is already called {run.name!r}; give this one another name with --name")
+    if not there:
+        _insert(connection, run, run_id)
+    return AddedRun(id=run_id, name=run.name, samples=len(run.samples), added=not there)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> None:
+    key = _dataset_key(run.samples)
+    dataset = run.dataset or f"{len({sample.question for sample in run.samples})} questions ({key[:4]})"
+    connection.execute(
+        "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+        [run_id, run.name, _json(run.config), dataset, key, run.source, list(run.tags), len(run.samples)],
+    )
+    for start in range(0, len(run.samples), 10_000):
+        part = list(enumerate(run.samples[start : start + 10_000], start))
+        _append(connection, "samples", [_sample_row(run_id, *numbered) for numbered in part])
+        _append(connection, "passages", [row for numbered in part for row in _passage_rows(run_id, *numbered)])
+
+
+def _append(
+    connection: duckdb.DuckDBPyConnection, table: Literal["samples", "passages"], rows: list[tuple[Any, ...]]
+) -> None:
+    if not rows:
+        return
+    schema = _SCHEMAS[table]
+    arrays = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), schema.types, strict=True)]
+    connection.register("incoming", pa.Table.from_arrays(arrays, schema=schema))
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming")
+    connection.unregister("incoming")
+
+
+def _sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
+    return (
+        run_id,
+        position,
+        sample.id,
+        sample.question,
+        sample.answer,
+        sample.reference,
+        sample.contexts is not None,
+        None if sample.reference_contexts is None else _json(sample.reference_contexts),
+        _json([asdict(turn) for turn in sample.history]),
+        json.dumps(sample.metadata, ensure_ascii=False),
+    )
+
+
+def _passage_rows(run_id: str, position: int, sample: Sample) -> list[tuple[Any, ...]]:
+    return [
+        (run_id, position, passage.rank, passage.id, passage.text, passage.score) for passage in sample.contexts or ()
+    ]
+
+
+_TEXT = pa.string()
+_SCHEMAS = {
+    "samples": pa.schema(
+        [
+            ("run_id", _TEXT),
+            ("position", pa.int32()),
+            ("sample_id", _TEXT),
+            ("question", _TEXT),
+            ("answer", _TEXT),
+            ("reference", _TEXT),
+            ("has_contexts", pa.bool_()),
+            ("reference_contexts", _TEXT),
+            ("history", _TEXT),
+            ("metadata", _TEXT),
+        ]
+    ),
+    "passages": pa.schema(
+        [
+            ("run_id", _TEXT),
+            ("position", pa.int32()),
+            ("rank", pa.int32()),
+            ("passage_id", _TEXT),
+            ("text", _TEXT),
+            ("score", pa.float64()),
+        ]
+    ),
+}
