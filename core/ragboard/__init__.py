@@ -31,6 +31,7 @@ from ragboard.records import (
     Verdict,
 )
 from ragboard.samples import sample_runs
+from ragboard.stats import Interval
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Evidence",
     "Finished",
     "ImportReport",
+    "Interval",
     "Judge",
     "JudgeError",
     "Metric",

@@ -9,7 +9,7 @@ starve it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -41,13 +41,13 @@ class Database:
         self._gate_path = path.with_suffix(".lock")
 
     @contextmanager
-    def read(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def read(self) -> Generator[duckdb.DuckDBPyConnection]:
         """A read-only connection, shared in time with other readers."""
         with self._current() as connection:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def write(self) -> Generator[duckdb.DuckDBPyConnection]:
         """A connection in a transaction of its own: committed at the end, rolled back on any error."""
         self._make_folder()
         with self._gate(), self._connect(read_only=False) as connection:
@@ -74,7 +74,7 @@ class Database:
             raise StoreError(f"{self.path.parent}: cannot make the store: {error.strerror or error}") from error
 
     @contextmanager
-    def _gate(self) -> Iterator[None]:
+    def _gate(self) -> Generator[None]:
         try:
             with FileLock(self._gate_path, timeout=WAIT_SECONDS, is_singleton=False):
                 yield
@@ -103,7 +103,7 @@ class Database:
 
 
 @contextmanager
-def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def _transaction(connection: duckdb.DuckDBPyConnection) -> Generator[None]:
     connection.execute("BEGIN")
     try:
         yield

@@ -7,6 +7,7 @@ store or an evaluation is busy elsewhere; 130 stopped by the user.
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -43,7 +44,7 @@ def main() -> None:
     ragboard serve                           the dashboard over what is kept
     """
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 

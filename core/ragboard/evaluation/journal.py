@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from errno import ENOSPC
 from io import RawIOBase
@@ -102,7 +102,7 @@ class Journal:
 
 
 @contextmanager
-def open_journal(path: Path, header: Mapping[str, object]) -> Iterator[Journal]:
+def open_journal(path: Path, header: Mapping[str, object]) -> Generator[Journal]:
     """Open or begin the journal at `path`, as its only writer.
 
     `header` is written beside it, for people and for recovery. Raises StoreBusyError where another

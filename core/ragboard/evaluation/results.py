@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -97,7 +97,7 @@ class ResultFiles:
 
 
 @contextmanager
-def result_files(folder: Path) -> Iterator[ResultFiles]:
+def result_files(folder: Path) -> Generator[ResultFiles]:
     """Result files in a temporary folder inside `folder`, deleted at the end."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -48,16 +48,17 @@ class Moments:
 
 
 def mean_interval(
-    moments: Moments, *, bounds: tuple[float, float] = (0.0, 1.0), level: float = 0.95
+    moments: Moments, *, bounds: tuple[float, float] | None, level: float = 0.95
 ) -> Interval | NoInterval:
-    """Two-sided interval of the mean of independent values that lie within `bounds`.
+    """Two-sided interval of the mean of independent values within `bounds` (None: unbounded).
 
     Student's t, cut at the bounds. Where fewer than 10 values differ from the commonest one, t is too
     narrow (all values equal would be certainty); then Wilson's score interval at the same mean, which
-    is that of the widest distribution within the bounds, so it errs to the wide side. Fewer than 5
-    values have no interval. Raises ValueError for a level outside (0, 1) or a mean outside the bounds.
+    is that of the widest distribution within the bounds, so it errs to the wide side; without bounds there
+    is none. Fewer than 5 values have no interval. Raises ValueError for a level outside (0, 1) or a mean
+    outside the bounds.
     """
-    low, high = bounds
+    low, high = bounds or (-math.inf, math.inf)
     if not 0 < level < 1:
         raise ValueError(f"a level lies between 0 and 1, got {level}")
     if not low - 1e-9 <= moments.mean <= high + 1e-9:
@@ -65,6 +66,8 @@ def mean_interval(
     if moments.n < FEWEST:
         return NoInterval(reason=f"an interval needs at least {FEWEST} values, got {moments.n}", n=moments.n)
     if moments.varying < FEWEST_VARYING:
+        if bounds is None:
+            return NoInterval(reason=f"only {moments.varying} values differ from the commonest one", n=moments.n)
         return _wilson_within(moments, bounds, level)
     half = t_quantile((1 + level) / 2, moments.n - 1) * moments.deviation / math.sqrt(moments.n)
     return Interval(

@@ -1,0 +1,64 @@
+"""Tasks and replies as JSON and back, and the key under which an answer is kept."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from ragboard.judges.tasks import (
+    Extraction,
+    ExtractStatements,
+    GenerateQuestions,
+    Questions,
+    Reply,
+    Selection,
+    SelectSentences,
+    Similarities,
+    Similarity,
+    Task,
+    Verification,
+    Verify,
+)
+
+__all__ = ["REPLIES", "TASKS", "decode_reply", "encode", "task_key"]
+
+REPLIES: dict[type[Task], type[Reply]] = {
+    ExtractStatements: Extraction,
+    Verify: Verification,
+    GenerateQuestions: Questions,
+    SelectSentences: Selection,
+    Similarity: Similarities,
+}
+"""What kind of reply each task type gets."""
+
+TASKS: dict[str, type[Task]] = {kind.__name__: kind for kind in REPLIES}
+
+
+_ADAPTERS: dict[type[Task | Reply], TypeAdapter[Any]] = {
+    kind: TypeAdapter(kind) for kind in (*REPLIES, *REPLIES.values())
+}
+
+
+def encode(value: Task | Reply) -> bytes:
+    """The value's JSON: the same value gives the same bytes."""
+    return _ADAPTERS[type(value)].dump_json(value)
+
+
+def decode_reply(task: str, data: object) -> Reply:
+    """The reply to a task of that type name. Raises ValueError where the data is something else."""
+    try:
+        reply: Reply = _ADAPTERS[REPLIES[TASKS[task]]].validate_python(data)
+    except (KeyError, ValidationError) as error:
+        raise ValueError(f"not a reply to {task}: {error}") from error
+    return reply
+
+
+def task_key(task: Task, identity: str) -> str:
+    """Digest of all that could change the answer: the task, its draw, and who is asked."""
+    digest = blake2b(digest_size=16)
+    for part in (type(task).__name__.encode(), identity.encode(), encode(task)):
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()

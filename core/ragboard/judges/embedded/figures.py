@@ -1,0 +1,235 @@
+"""Numbers, quantities and dates as values, so that `1,000` is `1000` and `July 1, 2000` is `2000-07-01`.
+
+A figure is compared by its key. A date makes one figure each for year, month and day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, UNITS, word_set
+from ragboard.judges.embedded.text import Language, Token, is_number
+
+__all__ = ["Figure", "figures"]
+
+_CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
+_DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
+_SUFFIX = re.compile(r"(st|nd|rd|th|s)$")
+_KINDS = {"st": "th", "nd": "th", "rd": "th", "th": "th", "s": "s"}
+_PERCENT = re.compile(r"\s?(?:%|per cent\b)")
+_WITHOUT_DAY = word_set("in of since until by early late mid im seit bis ende anfang mitte")
+
+
+class Figure(NamedTuple):
+    """A value said in the text, by the tokens from `first` up to, not including, `stop`."""
+
+    key: str
+    """Equal for equal values: `#5000m`, `#1990`, `#day7-1`."""
+    loose: str
+    """The key without its unit."""
+    kind: str
+    """What it counts: a unit, `year`, `month`, `day`, or nothing."""
+    value: float
+    """In that unit; a day as month * 100 + day."""
+    first: int
+    stop: int
+    start: int
+    end: int
+
+
+class _Found(NamedTuple):
+    values: tuple[tuple[str, str, str, float], ...]
+    """Key, loose key, kind and value of each."""
+    stop: int
+    start: int
+    end: int
+
+
+def figures(text: str, words: Sequence[Token], language: Language) -> tuple[Figure, ...]:
+    """All figures among `words`, the tokens of a stretch of `text`, in reading order."""
+    return tuple(_scan(text, words, language))
+
+
+def _scan(text: str, words: Sequence[Token], language: Language) -> Iterator[Figure]:
+    at = 0
+    while at < len(words):
+        found = _read(text, words, at, language) if _numeric(words[at].text) else None
+        if found is None:
+            at += 1
+            continue
+        for key, loose, kind, value in found.values:
+            yield Figure(key, loose, kind, value, at, found.stop, found.start, found.end)
+        at = found.stop
+
+
+@lru_cache(maxsize=65536)
+def _numeric(word: str) -> bool:
+    plain = word.lower()
+    return word[0].isdigit() or plain in NUMBER_WORDS or plain in MONTHS
+
+
+def _read(text: str, words: Sequence[Token], at: int, language: Language) -> _Found | None:
+    return _date(text, words, at) or _quantity(text, words, at, language)
+
+
+# Dates
+
+
+def _date(text: str, words: Sequence[Token], at: int) -> _Found | None:
+    year, month, day, stop = _iso(text, words, at) or _dotted(words, at) or _named(text, words, at) or (0, 0, 0, at)
+    if not month:
+        return None
+    parts = [(f"#month{month}", "month", month)]
+    if day:
+        parts.append((f"#day{month}-{day}", "day", month * 100 + day))
+    if year:
+        parts.append((f"#{year}", "year", year))
+    values = tuple((key, key, kind, float(value)) for key, kind, value in parts)
+    return _Found(values, stop, words[at].start, words[stop - 1].end)
+
+
+def _iso(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
+    if at + 3 > len(words) or not _plain(words[at], 4):
+        return None
+    start, end = words[at].start, words[at + 2].end
+    match = re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", text[start:end])
+    return (
+        (int(match[1]), int(match[2]), int(match[3]), at + 3)
+        if match and int(match[2]) <= len("JFMAMJJASOND")
+        else None
+    )
+
+
+def _dotted(words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
+    match = _DOTTED_DATE.fullmatch(words[at].text)
+    return (int(match[3]), int(match[2]), int(match[1]), at + 1) if match else None
+
+
+def _named(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
+    """`1 July 2000`, `July 1, 2000`, `July 2000`, `in July`."""
+    if is_number(words[at]):
+        day = _day(words[at])
+        month = _month(words, at + 1)
+        return (_year(words, at + 2), month, day, at + 3 if _year(words, at + 2) else at + 2) if day and month else None
+    month = _month(words, at)
+    if not month:
+        return None
+    day = _day(words[at + 1]) if at + 1 < len(words) and not text[words[at].end : words[at + 1].start].strip() else 0
+    stop = at + 2 if day else at + 1
+    year = _year(words, stop)
+    if not day and not year and not (at and words[at - 1].text.lower() in _WITHOUT_DAY):
+        return None
+    return year, month, day, stop + 1 if year else stop
+
+
+def _plain(word: Token, length: int) -> bool:
+    return len(word.text) == length and word.text.isdecimal()
+
+
+def _day(word: Token) -> int:
+    digits = _SUFFIX.sub("", word.text)
+    return int(digits) if digits.isdecimal() and len(digits) <= 2 and 1 <= int(digits) <= 31 else 0
+
+
+def _year(words: Sequence[Token], at: int) -> int:
+    return int(words[at].text) if at < len(words) and _plain(words[at], 4) else 0
+
+
+def _month(words: Sequence[Token], at: int) -> int:
+    if at >= len(words) or not words[at].text[0].isupper():
+        return 0
+    return MONTHS.get(words[at].text.lower(), 0)
+
+
+# Quantities
+
+
+def _quantity(text: str, words: Sequence[Token], at: int, language: Language) -> _Found | None:
+    value, stop = _value(text, words, at, language)
+    if value is None:
+        return None
+    if century := _century(text, words, at):
+        return _found(century + value, ("year", 1.0), stop, words[at].start, words[at].end)
+    start, end = words[at].start, words[stop - 1].end
+    if text[start - 1 : start] in _CURRENCY and start:
+        return _found(value, (_CURRENCY[text[start - 1]], 1.0), stop, start - 1, end)
+    after = _PERCENT.match(text, end)
+    if after:
+        spelt = "cent" in after.group()
+        return _found(value, ("%", 1.0), stop + 2 if spelt else stop, start, after.end())
+    unit = UNITS.get(words[stop].text.lower()) if stop < len(words) else None
+    if unit and len(text[end : words[stop].start].strip("\u00a0 .-")) == 0:
+        return _found(value, unit, stop + 1, start, words[stop].end)
+    if suffix := _KINDS.get(words[at].text.lstrip("0123456789")):
+        return _found(value, (suffix, 1.0), stop, start, end)
+    return _found(value, ("year" if _is_year(words, at, stop) else "", 1.0), stop, start, end)
+
+
+def _century(text: str, words: Sequence[Token], at: int) -> int:
+    """1900 for the second number of `1998-99`, else 0."""
+    if not at or not _plain(words[at], 2) or not _plain(words[at - 1], 4):
+        return 0
+    between = text[words[at - 1].end : words[at].start]
+    return int(words[at - 1].text) // 100 * 100 if between in {"-", "\u2013", "/"} else 0
+
+
+def _found(value: float, unit: tuple[str, float], stop: int, start: int, end: int) -> _Found:
+    name, size = unit
+    loose = f"#{value:.10g}"
+    key = loose if name in {"", "year"} else f"#{value * size:.10g}{name}"
+    return _Found(((key, loose, name, value * size),), stop, start, end)
+
+
+_BEFORE_YEAR = word_set("in since by until till from to of year around and between before after im jahr seit bis von")
+
+
+def _is_year(words: Sequence[Token], at: int, stop: int) -> bool:
+    if stop != at + 1 or not _plain(words[at], 4) or not 1000 <= int(words[at].text) < 2100:
+        return False
+    after = words[stop].text if stop < len(words) else ""
+    return not after or (bool(at) and words[at - 1].text.lower() in _BEFORE_YEAR) or not after[0].islower()
+
+
+def _value(text: str, words: Sequence[Token], at: int, language: Language) -> tuple[float | None, int]:
+    if is_number(words[at]):
+        value, stop = _digits(words[at].text, language), at + 1
+    else:
+        value, stop = _spelt(text, words, at)
+    while value is not None and stop < len(words) and (scale := SCALES.get(words[stop].text.lower())):
+        value, stop = value * scale, stop + 1
+    return value, stop
+
+
+def _spelt(text: str, words: Sequence[Token], at: int) -> tuple[float | None, int]:
+    value = NUMBER_WORDS.get(words[at].text.lower())
+    if value is None:
+        return None, at
+    if value >= 20 and at + 1 < len(words) and text[words[at].end : words[at + 1].start] == "-":
+        rest = NUMBER_WORDS.get(words[at + 1].text.lower(), 1 if words[at + 1].text.lower() == "one" else 0)
+        if 1 <= rest <= 9:
+            return value + rest, at + 2
+    return value, at + 1
+
+
+def _digits(written: str, language: Language) -> float | None:
+    """`1,000.5`, `1.000,5` (the last mark, where both occur, is the decimal one), `53 000`, `3rd`."""
+    plain = re.sub(r"\s", "", _SUFFIX.sub("", written))
+    marks = [mark for mark in plain if mark in ".,"]
+    if len(set(marks)) == 2:
+        plain = plain.replace(marks[0], "").replace(marks[-1], ".")
+    elif marks and (len(marks) > 1 or _groups(plain, marks[0], language)):
+        plain = plain.replace(marks[0], "")
+    plain = plain.replace(",", ".")
+    try:
+        return float(plain)
+    except ValueError:
+        return None
+
+
+def _groups(plain: str, mark: str, language: Language) -> bool:
+    """Whether the only mark parts thousands, not decimals."""
+    whole, _, rest = plain.partition(mark)
+    return len(rest) == 3 and whole != "0" and (mark == "," or language == "de")

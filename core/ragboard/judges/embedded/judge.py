@@ -1,0 +1,67 @@
+"""The embedded judge: which of its modules answers which task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragboard.judges.embedded.questions import questions_of
+from ragboard.judges.embedded.select import helping
+from ragboard.judges.embedded.similarity import similarities
+from ragboard.judges.embedded.statements import extract
+from ragboard.judges.embedded.verify import verify
+from ragboard.judges.tasks import (
+    ExtractStatements,
+    Failure,
+    GenerateQuestions,
+    Questions,
+    Reply,
+    Selection,
+    SelectSentences,
+    Similarities,
+    Similarity,
+    Task,
+    Verify,
+)
+
+__all__ = ["VERSION", "EmbeddedJudge"]
+
+VERSION = "1"
+"""Changes with every change of rules that could change an answer."""
+
+
+@dataclass(frozen=True)
+class EmbeddedJudge:
+    """Answers every task by rules over words, numbers, names and negations; English and German.
+
+    The same task gets the same answer, alone or in a batch. It knows no paraphrase without shared
+    words: its verdicts are a first look, and `heuristic` says so wherever they are shown.
+    """
+
+    name: str = "embedded"
+    heuristic: bool = True
+    answers: frozenset[type[Task]] = frozenset(
+        {ExtractStatements, Verify, GenerateQuestions, SelectSentences, Similarity}
+    )
+
+    def identity(self, task: type[Task]) -> str:
+        """The version of its rules."""
+        return f"embedded/{VERSION}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+        """One reply for each task, in order; it never fails."""
+        return [_reply(task) for task in tasks]
+
+
+def _reply(task: Task) -> Reply:
+    match task:
+        case ExtractStatements():
+            return extract(task.text)
+        case Verify():
+            return verify(task)
+        case GenerateQuestions():
+            return Questions(questions=questions_of(task.answer, task.n))
+        case SelectSentences():
+            return Selection(chosen=helping(task.question, task.sentences))
+        case Similarity():
+            return Similarities(values=similarities(task.text, task.others))

@@ -1,0 +1,218 @@
+"""The word lists of the embedded judge: our own, short, for English and German."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AUXILIARIES",
+    "BACKWARD",
+    "FUNCTION_WORDS",
+    "IRREGULAR",
+    "MONTHS",
+    "NEGATORS",
+    "NUMBER_WORDS",
+    "OPPOSITES",
+    "PAST",
+    "PRONOUNS",
+    "SCALES",
+    "TITLES",
+    "UNITS",
+    "UNNEGATED",
+    "UNTIL",
+    "word_set",
+]
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list written with spaces."""
+    return frozenset(text.split())
+
+
+FUNCTION_WORDS = {
+    "en": word_set(
+        "a an the this that these those some any each every all both such same other another one ones "
+        "i me my we us our you your he him his she her hers it its they them their theirs who whom whose "
+        "which what when where why how there here s t d ll ve re "
+        "is are was were be been being am do does did done doing has have had having will would shall should "
+        "can could may might must "
+        "and or but nor so yet if then than as while because since although though whereas whether until "
+        "in on at by for from to of with about into onto over under out up down off through during between "
+        "among upon within against toward towards per via also too very just only even still more most much "
+        "many rather quite however therefore thus hence well like"
+    ),
+    "de": word_set(
+        "der die das den dem des ein eine einen einem einer eines dieser diese dieses diesen diesem jener jene "
+        "ich mich mir wir uns unser du dich dir ihr euch er ihn ihm sie ihnen es sein seine seinen seiner "
+        "seinem seines ihre ihren ihrer ihrem ihres man sich wer wen wem wessen was welcher welche welches wann "
+        "wo warum wie ist sind war waren bin bist sei wäre gewesen wird werden wurde wurden worden hat haben "
+        "hatte hatten hätte kann können konnte konnten muss müssen musste soll sollte will wollte darf durfte "
+        "und oder aber denn sondern doch so wenn dann als während weil da obwohl ob bis dass daß damit "
+        "in im ins an am auf bei beim von vom zu zum zur mit nach aus über unter vor hinter zwischen durch für "
+        "gegen um seit ab auch nur noch schon sehr mehr etwa rund hier dort dabei dazu daher jedoch"
+    ),
+}
+
+NEGATORS = word_set(
+    "not no never none nobody nothing neither nor without cannot hardly "
+    "isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't won't wouldn't can't couldn't "
+    "shouldn't mustn't nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder"
+)
+
+PRONOUNS = word_set("it its he him his she her they them their er ihn ihm sie ihr ihnen es sein seine ihre")
+
+UNTIL = word_set("until till unless except but bis sondern außer aber")
+"""A denial in a sentence with one of these may hold only in part."""
+
+TITLES = word_set(
+    "mr mrs ms dr prof professor sir lord lady judg justic presid princ princess king queen saint st captain general "
+    "senat minist chancellor pope bishop herr frau prasident konig kaiser"
+)
+"""Words before a name, by their terms, that are not part of it."""
+
+UNNEGATED = word_set("sure only just necessarily nur")
+"""What follows a `not` that denies nothing."""
+
+BACKWARD = word_set(
+    "it its he his him she her they their them this these that such "
+    "er sein seine sie ihr ihre es dieser diese dieses dies"
+)
+"""A sentence that begins so goes on about what was named before it."""
+
+AUXILIARIES = {
+    "en": word_set("is are was were has have had can could will would may might must should does did"),
+    "de": word_set(
+        "ist sind war waren wird werden wurde wurden hat haben hatte hatten kann können konnte konnten muss musste"
+    ),
+}
+
+_VERBS = """
+become became; begin began begun; break broke broken; bring brought; build built; buy bought; choose chose chosen;
+come came; draw drew drawn; drive drove driven; fall fell fallen; feel felt; fight fought; find found; fly flew flown;
+forget forgot forgotten; get got gotten; give gave given; go went gone; grow grew grown; hold held; keep kept;
+know knew known; lay laid; lead led; leave left; lose lost; make made; mean meant; meet met; pay paid; rise rose risen;
+run ran; say said; see saw seen; sell sold; send sent; show shown; sing sang sung; sink sank sunk; speak spoke spoken;
+spend spent; stand stood; strike struck; swim swam swum; take took taken; teach taught; tell told; think thought;
+throw threw thrown; wear wore worn; win won; write wrote written
+"""
+
+_OTHERS = "child children; man men; woman women; foot feet; person people; die died dies dying dead death deaths"
+
+PAST = frozenset(form for line in _VERBS.split(";") for form in line.split()[1:])
+"""Irregular English past tenses and participles."""
+
+IRREGULAR = {form: line.split()[0] for line in f"{_VERBS};{_OTHERS}".split(";") for form in line.split()}
+"""English forms a stemmer does not bring together, each with the word they are compared as."""
+
+_OPPOSED = (
+    "increase decrease; rise fall; north south; east west; northern southern; eastern western; largest smallest; "
+    "highest lowest; longest shortest; oldest youngest; win lose; before after; earlier later; hot cold; "
+    "safe dangerous; possible impossible; legal illegal; above below; male female; true false; "
+    "maximum minimum; accept reject; success failure; buy sell; start end; open close; "
+    "norden süden; osten westen; größte kleinste; höchste niedrigste; längste kürzeste; gewinn verlust"
+)
+
+OPPOSITES = {word: other for pair in _OPPOSED.split(";") for a, b in [pair.split()] for word, other in ((a, b), (b, a))}
+"""Words that cannot both be said of the same thing."""
+
+NUMBER_WORDS = {
+    word: value
+    for value, words in {
+        0: "zero null",
+        2: "two zwei",
+        3: "three drei",
+        4: "four vier",
+        5: "five fünf",
+        6: "six sechs",
+        7: "seven sieben",
+        8: "eight acht",
+        9: "nine neun",
+        10: "ten zehn",
+        11: "eleven elf",
+        12: "twelve zwölf",
+        13: "thirteen dreizehn",
+        14: "fourteen vierzehn",
+        15: "fifteen fünfzehn",
+        16: "sixteen sechzehn",
+        17: "seventeen siebzehn",
+        18: "eighteen achtzehn",
+        19: "nineteen neunzehn",
+        20: "twenty zwanzig",
+        30: "thirty dreißig dreissig",
+        40: "forty vierzig",
+        50: "fifty fünfzig",
+        60: "sixty sechzig",
+        70: "seventy siebzig",
+        80: "eighty achtzig",
+        90: "ninety neunzig",
+    }.items()
+    for word in words.split()
+}
+"""Numbers in words; `one` and `ein` are left out, being mostly pronoun and article."""
+
+SCALES = {
+    "hundred": 100,
+    "hundert": 100,
+    "thousand": 1000,
+    "tausend": 1000,
+    "million": 10**6,
+    "millions": 10**6,
+    "millionen": 10**6,
+    "mio": 10**6,
+    "billion": 10**9,
+    "billions": 10**9,
+    "milliarde": 10**9,
+    "milliarden": 10**9,
+    "mrd": 10**9,
+    "trillion": 10**12,
+}
+
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar",
+            "february feb februar",
+            "march mar märz",
+            "april apr",
+            "may mai",
+            "june jun juni",
+            "july jul juli",
+            "august aug",
+            "september sep sept",
+            "october oct oktober okt",
+            "november nov",
+            "december dec dezember dez",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+
+_UNITS = {
+    ("m", 1.0): "m metre metres meter meters metern",
+    ("m", 1000.0): "km kilometre kilometres kilometer kilometers kilometern",
+    ("m", 0.01): "cm centimetre centimetres centimeter centimeters zentimeter",
+    ("m", 0.001): "mm millimetre millimetres millimeter millimeters",
+    ("mile", 1.0): "mi mile miles meile meilen",
+    ("foot", 1.0): "ft foot feet fuß",
+    ("g", 1.0): "g gram grams gramm",
+    ("g", 0.001): "mg milligram milligrams milligramm",
+    ("g", 1000.0): "kg kilogram kilograms kilogramm kilo kilos",
+    ("g", 1e6): "t tonne tonnes tonnen",
+    ("lb", 1.0): "lb lbs",
+    ("litre", 1.0): "l litre litres liter liters litern",
+    ("litre", 0.001): "ml millilitre millilitres milliliter milliliters",
+    ("%", 1.0): "percent prozent",
+    ("s", 1.0): "second seconds sekunde sekunden",
+    ("s", 60.0): "min minute minutes minuten",
+    ("s", 3600.0): "h hour hours stunde stunden",
+    ("day", 1.0): "day days tag tage tagen",
+    ("day", 7.0): "week weeks woche wochen",
+    ("month", 1.0): "month months monat monate monaten",
+    ("month", 12.0): "year years jahr jahre jahren",
+    ("dollar", 1.0): "dollar dollars usd",
+    ("euro", 1.0): "euro euros eur",
+    ("pound", 1.0): "pound pounds pfund gbp",
+}
+
+UNITS = {word: unit for unit, words in _UNITS.items() for word in words.split()}
+"""Unit words, with the unit they are counted in and how much of it one is."""

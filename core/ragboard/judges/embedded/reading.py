@@ -1,0 +1,164 @@
+"""A sentence as the judge reads it: content terms, figures, names, negations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from ragboard.judges.embedded.figures import Figure, figures
+from ragboard.judges.embedded.lexicon import (
+    AUXILIARIES,
+    BACKWARD,
+    FUNCTION_WORDS,
+    NEGATORS,
+    PRONOUNS,
+    UNNEGATED,
+    word_set,
+)
+from ragboard.judges.embedded.text import Language, Token, normal, term, tokens
+
+__all__ = ["BEGINNING", "Name", "Reading", "read"]
+
+_BEFORE_NAME = word_set("in aus nach von bei für durch gegen mit")
+"""German prepositions: every noun is capitalised there, but one without article after these is a name."""
+
+BEGINNING = 5
+_AFTER = 4
+_BEFORE = 2
+"""How many words a negation reaches over, onwards and back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """Neighbouring capitalised words, tokens `first` up to, not including, `stop`."""
+
+    terms: tuple[str, ...]
+    first: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A stretch of a text and what it says, by words."""
+
+    text: str
+    start: int
+    end: int
+    language: Language
+    tokens: tuple[Token, ...]
+    places: tuple[str | None, ...]
+    """For each token its term where it is a content word, else None."""
+    figures: tuple[Figure, ...]
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        """Terms of all content words; figures are apart."""
+        return frozenset(place for place in self.places if place)
+
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        """How its content terms begin, by `BEGINNING` letters."""
+        return frozenset(place[:BEGINNING] for place in self.content)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All words as they stand, in small letters, function words among them."""
+        return frozenset(token.text.lower() for token in self.tokens)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys of all figures, with and without their units."""
+        return frozenset(key for figure in self.figures for key in (figure.key, figure.loose))
+
+    @cached_property
+    def everything(self) -> frozenset[str]:
+        """Content terms and figure keys."""
+        return self.content | self.keys
+
+    @property
+    def refers_back(self) -> bool:
+        """Whether it begins with a pronoun, and so is about what was named before it."""
+        return bool(self.tokens) and self.tokens[0].text.lower() in BACKWARD
+
+    @cached_property
+    def has_pronoun(self) -> bool:
+        """Whether a pronoun in it stands for something named elsewhere."""
+        return not self.words.isdisjoint(PRONOUNS)
+
+    @cached_property
+    def names(self) -> tuple[Name, ...]:
+        """Names, by their capitals."""
+        return tuple(_names(self))
+
+    @cached_property
+    def negated(self) -> frozenset[str]:
+        """Terms that a negation reaches; German ones also reach back to the verb."""
+        found: set[str] = set()
+        for at, token in enumerate(self.tokens):
+            if self._negates(at, token):
+                before = self.places[max(0, at - _BEFORE) : at] if self.language == "de" else ()
+                found.update(place for place in (*before, *self.places[at + 1 : at + 1 + _AFTER]) if place)
+        return frozenset(found)
+
+    def _negates(self, at: int, token: Token) -> bool:
+        if normal(token.text) not in NEGATORS:
+            return False
+        following = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
+        stands_alone = self.text[token.end : token.end + 1] == ","
+        return not stands_alone and (following is None or following.text.lower() not in UNNEGATED)
+
+    def said(self, first: int, stop: int) -> str:
+        """The words from token `first` up to `stop`, as they stand."""
+        return self.text[self.tokens[first].start : self.tokens[stop - 1].end]
+
+
+def read(text: str, start: int, end: int, language: Language) -> Reading:
+    """Read `text[start:end]`."""
+    words = tokens(text, start, end)
+    found = figures(text, words, language)
+    places = [_content_term(word.text, language) for word in words]
+    for figure in found:
+        places[figure.first : figure.stop] = [None] * (figure.stop - figure.first)
+    return Reading(text, start, end, language, words, tuple(places), found)
+
+
+@lru_cache(maxsize=65536)
+def _content_term(word: str, language: Language) -> str | None:
+    plain = word.lower()
+    empty = plain in FUNCTION_WORDS[language] or plain in NEGATORS or plain.endswith("n't") or word[0].isdigit()
+    return None if empty else term(word, language)
+
+
+def _names(reading: Reading) -> Sequence[Name]:
+    found: list[Name] = []
+    at = 0
+    while at < len(reading.tokens):
+        stop = _capitals(reading, at)
+        if stop > at and _is_name(reading, at, stop):
+            found.append(Name(tuple(place for place in reading.places[at:stop] if place), at, stop))
+        at = max(stop, at + 1)
+    return found
+
+
+def _capitals(reading: Reading, at: int) -> int:
+    """Where the run of capitalised content words that starts at token `at` stops."""
+    stop = at
+    while stop < len(reading.tokens) and reading.places[stop] and reading.tokens[stop].text[0].isupper():
+        if stop > at and reading.text[reading.tokens[stop - 1].end : reading.tokens[stop].start].strip(
+            "\u00a0 .-'\u2019"
+        ):
+            break
+        stop += 1
+    return stop
+
+
+def _is_name(reading: Reading, at: int, stop: int) -> bool:
+    if stop - at > 1:
+        return True
+    if reading.language == "de":
+        return at > 0 and reading.tokens[at - 1].text.lower() in _BEFORE_NAME
+    if at > 0:
+        return True
+    following = reading.tokens[1].text.lower() if len(reading.tokens) > 1 else ""
+    return following in AUXILIARIES["en"] and following not in {"are", "were", "have", "do"}

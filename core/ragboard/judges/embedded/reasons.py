@@ -1,0 +1,95 @@
+"""Why a verdict is what it is, in words for the person who reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragboard.judges.embedded.library import Claim, Library
+from ragboard.judges.embedded.matching import Match
+from ragboard.judges.embedded.text import normal
+
+__all__ = ["reason"]
+
+SAME_WORDS = 0.92
+"""Coverage from which a passage says a thing in nearly the same words."""
+FEW = 3
+"""How many missing words are named."""
+NEAREST = 0.35
+"""Coverage from which a passage is worth calling nearest."""
+
+
+def reason(library: Library, claim: Claim, match: Match, only: int | None) -> str:
+    """One sentence. `only` is the passage held against the statement, from 0; None for all."""
+    if match.label == "supported":
+        return _support(library, claim, match)
+    if match.conflict:
+        return _contradiction(library, match)
+    return _absence(library, claim, match, only)
+
+
+def _passages(library: Library, match: Match) -> list[int]:
+    return list(dict.fromkeys(library.passage_of[number] + 1 for number in match.sentences))
+
+
+def _support(library: Library, claim: Claim, match: Match) -> str:
+    ranks = _passages(library, match)
+    if len(ranks) > 1:
+        return f"Passages {min(ranks)} and {max(ranks)} say it together."
+    if len(match.sentences) > 1:
+        return f"Passage {ranks[0]} says it in two sentences."
+    if _verbatim(library, claim, match):
+        return f"Passage {ranks[0]} says it word for word."
+    how = "it in nearly the same words" if match.score >= SAME_WORDS else "the same in other words"
+    return f"Passage {ranks[0]} says {how}."
+
+
+def _verbatim(library: Library, claim: Claim, match: Match) -> bool:
+    said = [normal(token.text) for token in library.sentences[match.sentences[0]].tokens]
+    wanted = [normal(token.text) for token in claim.reading.tokens]
+    return f" {' '.join(wanted)} " in f" {' '.join(said)} "
+
+
+def _contradiction(library: Library, match: Match) -> str:
+    where = f"Passage {_passages(library, match)[0]}"
+    found = match.conflict
+    if found is None or found.denied == "answer":
+        return f"{where} says what the answer denies."
+    if found.denied == "passage":
+        return f"{where} denies what the answer says."
+    return f"{where} says {found.here} where the answer says {found.there}."
+
+
+def _absence(library: Library, claim: Claim, match: Match, only: int | None) -> str:
+    held = range(library.passages) if only is None else (only,)
+    said = frozenset[str]().union(*(library.contents[number] for number in held))
+    absent = claim.items - said
+    hard = claim.words(absent & (claim.counted | claim.named))
+    if hard and only is not None:
+        return f"Passage {only + 1} does not mention {_quoted(hard, 'or')}."
+    if hard:
+        return f"{_quoted(hard)} {'appears' if len(hard) == 1 else 'appear'} in no passage."
+    if match.sentences and match.score >= NEAREST:
+        return _nearest(library, claim, match)
+    words = claim.words(_heaviest(library, absent))
+    listed = _listed(words, "or") if words else ""
+    if only is not None:
+        return f"Passage {only + 1} does not {f'speak of {listed}' if listed else 'say this in one place'}."
+    return f"No passage {f'speaks of {listed}' if listed else 'says this in one place'}."
+
+
+def _nearest(library: Library, claim: Claim, match: Match) -> str:
+    where = f"Passage {_passages(library, match)[0]} comes nearest but does not say"
+    hard = claim.words(match.missing & (claim.counted | claim.named))
+    return f"{where} {_quoted(hard or claim.words(_heaviest(library, match.missing)), 'or')} there."
+
+
+def _heaviest(library: Library, items: frozenset[str]) -> list[str]:
+    return sorted(items, key=lambda item: (-library.weights[item], -len(item), item))[:FEW]
+
+
+def _quoted(words: Sequence[str], last: str = "and") -> str:
+    return _listed([f"'{word}'" for word in words[:FEW]], last)
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"

@@ -1,0 +1,150 @@
+"""Words and sentences: where they stand in a text, and under which term a word is compared.
+
+Offsets are code points of the text as given. Everything here takes time linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, cast
+
+import sentencex
+from nltk.stem.snowball import SnowballStemmer
+
+from ragboard.judges.embedded.lexicon import FUNCTION_WORDS, IRREGULAR
+
+__all__ = ["Language", "Token", "is_number", "language_of", "normal", "sentence_spans", "term", "tokens"]
+
+Language = Literal["en", "de"]
+
+LONGEST_STEMMED = 40
+"""A longer run of letters is no word: it is compared as it stands, and not remembered."""
+
+SAMPLE = 1500
+"""Characters from which the language is told."""
+
+_boundaries = cast(
+    "Callable[[str, str], list[dict[str, Any]]]",
+    sentencex.get_sentence_boundaries,  # pyright: ignore[reportAttributeAccessIssue]
+)
+"""A compiled module, without types."""
+
+_BY_CHARACTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_MARKS = "\u0300-\u036f\u0900-\u0dff\u0e00-\u0e7f"
+_LETTER = rf"[^\W\d_{_BY_CHARACTER}]"
+_TOKEN = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]\d|\d)"
+    r"|\d+(?:[.,]\d+)*(?:(?:st|nd|rd|th|s)\b)?"
+    rf"|[{_BY_CHARACTER}]"
+    rf"|{_LETTER}[^\W{_BY_CHARACTER}{_MARKS}]*(?:[{_MARKS}]+[^\W{_BY_CHARACTER}{_MARKS}]*)*"
+    rf"(?:['\u2019](?!s\b){_LETTER}+)*"
+)
+
+_WORD = re.compile(r"[^\W\d_]+")
+_LINE = re.compile(r"[^\r\n\v\f\x85\u2028\u2029]+")
+_MARKER = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+|[-*+\u2022\u2023\u25e6\u25aa\u2013][ \t]+|\(?\d{1,3}[.)][ \t]+)")
+_SENTENCE_END = re.compile(r"[.!?\u2026:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_]*\s*$")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+WRAPPED_LINE = 60
+"""A line this long that ends in mid-sentence is taken to go on in the next."""
+
+
+class Token(NamedTuple):
+    """A word, a number or one CJK character: `text == source[start:end]`."""
+
+    text: str
+    start: int
+    end: int
+
+
+def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ...]:
+    """The tokens of `text[start:end]` in reading order, with offsets in `text`."""
+    found = _TOKEN.finditer(text, start, len(text) if end is None else end)
+    return tuple([Token(match.group(), *match.span()) for match in found])
+
+
+def is_number(token: Token) -> bool:
+    """Whether it is written in digits."""
+    return token.text[0].isdigit()
+
+
+def normal(word: str) -> str:
+    """The word as it is compared: compatibility forms and case folded, one apostrophe."""
+    return unicodedata.normalize("NFKC", word).casefold().replace("\u2019", "'")
+
+
+def term(word: str, language: Language) -> str:
+    """The stem under which a word is compared."""
+    return _stem(word, language) if len(word) <= LONGEST_STEMMED else normal(word)
+
+
+@lru_cache(maxsize=65536)
+def _stem(word: str, language: Language) -> str:
+    plain = normal(word)
+    return cast("str", _stemmer(language).stem(IRREGULAR.get(plain, plain) if language == "en" else plain))
+
+
+@lru_cache(maxsize=2)
+def _stemmer(language: Language) -> SnowballStemmer:
+    return SnowballStemmer("german" if language == "de" else "english")
+
+
+def language_of(text: str) -> Language:
+    """German where its function words outnumber the English ones, else English."""
+    words = Counter(_WORD.findall(text[:SAMPLE].lower()))
+    german, english = (sum(words[word] for word in words.keys() & FUNCTION_WORDS[each]) for each in ("de", "en"))
+    return "de" if german > english else "en"
+
+
+def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Where each sentence stands: (start, end), ascending, apart, without surrounding space.
+
+    Paragraphs, list items and lines end a sentence, except a line that plainly goes on in the next.
+    Marks of headings and list items are left out, and so is a stretch without letter or digit.
+    """
+    whole = _SURROGATE.sub("\ufffd", text)
+    language = language_of(whole)
+    return tuple(
+        span
+        for start, end in _blocks(whole)
+        for part in _sentences(whole[start:end], language)
+        if (span := _trimmed(whole, start + part[0], start + part[1]))
+    )
+
+
+def _sentences(block: str, language: Language) -> Iterator[tuple[int, int]]:
+    for found in _boundaries(language, block):
+        yield found["start_index"], found["end_index"]
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    start = end = 0
+    before: re.Match[str] | None = None
+    for line in _LINE.finditer(text):
+        marker = _MARKER.match(text, line.start(), line.end())
+        if before is None or marker or not _goes_on(text, before, line):
+            yield start, end
+            start = marker.end() if marker else line.start()
+        before, end = line, line.end()
+    yield start, end
+
+
+def _goes_on(text: str, line: re.Match[str], following: re.Match[str]) -> bool:
+    """Whether the next line continues the sentence of this one."""
+    if text[line.end() : following.start()] not in {"\n", "\r\n"}:
+        return False
+    first = following.group().lstrip()[:1]
+    if not first or _SENTENCE_END.search(text, max(line.start(), line.end() - 8), line.end()):
+        return False
+    return first.islower() or line.end() - line.start() >= WRAPPED_LINE
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    piece = text[start:end]
+    start += len(piece) - len(piece.lstrip())
+    end -= len(piece) - len(piece.rstrip())
+    return (start, end) if _TOKEN.search(text, start, end) else None

@@ -1,0 +1,116 @@
+"""A judge that repeats recorded replies, and the recorder that makes such recordings.
+
+A recording is JSON Lines: `{"task": "Verify", "asked": {...}, "reply": {...}}`, or `"failure": "why"`
+in place of the reply.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+
+from ragboard.errors import RunFileError
+from ragboard.judges.codec import REPLIES, decode_reply, encode, task_key
+from ragboard.judges.tasks import Failure, Judge, Reply, Task
+
+__all__ = ["RecordingJudge", "ReplayJudge"]
+
+
+@dataclass(frozen=True)
+class ReplayJudge:
+    """Answers each task as it was answered when it was recorded; an unknown task is a failure."""
+
+    recorded: Mapping[str, Reply | Failure]
+    """Replies by the key of their task, `task_key(task, "")`."""
+    version: str
+    """A digest of the recording, so that another recording is another judge."""
+    name: str = "replay"
+    heuristic: bool = False
+    answers: frozenset[type[Task]] = field(default_factory=lambda: frozenset(REPLIES))
+
+    @classmethod
+    def from_file(cls, path: Path) -> ReplayJudge:
+        """Read a recording. Raises RunFileError where a line is not one."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise RunFileError(path, f"{error.strerror or error}, expected a recording of replies") from error
+        recorded = dict(
+            _entry(path, number, line)
+            for number, line in enumerate(content.decode("utf-8", errors="replace").splitlines(), 1)
+            if line.strip()
+        )
+        return cls(recorded, blake2b(content, digest_size=8).hexdigest(), name=f"replay:{path.name}")
+
+    def identity(self, task: type[Task]) -> str:
+        """The recording's digest."""
+        return f"replay/{self.version}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+        """The recorded replies, in order."""
+        return [
+            self.recorded.get(task_key(task, ""), Failure(detail=f"no recorded reply to this {type(task).__name__}"))
+            for task in tasks
+        ]
+
+
+@dataclass(frozen=True)
+class RecordingJudge:
+    """Passes tasks on to another judge and writes down what it answers."""
+
+    inner: Judge
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The inner judge's name."""
+        return self.inner.name
+
+    @property
+    def heuristic(self) -> bool:
+        """As the inner judge."""
+        return self.inner.heuristic
+
+    @property
+    def answers(self) -> frozenset[type[Task]]:
+        """As the inner judge."""
+        return self.inner.answers
+
+    def identity(self, task: type[Task]) -> str:
+        """As the inner judge: recording changes no answer."""
+        return self.inner.identity(task)
+
+    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+        """Ask the inner judge, and append what it says to the recording."""
+        replies = await self.inner.answer(tasks)
+        with self.path.open("ab") as file:
+            for task, reply in zip(tasks, replies, strict=True):
+                file.write(_line(task, reply))
+        return replies
+
+
+def _line(task: Task, reply: Reply | Failure) -> bytes:
+    said: dict[str, object] = {"task": type(task).__name__, "asked": json.loads(encode(task))}
+    if isinstance(reply, Failure):
+        said["failure"] = reply.detail
+    else:
+        said["reply"] = json.loads(encode(reply))
+    return json.dumps(said, ensure_ascii=False).encode() + b"\n"
+
+
+def _entry(path: Path, number: int, line: str) -> tuple[str, Reply | Failure]:
+    from pydantic import TypeAdapter, ValidationError
+
+    from ragboard.judges.codec import TASKS
+
+    try:
+        said = json.loads(line)
+        task: Task = TypeAdapter(TASKS[said["task"]]).validate_python(said["asked"])
+        reply = Failure(detail=said["failure"]) if "failure" in said else decode_reply(said["task"], said["reply"])
+    except (ValueError, KeyError, TypeError, ValidationError) as error:
+        detail = " ".join(str(error).split())[:200]
+        raise RunFileError(path, f"not a recorded reply ({detail})", line=number) from error
+    return task_key(task, ""), reply

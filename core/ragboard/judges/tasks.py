@@ -1,0 +1,178 @@
+"""What one can ask a judge, as values, and the typed replies.
+
+A task is frozen and holds all that the question is made of, so that it can be hashed, journalled,
+cached, replayed and sent elsewhere. `draw` tells apart several independent answers to one question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol, TypeAlias
+
+from ragboard.records import Span, Verdict
+
+__all__ = [
+    "ExtractStatements",
+    "Extracted",
+    "Extraction",
+    "Failure",
+    "GenerateQuestions",
+    "Judge",
+    "Questions",
+    "Reply",
+    "Role",
+    "SelectSentences",
+    "Selection",
+    "Similarities",
+    "Similarity",
+    "Task",
+    "Verification",
+    "Verify",
+]
+
+Role = Literal["extract", "verify", "ask", "embed"]
+"""Who does what in an evaluation; one judge may fill several."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExtractStatements:
+    """Break a text, the answer to a question, into atomic statements. Reply: `Extraction`."""
+
+    role: ClassVar[Role] = "extract"
+    question: str
+    text: str
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extracted:
+    """One statement of the text and, where it could be found, its place there."""
+
+    text: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extraction:
+    """The statements of a text in reading order; a refusal is not one of them."""
+
+    statements: tuple[Extracted, ...]
+    refuses: bool
+    """Whether the text declines to answer, in whole or in part."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verify:
+    """Hold each statement against texts. Reply: `Verification`."""
+
+    role: ClassVar[Role] = "verify"
+    question: str
+    statements: tuple[str, ...]
+    passages: tuple[str, ...]
+    joint: bool
+    """Ask what the passages say together."""
+    single: bool
+    """Ask what each passage says by itself."""
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verification:
+    """The table of cells that was asked for.
+
+    `joint`: one verdict a statement, or empty where not asked. `single`: for each statement one
+    verdict a passage, in order, or empty where not asked. Ranks in evidence count passages from 1.
+    """
+
+    joint: tuple[Verdict, ...] = ()
+    single: tuple[tuple[Verdict, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenerateQuestions:
+    """Write `n` questions that the answer answers. Reply: `Questions`."""
+
+    role: ClassVar[Role] = "ask"
+    answer: str
+    n: int
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Questions:
+    """The questions (at most as many as asked for; none where the answer answers nothing)."""
+
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectSentences:
+    """Choose the sentences that help to answer the question. Reply: `Selection`."""
+
+    role: ClassVar[Role] = "ask"
+    question: str
+    sentences: tuple[str, ...]
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Selection:
+    """Places of the chosen sentences in the offered list, from 0, ascending, each once."""
+
+    chosen: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Similarity:
+    """How near in meaning `text` is to each of `others`. Reply: `Similarities`."""
+
+    role: ClassVar[Role] = "embed"
+    text: str
+    others: tuple[str, ...]
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Similarities:
+    """Cosines in [-1, 1], one for each of the task's `others`, in order."""
+
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """The judge gave no usable answer to this one task, and why."""
+
+    detail: str
+
+
+Task: TypeAlias = ExtractStatements | Verify | GenerateQuestions | SelectSentences | Similarity
+Reply: TypeAlias = Extraction | Verification | Questions | Selection | Similarities
+
+
+class Judge(Protocol):
+    """Answers tasks. One that can answer only some says so, and an evaluation composes several."""
+
+    @property
+    def name(self) -> str:
+        """How a person names it: `embedded`."""
+        ...
+
+    @property
+    def heuristic(self) -> bool:
+        """Whether its answers are rules of thumb rather than a trained model's reading."""
+        ...
+
+    @property
+    def answers(self) -> frozenset[type[Task]]:
+        """The task types it can answer."""
+        ...
+
+    def identity(self, task: type[Task]) -> str:
+        """All that could change its answer besides the task: code version, model, prompt text."""
+        ...
+
+    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+        """Answer a batch: one reply or failure for each task, in order."""
+        ...

@@ -1,0 +1,110 @@
+"""From bytes to text: what kind of file it is, its encoding, and reading that never takes in too much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ragboard.errors import RunFileError
+
+__all__ = ["MAX_ROW", "file_lines", "file_text", "kind_of"]
+
+MAX_ROW = 32 * 2**20
+"""A row of more bytes than this is refused: it is no sample."""
+MAX_JSON = 2 * 2**30
+
+KINDS = {
+    ".jsonl": "JSONL",
+    ".ndjson": "JSONL",
+    ".json": "JSON",
+    ".csv": "CSV",
+    ".tsv": "TSV",
+    ".tab": "TSV",
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+}
+MAGIC = {
+    b"PAR1": "a Parquet file",
+    b"PK\x03\x04": "a zip archive (an .xlsx is one too)",
+    b"\x1f\x8b": "a gzip file",
+    b"%PDF": "a PDF",
+    b"SQLite format 3": "an SQLite database",
+    b"\x89PNG": "a picture",
+}
+BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+def kind_of(path: Path) -> tuple[str, str]:
+    """The file's kind (`JSONL`, `JSON`, `CSV`, `TSV`, `Parquet`) and encoding, by its name and first bytes.
+
+    Raises RunFileError for what is not a file, cannot be opened, is empty, or is something else.
+    """
+    start = _start(path)
+    magic = next((what for sign, what in MAGIC.items() if start.startswith(sign)), None)
+    kind = KINDS.get(path.suffix.lower())
+    if kind == "Parquet" or start.startswith(b"PAR1"):
+        if not start.startswith(b"PAR1"):
+            raise RunFileError(path, f"is {magic or 'not a Parquet file'}, expected Parquet by its name")
+        return "Parquet", "binary"
+    if magic:
+        raise RunFileError(path, f"is {magic}, expected {kind or 'JSONL, JSON, CSV or Parquet'}")
+    encoding = next((name for bom, name in BOMS.items() if start.startswith(bom)), "utf-8")
+    if encoding != "utf-16" and b"\0" in start:
+        raise RunFileError(path, f"is binary, expected {kind or 'JSONL, JSON, CSV or Parquet'}")
+    if kind is None:
+        raise RunFileError(path, f"has the ending {path.suffix or '(none)'!r}, expected one of {', '.join(KINDS)}")
+    return kind, encoding
+
+
+def file_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text file with their numbers, from 1. Raises RunFileError at a line that cannot be read."""
+    if encoding == "utf-16":
+        yield from enumerate(file_text(path, encoding).split("\n"), 1)
+        return
+    with _open(path) as file:
+        number = 0
+        while line := file.readline(MAX_ROW + 1):
+            number += 1
+            if len(line) > MAX_ROW:
+                raise RunFileError(path, f"is longer than {MAX_ROW // 2**20} MiB, expected one sample", line=number)
+            yield number, _decode(path, line, encoding if number == 1 else "utf-8", number)
+
+
+def file_text(path: Path, encoding: str) -> str:
+    """The whole text of a file. Raises RunFileError where it is too large or not in that encoding."""
+    with _open(path) as file:
+        content = file.read(MAX_JSON + 1)
+    if len(content) > MAX_JSON:
+        raise RunFileError(
+            path, f"is larger than {MAX_JSON // 2**30} GiB; write it as JSONL, which is read line by line"
+        )
+    return _decode(path, content, encoding, None)
+
+
+def _decode(path: Path, content: bytes, encoding: str, line: int | None) -> str:
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        at = line or content[: error.start].count(b"\n") + 1
+        got = f"byte {content[error.start]:#04x} is not {error.encoding}"
+        raise RunFileError(path, f"{got}, expected UTF-8 or UTF-16 (save the file as UTF-8)", line=at) from error
+
+
+def _start(path: Path) -> bytes:
+    if path.is_dir():
+        raise RunFileError(path, "is a directory, expected a file")
+    with _open(path) as file:
+        start = file.read(8192)
+    if not start.strip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0"):
+        raise RunFileError(path, "is empty, expected samples")
+    return start
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise RunFileError(path, "no such file") from None
+    except (OSError, ValueError) as error:
+        raise RunFileError(path, f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error

@@ -1,0 +1,165 @@
+"""What reports are made of: frozen objects that the command line and the pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from ragboard.metrics.needs import Sentence
+from ragboard.records import JsonValue, Label, Outcome, Sample, Statement, Verdict
+from ragboard.stats import Interval, NoInterval
+from ragboard.store import RunRef
+
+__all__ = [
+    "GeneratedQuestion",
+    "JudgedBy",
+    "JudgedStatement",
+    "LooseStatement",
+    "MetricSummary",
+    "Only",
+    "Order",
+    "RunSummary",
+    "SamplePage",
+    "SampleQuery",
+    "SampleReport",
+    "SampleRow",
+]
+
+Order = Literal["file", "lowest", "highest", "worst"]
+Only = Literal["all", "loose", "refusing", "unscored"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedStatement:
+    """A statement and what the passages say of it; None where nobody judged it."""
+
+    statement: Statement
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedBy:
+    """The evaluation that numbers come from."""
+
+    evaluation_id: str
+    judge: str
+    heuristic: bool
+    finished: datetime
+    """UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricSummary:
+    """One metric over one run: the mean of the scored samples, never without how many those were."""
+
+    metric: str
+    scored: int
+    total: int
+    mean: float | None
+    """None where no sample was scored."""
+    interval: Interval | NoInterval
+    unscored: Mapping[str, int]
+    """How many samples have no score, by reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """One line of the leaderboard."""
+
+    run_id: str
+    name: str
+    config: Mapping[str, JsonValue]
+    dataset: str
+    dataset_key: str
+    source: str
+    tags: tuple[str, ...]
+    samples: int
+    imported: datetime
+    judged: JudgedBy | None
+    """The evaluation shown; None where the run was never evaluated."""
+    metrics: Mapping[str, MetricSummary]
+    labels: Mapping[Label, int]
+    """Statements of the answers by verdict on the passages together."""
+    refusals: int | None
+    """Answers that decline, wholly or in part; None where that was never asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleRow:
+    """One line of a run's sample table."""
+
+    position: int
+    sample_id: str
+    question: str
+    scores: Mapping[str, Outcome]
+    labels: Mapping[Label, int]
+    refuses: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleQuery:
+    """Which samples of a run, in which order."""
+
+    column: str = ""
+    """The metric, or metadata column behind `metadata.`, that `order`, `between` and `only` speak of."""
+    order: Order = "file"
+    """worst: most statements that are not supported first."""
+    only: Only = "all"
+    """loose: with a statement that is not supported."""
+    between: tuple[float, float] | None = None
+    search: str = ""
+    """Words that all stand in the question or the answer."""
+    limit: int = 50
+    offset: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplePage:
+    """Samples that a query found, and how many there are in all."""
+
+    rows: tuple[SampleRow, ...]
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LooseStatement:
+    """A statement that the passages do not support, and where it stands."""
+
+    run: str
+    sample_id: str
+    question: str
+    number: int
+    """Its place among the answer's statements, from 1."""
+    text: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneratedQuestion:
+    """A question that the answer would answer, and its cosine to the one asked."""
+
+    question: str
+    similarity: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleReport:
+    """All that is known of one sample in one evaluation."""
+
+    run: RunRef
+    judged: JudgedBy | None
+    position: int
+    sample: Sample
+    scores: Mapping[str, Outcome]
+    statements: tuple[JudgedStatement, ...]
+    refuses: bool | None
+    questions: tuple[GeneratedQuestion, ...]
+    chosen_sentences: tuple[Sentence, ...]
+    """Sentences of the passages that help to answer the question, by place."""
+    sentences: int
+    """Sentences in all passages; 0 where that was never asked."""
+    previous: str | None
+    """Sample ids before and after this one in the run."""
+    following: str | None

@@ -1,0 +1,147 @@
+"""The leaderboard and one run's summary."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from ragboard.errors import NotFoundError
+from ragboard.metrics import METRICS
+from ragboard.records import Label
+from ragboard.report.nouns import JudgedBy, MetricSummary, RunSummary
+from ragboard.stats import Interval, Moments, NoInterval, mean_interval
+from ragboard.store import RunRef, Store
+
+__all__ = ["judged_by", "leaderboard", "mean_of", "run_summary"]
+
+Rows = list[tuple[Any, ...]]
+
+
+def leaderboard(store: Store) -> tuple[RunSummary, ...]:
+    """Every run with its newest evaluation, newest run first."""
+    with store.database.read() as connection:
+        rows = connection.execute(_RUNS + " ORDER BY r.imported DESC, r.name").fetchall()
+        return _summaries(connection, rows)
+
+
+def run_summary(store: Store, run: RunRef) -> RunSummary:
+    """One run, by the evaluation that the reference means. Raises NotFoundError where it is gone."""
+    with store.database.read() as connection:
+        rows = connection.execute(
+            _RUNS_BY + " WHERE r.run_id = $run", {"run": run.run_id, "evaluation": run.evaluation_id}
+        ).fetchall()
+        found = _summaries(connection, rows)
+    if not found:
+        raise NotFoundError(f"run {run.name!r} is no longer in the store")
+    return found[0]
+
+
+_RUN_COLUMNS = (
+    "SELECT r.run_id, r.name, r.config, r.dataset, r.dataset_key, r.source, r.tags, r.samples, r.imported,"
+    " e.evaluation_id, e.judge, e.heuristic, e.finished FROM runs r LEFT JOIN "
+)
+_RUNS = (
+    _RUN_COLUMNS + "(SELECT * FROM evaluations QUALIFY row_number() OVER"
+    " (PARTITION BY run_id ORDER BY finished DESC) = 1) e ON e.run_id = r.run_id"
+)
+_RUNS_BY = _RUN_COLUMNS + "evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation"
+
+
+def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSummary, ...]:
+    evaluations = [row[9] for row in rows if row[9]]
+    metrics = _metric_summaries(connection, evaluations, {row[9]: row[7] for row in rows})
+    labels = _labels(connection, evaluations)
+    refusals = dict(
+        connection.execute(
+            "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
+            " AND evaluation_id IN (SELECT unnest(?)) GROUP BY 1",
+            [evaluations],
+        ).fetchall()
+    )
+    return tuple(
+        RunSummary(
+            run_id=row[0],
+            name=row[1],
+            config=json.loads(row[2]),
+            dataset=row[3],
+            dataset_key=row[4],
+            source=row[5],
+            tags=tuple(row[6]),
+            samples=row[7],
+            imported=row[8],
+            judged=judged_by(row[9:13]),
+            metrics=metrics.get(row[9], {}),
+            labels=labels.get(row[9], {}),
+            refusals=refusals.get(row[9]),
+        )
+        for row in rows
+    )
+
+
+def judged_by(row: tuple[Any, ...]) -> JudgedBy | None:
+    """The evaluation of a row of its id, judge, heuristic and time; None where there is none."""
+    evaluation_id, judge, heuristic, finished = row
+    if evaluation_id is None:
+        return None
+    return JudgedBy(evaluation_id=evaluation_id, judge=judge, heuristic=heuristic, finished=finished)
+
+
+def _metric_summaries(
+    connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str], totals: Mapping[str, int]
+) -> dict[str, dict[str, MetricSummary]]:
+    moments = connection.execute(
+        "WITH s AS (SELECT * FROM scores WHERE evaluation_id IN (SELECT unnest(?))),"
+        " common AS (SELECT evaluation_id, metric, max(times) AS times FROM (SELECT evaluation_id, metric,"
+        " value, count(*) AS times FROM s WHERE value IS NOT NULL GROUP BY ALL) GROUP BY ALL)"
+        " SELECT evaluation_id, metric, count(value), avg(value), coalesce(stddev_samp(value), 0),"
+        " count(value) - coalesce(any_value(times), 0)"
+        " FROM s LEFT JOIN common USING (evaluation_id, metric) GROUP BY 1, 2 ORDER BY 1, 2",
+        [evaluations],
+    ).fetchall()
+    reasons = connection.execute(
+        "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        [evaluations],
+    ).fetchall()
+    unscored: dict[tuple[str, str], dict[str, int]] = {}
+    for evaluation, metric, reason, count in reasons:
+        unscored.setdefault((evaluation, metric), {})[reason] = count
+    found: dict[str, dict[str, MetricSummary]] = {}
+    for evaluation, metric, scored, mean, deviation, varying in moments:
+        found.setdefault(evaluation, {})[metric] = MetricSummary(
+            metric=metric,
+            scored=scored,
+            total=totals[evaluation],
+            mean=mean,
+            interval=mean_of(metric, scored, mean, deviation, varying),
+            unscored=unscored.get((evaluation, metric), {}),
+        )
+    return {evaluation: _in_order(by_metric) for evaluation, by_metric in found.items()}
+
+
+def _in_order(by_metric: dict[str, MetricSummary]) -> dict[str, MetricSummary]:
+    known = [metric for metric in METRICS if metric in by_metric]
+    return {metric: by_metric[metric] for metric in (*known, *(m for m in by_metric if m not in METRICS))}
+
+
+def mean_of(column: str, n: int, mean: float | None, deviation: float, varying: int) -> Interval | NoInterval:
+    """The interval of a column's mean; a metric's range bounds it, other columns have no bounds."""
+    if mean is None:
+        return NoInterval(reason="no sample has a value", n=0)
+    bounds = METRICS[column].range if column in METRICS else None
+    return mean_interval(Moments(n=n, mean=mean, deviation=deviation, varying=varying), bounds=bounds)
+
+
+def _labels(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[str, dict[Label, int]]:
+    rows = connection.execute(
+        "SELECT evaluation_id, label, count(*) FROM verdicts WHERE side = 'response' AND target = 'joint'"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        [evaluations],
+    ).fetchall()
+    found: dict[str, dict[Label, int]] = {}
+    for evaluation, label, count in rows:
+        found.setdefault(evaluation, {})[label] = count
+    return found

@@ -1,0 +1,251 @@
+"""Samples of a run: a page of them, the statements to look at first, one with all that was found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from ragboard.errors import NotFoundError
+from ragboard.metrics import METRICS
+from ragboard.metrics.needs import Sentence
+from ragboard.records import Evidence, Label, Outcome, Score, Side, Span, Statement, Unscored, Verdict
+from ragboard.report.nouns import (
+    GeneratedQuestion,
+    JudgedStatement,
+    LooseStatement,
+    Only,
+    Order,
+    RunSummary,
+    SamplePage,
+    SampleQuery,
+    SampleReport,
+    SampleRow,
+)
+from ragboard.report.runs import judged_by
+from ragboard.report.shapes import column_values
+from ragboard.store import RunRef, Store, read_samples
+
+__all__ = ["loose_statements", "sample_report", "sample_rows"]
+
+Rows = list[tuple[Any, ...]]
+
+
+def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
+    """A page of a run's samples, filtered and sorted in the database, each with its scores."""
+    where, given = _sample_filter(run, query)
+    with store.database.read() as connection:
+        found = connection.execute(
+            f"SELECT s.position, s.sample_id, s.question, count(*) OVER () {where}"
+            f" ORDER BY {_ORDER[query.order]}, s.position LIMIT $limit OFFSET $offset",
+            given | {"limit": query.limit, "offset": query.offset},
+        ).fetchall()
+        at = {"evaluation": run.evaluation_id, "positions": [row[0] for row in found]}
+        scores = _by_position(connection, _SCORES + _THERE, at)
+        labels = _by_position(
+            connection,
+            "SELECT position, label, count(*) FROM verdicts WHERE evaluation_id = $evaluation AND side ="
+            " 'response' AND target = 'joint'" + _THERE + " GROUP BY ALL",
+            at,
+        )
+        refusing = _by_position(
+            connection,
+            "SELECT position FROM sides WHERE evaluation_id = $evaluation AND side = 'response' AND refuses" + _THERE,
+            at,
+        )
+    rows = tuple(
+        SampleRow(
+            position=position,
+            sample_id=sample_id,
+            question=question,
+            scores=_outcomes(scores.get(position, [])),
+            labels={label: count for _, label, count in labels.get(position, [])},
+            refuses=position in refusing,
+        )
+        for position, sample_id, question, _ in found
+    )
+    return SamplePage(rows=rows, total=found[0][3] if found else 0)
+
+
+_THERE = " AND position IN (SELECT unnest($positions))"
+_ORDER: dict[Order, str] = {
+    "file": "1",
+    "lowest": "m.value ASC NULLS LAST",
+    "highest": "m.value DESC NULLS LAST",
+    "worst": "coalesce(v.loose, 0) DESC, m.value ASC NULLS LAST",
+}
+_ONLY: dict[Only, str] = {
+    "all": "",
+    "loose": " AND v.loose > 0",
+    "refusing": " AND d.refuses",
+    "unscored": " AND m.value IS NULL",
+}
+
+
+def _sample_filter(run: RunRef, query: SampleQuery) -> tuple[str, dict[str, Any]]:
+    """The FROM and WHERE that a query means, and the values bound in it."""
+    values, given = column_values(run, query.column, "m")
+    given["evaluation"] = run.evaluation_id
+    sql = (
+        "FROM samples s"
+        " LEFT JOIN (SELECT position, count(*) FILTER (label <> 'supported') AS loose FROM verdicts WHERE"
+        " evaluation_id = $evaluation AND side = 'response' AND target = 'joint' GROUP BY 1) v USING (position)"
+        " LEFT JOIN (SELECT position, refuses FROM sides WHERE evaluation_id = $evaluation AND side = 'response')"
+        " d USING (position)"
+        f" LEFT JOIN ({values}) m USING (position)"
+        " WHERE s.run_id = $run" + _ONLY[query.only]
+    )
+    if query.between:
+        sql += " AND m.value BETWEEN $low AND $high"
+        given |= {"low": query.between[0], "high": query.between[1]}
+    for place, word in enumerate(query.search.split()[:8]):
+        sql += (
+            f" AND (contains(lower(s.question), lower($word{place})) OR contains(lower(s.answer),"
+            f" lower($word{place})) OR s.sample_id = $word{place})"
+        )
+        given[f"word{place}"] = word
+    return sql, given
+
+
+_SCORES = "SELECT position, metric, value, counted, reason, detail FROM scores WHERE evaluation_id = $evaluation"
+
+
+def _by_position(connection: duckdb.DuckDBPyConnection, sql: str, given: Mapping[str, object]) -> dict[int, Rows]:
+    found: dict[int, Rows] = {}
+    used = {key: value for key, value in given.items() if f"${key}" in sql}
+    for row in connection.execute(sql, used).fetchall():
+        found.setdefault(row[0], []).append(row)
+    return found
+
+
+def _outcomes(rows: Rows) -> dict[str, Outcome]:
+    found: dict[str, Outcome] = {row[1]: _outcome(*row[2:]) for row in rows}
+    return {
+        metric: found[metric]
+        for metric in (*(m for m in METRICS if m in found), *(m for m in found if m not in METRICS))
+    }
+
+
+def _outcome(value: float | None, counted: str | None, reason: Any, detail: str | None) -> Outcome:
+    if value is None:
+        return Unscored(reason=reason, detail=detail or "")
+    return Score(value=value, counted=counted or "")
+
+
+def loose_statements(store: Store, runs: Sequence[RunSummary], *, limit: int) -> tuple[LooseStatement, ...]:
+    """Statements to look at first: contradicted before unsupported, least supported first, one a question."""
+    names = {run.judged.evaluation_id: run for run in runs if run.judged}
+    with store.database.read() as connection:
+        rows = connection.execute(
+            "WITH loose AS (SELECT evaluation_id, position, statement, label, reason, score FROM verdicts"
+            " WHERE side = 'response' AND target = 'joint' AND label <> 'supported'"
+            " AND evaluation_id IN (SELECT unnest($evaluations))"
+            " ORDER BY label = 'contradicted' DESC, score NULLS LAST, position LIMIT $many)"
+            " SELECT l.evaluation_id, s.sample_id, s.question, l.statement + 1, t.text, l.label, l.reason, l.score"
+            " FROM loose l JOIN evaluations e USING (evaluation_id)"
+            " JOIN samples s ON s.run_id = e.run_id AND s.position = l.position"
+            " JOIN statements t ON t.evaluation_id = l.evaluation_id AND t.position = l.position"
+            " AND t.side = 'response' AND t.statement = l.statement"
+            " QUALIFY row_number() OVER (PARTITION BY s.question ORDER BY l.label, l.score, l.statement) = 1"
+            " ORDER BY l.label = 'contradicted' DESC, l.score NULLS LAST, l.position LIMIT $limit",
+            {"evaluations": list(names), "many": limit * 20, "limit": limit},
+        ).fetchall()
+    return tuple(
+        LooseStatement(
+            run=names[evaluation].name,
+            sample_id=sample_id,
+            question=question,
+            number=number,
+            text=text,
+            verdict=Verdict(label=label, reason=reason, score=score),
+        )
+        for evaluation, sample_id, question, number, text, label, reason, score in rows
+    )
+
+
+def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
+    """One sample with all that its evaluation found. Raises NotFoundError where the run has no such sample."""
+    with store.database.read() as connection:
+        row = connection.execute(
+            "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run.run_id, sample_id]
+        ).fetchone()
+        if row is None:
+            raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")
+        ((position, sample),) = read_samples(connection, run.run_id, row[0], row[0] + 1)
+        at = {"evaluation": run.evaluation_id, "position": position}
+        judged = connection.execute(
+            "SELECT evaluation_id, judge, heuristic, finished FROM evaluations WHERE evaluation_id = ?",
+            [run.evaluation_id],
+        ).fetchone()
+        sentences = connection.execute(
+            "SELECT rank, start, stop, chosen FROM sentences" + _AT + " ORDER BY rank, start", at
+        ).fetchall()
+        return SampleReport(
+            run=run,
+            judged=judged_by(judged) if judged else None,
+            position=position,
+            sample=sample,
+            scores=_outcomes(connection.execute(_SCORES + " AND position = $position", at).fetchall()),
+            statements=_statements(connection, at),
+            refuses=_refuses(connection, at),
+            questions=_questions(connection, at),
+            chosen_sentences=tuple(
+                Sentence(rank=rank, start=start, end=stop) for rank, start, stop, chosen in sentences if chosen
+            ),
+            sentences=len(sentences),
+            previous=_neighbour(connection, run.run_id, position - 1),
+            following=_neighbour(connection, run.run_id, position + 1),
+        )
+
+
+_AT = " WHERE evaluation_id = $evaluation AND position = $position"
+
+
+def _statements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[JudgedStatement, ...]:
+    rows = connection.execute(
+        "SELECT s.side, s.text, s.span_start, s.span_end, s.span_how, v.label, v.reason, v.score, v.evidence"
+        " FROM statements s LEFT JOIN verdicts v ON v.evaluation_id = s.evaluation_id AND v.position = s.position"
+        " AND v.side = s.side AND v.statement = s.statement AND v.target = 'joint'"
+        " WHERE s.evaluation_id = $evaluation AND s.position = $position AND s.side = 'response'"
+        " ORDER BY s.statement",
+        dict(at),
+    ).fetchall()
+    return tuple(_judged_statement(*row) for row in rows)
+
+
+def _judged_statement(
+    side: Side,
+    text: str,
+    start: int | None,
+    end: int | None,
+    how: Any,
+    label: Label | None,
+    reason: str | None,
+    score: float | None,
+    evidence: str | None,
+) -> JudgedStatement:
+    span = None if start is None or end is None else Span(start=start, end=end, how=how)
+    marks = tuple(Evidence(**mark) for mark in json.loads(evidence or "[]"))
+    verdict = None if label is None else Verdict(label=label, reason=reason or "", score=score, evidence=marks)
+    return JudgedStatement(statement=Statement(side=side, text=text, span=span), verdict=verdict)
+
+
+def _refuses(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> bool | None:
+    row = connection.execute("SELECT refuses FROM sides" + _AT + " AND side = 'response'", dict(at)).fetchone()
+    return None if row is None else bool(row[0])
+
+
+def _questions(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[GeneratedQuestion, ...]:
+    rows = connection.execute(
+        "SELECT question, similarity FROM questions" + _AT + " ORDER BY number", dict(at)
+    ).fetchall()
+    return tuple(GeneratedQuestion(question=question, similarity=near) for question, near in rows)
+
+
+def _neighbour(connection: duckdb.DuckDBPyConnection, run_id: str, position: int) -> str | None:
+    row = connection.execute(
+        "SELECT sample_id FROM samples WHERE run_id = ? AND position = ?", [run_id, position]
+    ).fetchone()
+    return row[0] if row else None

@@ -1,0 +1,261 @@
+"""How the values of a run are distributed, one column against another, and what they break down into.
+
+A column is a metric by its spec, or a numeric metadata column by its name behind `metadata.`. Binning
+and sampling happen in the database, so that a page costs the same over a hundred samples or a million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from ragboard.metrics import METRICS
+from ragboard.report.runs import mean_of
+from ragboard.stats import Interval, NoInterval
+from ragboard.store import RunRef, Store
+
+__all__ = [
+    "Bin",
+    "Columns",
+    "Distribution",
+    "Group",
+    "Point",
+    "Scatter",
+    "breakdown",
+    "column_values",
+    "columns",
+    "distribution",
+    "scatter",
+]
+
+BINS = 20
+QUANTILES = 200
+POINTS = 4000
+"""Points of a scatter; of more samples a fixed random choice is drawn."""
+CATEGORIES = 30
+"""A metadata column with more values than this is not one to break down by."""
+
+META = "metadata."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """What there is to draw and to break down by, in a run."""
+
+    metrics: tuple[str, ...]
+    numeric: tuple[str, ...]
+    """Metadata columns that hold numbers, behind `metadata.`."""
+    categories: tuple[str, ...]
+    """Metadata columns with at most 30 values, behind `metadata.`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bin:
+    """Values from `low` up to `high`; the last bin holds its upper bound too."""
+
+    low: float
+    high: float
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """How one column's values are spread."""
+
+    column: str
+    bins: tuple[Bin, ...]
+    quantiles: tuple[float, ...]
+    """201 values at equal steps of probability from 0 to 1: the inverse of the ECDF; none without values."""
+    scored: int
+    total: int
+    unscored: Mapping[str, int]
+    mean: float | None
+    interval: Interval | NoInterval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One sample in a scatter."""
+
+    sample_id: str
+    question: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scatter:
+    """Samples that have both values."""
+
+    points: tuple[Point, ...]
+    both: int
+    """How many have both; more than there are points where some were left out at random."""
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The samples that share a value of a metadata column."""
+
+    value: str
+    scored: int
+    total: int
+    mean: float | None
+    interval: Interval | NoInterval
+
+
+def columns(store: Store, run: RunRef) -> Columns:
+    """What can be drawn of a run."""
+    with store.database.read() as connection:
+        metrics = connection.execute(
+            "SELECT DISTINCT metric FROM scores WHERE evaluation_id = ?", [run.evaluation_id]
+        ).fetchall()
+        found = connection.execute(
+            "WITH pairs AS (SELECT unnest(json_keys(metadata)) AS key, metadata FROM samples WHERE run_id = ?),"
+            " cells AS (SELECT key, json_extract(metadata, '/' || replace(replace(key, '~', '~0'), '/', '~1')) AS v"
+            " FROM pairs)"
+            " SELECT key, count(*) FILTER (json_type(v) NOT IN ('UBIGINT', 'BIGINT', 'DOUBLE', 'NULL')),"
+            " count(*) FILTER (json_type(v) IN ('ARRAY', 'OBJECT')), approx_count_distinct(v::VARCHAR),"
+            " count(*) FROM cells GROUP BY key ORDER BY key",
+            [run.run_id],
+        ).fetchall()
+    there = {row[0] for row in metrics}
+    known = [spec for spec in METRICS if spec in there]
+    return Columns(
+        metrics=(*known, *sorted(there - set(known))),
+        numeric=tuple(f"{META}{key}" for key, other, _, _, _ in found if not other),
+        categories=tuple(
+            f"{META}{key}"
+            for key, _, nested, distinct, count in found
+            if not nested and 1 < distinct <= CATEGORIES and distinct < count
+        ),
+    )
+
+
+def distribution(store: Store, run: RunRef, column: str) -> Distribution:
+    """The spread of one column, binned in the database."""
+    values, given = column_values(run, column, "v")
+    with store.database.read() as connection:
+        row = connection.execute(
+            f"WITH v AS ({values}) SELECT count(value), count(*), avg(value), coalesce(stddev_samp(value), 0),"
+            " min(value), max(value), count(value) - coalesce((SELECT max(n) FROM (SELECT count(*) AS n FROM v"
+            " WHERE value IS NOT NULL GROUP BY value)), 0) FROM v",
+            given,
+        ).fetchone()
+        scored, total, mean, deviation, least, most, varying = row or (0, 0, None, 0.0, None, None, 0)
+        low, high = _bounds(column, least, most)
+        bins = _bins(connection, values, given, low, high)
+        quantiles = connection.execute(
+            f"WITH v AS ({values}) SELECT quantile_cont(value, $steps) FROM v WHERE value IS NOT NULL",
+            given | {"steps": [step / QUANTILES for step in range(QUANTILES + 1)]},
+        ).fetchone()
+        unscored = _unscored(connection, run, column, total - scored)
+    return Distribution(
+        column=column,
+        bins=bins,
+        quantiles=tuple(quantiles[0]) if quantiles and quantiles[0] else (),
+        scored=scored,
+        total=total,
+        unscored=unscored,
+        mean=mean,
+        interval=mean_of(column, scored, mean, deviation, varying),
+    )
+
+
+def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
+    """One column against another."""
+    xs, of_x = column_values(run, x, "x")
+    ys, of_y = column_values(run, y, "y")
+    with store.database.read() as connection:
+        rows = connection.execute(
+            f"SELECT s.sample_id, s.question[:200], a.value, b.value, count(*) OVER () FROM samples s"
+            f" JOIN ({xs}) a USING (position) JOIN ({ys}) b USING (position)"
+            " WHERE s.run_id = $run AND a.value IS NOT NULL AND b.value IS NOT NULL"
+            " ORDER BY hash(s.position) LIMIT $points",
+            of_x | of_y | {"points": POINTS},
+        ).fetchall()
+    points = tuple(Point(sample_id=name, question=asked, x=a, y=b) for name, asked, a, b, _ in rows)
+    return Scatter(points=points, both=rows[0][4] if rows else 0, total=store.sample_count(run.run_id))
+
+
+def breakdown(store: Store, run: RunRef, column: str, by: str) -> tuple[Group, ...]:
+    """A column's mean for each value of a metadata column, most samples first."""
+    values, given = column_values(run, column, "v")
+    with store.database.read() as connection:
+        rows = connection.execute(
+            f"WITH v AS (SELECT json_extract_string(s.metadata, $by) AS key, v.value FROM samples s"
+            f" LEFT JOIN ({values}) v USING (position) WHERE s.run_id = $run),"
+            " common AS (SELECT key, max(n) AS n FROM (SELECT key, count(*) AS n FROM v WHERE value IS NOT NULL"
+            " GROUP BY key, value) GROUP BY key)"
+            " SELECT key, count(value), count(*), avg(value), coalesce(stddev_samp(value), 0),"
+            " count(value) - coalesce(any_value(n), 0)"
+            " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
+            " LIMIT $groups",
+            given | {"by": _pointer(by), "groups": CATEGORIES},
+        ).fetchall()
+    return tuple(
+        Group(
+            value=key, scored=scored, total=total, mean=mean, interval=mean_of(column, scored, mean, deviation, varying)
+        )
+        for key, scored, total, mean, deviation, varying in rows
+    )
+
+
+def column_values(run: RunRef, column: str, name: str) -> tuple[str, dict[str, Any]]:
+    """SQL for (position, value), one row a sample, and what is bound in it; `name` keeps two apart."""
+    if column.startswith(META):
+        sql = (
+            f"SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS value FROM samples"
+            " WHERE run_id = $run"
+        )
+        return sql, {"run": run.run_id, f"at_{name}": _pointer(column)}
+    sql = (
+        f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, value FROM scores WHERE"
+        f" evaluation_id = $evaluation AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
+    )
+    return sql, {"run": run.run_id, "evaluation": run.evaluation_id, f"metric_{name}": column}
+
+
+def _pointer(column: str) -> str:
+    """The JSON pointer of a metadata column."""
+    return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
+
+
+def _bounds(column: str, least: float | None, most: float | None) -> tuple[float, float]:
+    """The range to draw: a metric's own from 0 up where no value is below, else that of the values."""
+    if column in METRICS:
+        low, high = METRICS[column].range
+        return (max(low, 0.0) if least is None or least >= 0 else low, high)
+    low, high = (0.0, 1.0) if least is None or most is None else (least, most)
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _bins(
+    connection: duckdb.DuckDBPyConnection, values: str, given: Mapping[str, Any], low: float, high: float
+) -> tuple[Bin, ...]:
+    width = (high - low) / BINS
+    counts = dict(
+        connection.execute(
+            f"WITH v AS ({values}) SELECT least(greatest(floor((value - $low) / $width), 0), $last)::INTEGER,"
+            " count(*) FROM v WHERE value IS NOT NULL GROUP BY 1",
+            dict(given) | {"low": low, "width": width, "last": BINS - 1},
+        ).fetchall()
+    )
+    return tuple(
+        Bin(low=low + place * width, high=low + (place + 1) * width, count=counts.get(place, 0))
+        for place in range(BINS)
+    )
+
+
+def _unscored(connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, missing: int) -> dict[str, int]:
+    if column.startswith(META):
+        return {"not in the file": missing} if missing else {}
+    rows = connection.execute(
+        "SELECT reason, count(*) FROM scores WHERE evaluation_id = ? AND metric = ? AND reason IS NOT NULL"
+        " GROUP BY 1 ORDER BY 2 DESC",
+        [run.evaluation_id, column],
+    ).fetchall()
+    return dict(rows)

@@ -1,0 +1,122 @@
+"""The leaderboard as a component: report objects in, the run that was opened out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlencode
+
+from streamlit.components.v2 import component
+
+from ragboard.metrics import METRICS
+from ragboard.report import MetricSummary, RunSummary
+from ragboard.stats import Interval
+from ragboard_dashboard.components.verdicts import VERDICTS
+
+__all__ = ["board_data", "run_board"]
+
+_FILES = files("ragboard_dashboard") / "components"
+_mount = component(
+    "ragboard_board",
+    html='<div id="board"></div>',
+    css=(_FILES / "board.css").read_text("utf-8"),
+    js=(_FILES / "board.js").read_text("utf-8"),
+)
+
+
+def run_board(runs: Sequence[RunSummary], *, key: str, now: datetime) -> str | None:
+    """Draw the leaderboard. Returns the id of the run a person just opened, else None."""
+    result = _mount(key=key, data=board_data(runs, now), on_open_change=lambda: None)
+    opened: str | None = result.open
+    return opened
+
+
+def board_data(runs: Sequence[RunSummary], now: datetime) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data."""
+    specs = list(dict.fromkeys(spec for run in runs for spec in run.metrics))
+    return {
+        "caption": "Mean over the scored samples with its 95% interval; under it, how many were scored.",
+        "columns": [_column(spec) for spec in specs],
+        "rows": [_row(run, specs, now) for run in runs],
+    }
+
+
+def _column(spec: str) -> dict[str, Any]:
+    metric = METRICS.get(spec)
+    if metric is None:
+        return {"title": spec, "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
+    arrow = "↑" if metric.direction == "higher" else "↓"
+    low, high = metric.range
+    return {
+        "title": metric.title,
+        "arrow": arrow,
+        "help": f"{spec}: {metric.formula}",
+        "low": max(low, 0.0),
+        "high": high,
+    }
+
+
+def _row(run: RunSummary, specs: Sequence[str], now: datetime) -> dict[str, Any]:
+    judged = run.judged
+    return {
+        "key": run.run_id,
+        "name": run.name,
+        "href": f"run?{urlencode({'run': run.name})}",
+        "tags": list(run.tags),
+        "config": " · ".join(f"{key} {value}" for key, value in run.config.items()),
+        "metrics": [_cell(run.metrics.get(spec)) for spec in specs],
+        "labels": [
+            {"name": label, "icon": verdict.icon, "count": run.labels.get(label, 0)}
+            for label, verdict in VERDICTS.items()
+        ],
+        "refusals": _refusals(run),
+        "dataset": run.dataset,
+        "samples": f"{run.samples:,} samples",
+        "judge": "not evaluated" if judged is None else judged.judge + (" (heuristic)" if judged.heuristic else ""),
+        "when": "" if judged is None else ago(judged.finished, now),
+    }
+
+
+def _cell(summary: MetricSummary | None) -> dict[str, Any] | None:
+    if summary is None:
+        return None
+    interval = summary.interval if isinstance(summary.interval, Interval) else None
+    count = f"{summary.scored:,} of {summary.total:,}"
+    return {
+        "mean": summary.mean,
+        "shown": "unscored" if summary.mean is None else f"{summary.mean:.2f}",
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "bounds": f"{interval.low:.2f} – {interval.high:.2f}" if interval else "",
+        "count": count,
+        "complete": summary.scored == summary.total,
+        "why": _why(summary, interval, count),
+    }
+
+
+def _why(summary: MetricSummary, interval: Interval | None, count: str) -> str:
+    reasons = _reasons(summary.unscored)
+    method = f"95% interval: {interval.method}" if interval else f"no interval: {summary.interval.reason}"  # type: ignore[union-attr]
+    return f"{count} scored{f'; unscored: {reasons}' if reasons else ''}. {method}."
+
+
+def _reasons(unscored: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in unscored.items())
+
+
+def _refusals(run: RunSummary) -> str:
+    if run.refusals is None:
+        return "–"
+    return f"{run.refusals / run.samples:.0%} ({run.refusals})"
+
+
+def ago(then: datetime, now: datetime) -> str:
+    """How long ago, in the largest unit that fits; both UTC."""
+    seconds = max(0, int((now - then).total_seconds()))
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = seconds // size
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"

@@ -1,0 +1,32 @@
+// Statements that the passages do not support, each a way into its sample. All text enters as text nodes.
+
+function element(tag, className, text) {
+  const node = document.createElement(tag)
+  if (className) node.className = className
+  if (text !== undefined) node.textContent = text
+  return node
+}
+
+function finding(item, open) {
+  const node = element("li")
+  const link = element("a")
+  link.href = item.href
+  link.addEventListener("click", (event) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return
+    event.preventDefault()
+    open(item.key)
+  })
+  link.append(element("span", `verdict ${item.label}`, `${item.icon} ${item.word}`), element("span", "said", item.text))
+  node.append(link)
+  if (item.reason) node.append(element("div", "reason", item.reason))
+  node.append(element("div", "where", item.where))
+  return node
+}
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  const list = element("ul")
+  list.setAttribute("aria-label", data.name)
+  for (const item of data.items) list.append(finding(item, (key) => setTriggerValue("open", key)))
+  parentElement.querySelector("#findings").replaceChildren(list)
+}

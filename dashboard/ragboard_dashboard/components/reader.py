@@ -1,0 +1,170 @@
+"""An answer, its statements and its passages as one component; choosing a statement shows its evidence.
+
+Python cuts and counts, the JavaScript draws: every offset handed over is in UTF-16 units, inside
+its text, and overlaps no other of its kind.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from typing import Any
+
+import streamlit as st
+from streamlit.components.v2 import component
+
+from ragboard.records import Evidence, Passage, Verdict
+from ragboard.report import JudgedStatement
+from ragboard_dashboard.components.spans import Stretch, apart, inert, layered, utf16
+from ragboard_dashboard.components.verdicts import NOT_JUDGED, VERDICTS, VerdictLook, look_of
+
+__all__ = ["reader_data", "statement_reader"]
+
+_FILES = files("ragboard_dashboard") / "components"
+_mount = component(
+    "ragboard_reader",
+    html='<div id="reader"></div>',
+    css=(_FILES / "reader.css").read_text("utf-8"),
+    js=(_FILES / "reader.js").read_text("utf-8"),
+)
+_HOW = {"quoted": "quoted by the judge", "overlap": "shared words, found by overlap"}
+_WORST_FIRST = ("contradicted", "unsupported", NOT_JUDGED.css, "supported")
+
+
+def statement_reader(
+    *,
+    key: str,
+    answer: str,
+    statements: Sequence[JudgedStatement],
+    passages: Sequence[Passage],
+    chosen: int | None,
+    answer_note: str = "",
+) -> int | None:
+    """Draw the answer with its statements marked, the list of them, and the passages.
+
+    `chosen` is the statement shown at first, from 0; what a person chose since under the same `key`
+    goes before it. `answer_note` stands under the heading. Returns the chosen statement, or None.
+    """
+    state: dict[str, int | None] = st.session_state.get(key, {})
+    now = state.get("chosen", chosen)
+    data = reader_data(answer=answer, statements=statements, passages=passages, chosen=now, answer_note=answer_note)
+    _mount(key=key, data=data, on_chosen_change=lambda: None)
+    shown: int | None = data["chosen"]
+    return shown
+
+
+def reader_data(
+    *,
+    answer: str,
+    statements: Sequence[JudgedStatement],
+    passages: Sequence[Passage],
+    chosen: int | None,
+    answer_note: str = "",
+) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
+    counts = Counter(look_of(judged.verdict).css for judged in statements)
+    looks = (*VERDICTS.values(), NOT_JUDGED)
+    by_rank = {passage.rank: passage for passage in passages}
+    units = {rank: utf16(passage.text) for rank, passage in by_rank.items()}
+    return {
+        "answer": inert(answer),
+        "note": answer_note,
+        "pieces": _pieces(answer, statements),
+        "verdicts": {look.css: {"icon": look.icon, "word": look.word, "count": counts[look.css]} for look in looks},
+        "statements": [_statement(judged, by_rank, units) for judged in statements],
+        "passages": [_passage(passage) for passage in passages],
+        "chosen": chosen if chosen is not None and 0 <= chosen < len(statements) else None,
+    }
+
+
+def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str, Any]]:
+    """The marked places of the answer in order; where statements share one, the worst verdict comes first."""
+    spans = {
+        place: (judged.statement.span.start, judged.statement.span.end)
+        for place, judged in enumerate(statements)
+        if judged.statement.span
+    }
+    unit = utf16(answer)
+
+    def badness(place: int) -> tuple[int, int]:
+        return _WORST_FIRST.index(look_of(statements[place].verdict).css), place
+
+    return [
+        {"start": unit(piece.start), "end": unit(piece.end), "of": sorted(piece.members, key=badness)}
+        for piece in layered(spans, len(answer))
+    ]
+
+
+def _statement(
+    judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
+) -> dict[str, Any]:
+    verdict = judged.verdict
+    evidence = [mark for mark in verdict.evidence if mark.rank in passages] if verdict else []
+    return {
+        "text": inert(judged.statement.text),
+        "verdict": look_of(verdict).css,
+        "reason": inert(verdict.reason) if verdict else "",
+        "support": f"support {verdict.score:.2f}" if verdict and verdict.score is not None else "",
+        "says": _says(verdict, evidence),
+        "evidence": [
+            _evidence(verdict, rank, [mark for mark in evidence if mark.rank == rank], passages[rank].text, units[rank])
+            for rank in sorted({mark.rank for mark in evidence})
+            if verdict
+        ],
+    }
+
+
+def _evidence(
+    verdict: Verdict, rank: int, marks: Sequence[Evidence], text: str, unit: Callable[[int], int]
+) -> dict[str, Any]:
+    """What one passage has to do with a statement: the places in it and how they were found."""
+    by_stretch: dict[Stretch, Evidence] = {(mark.start, mark.end): mark for mark in reversed(marks)}
+    kept = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
+    return {
+        "rank": rank,
+        "look": _look(verdict, marks[0]).css,
+        "how": ", ".join(dict.fromkeys(_HOW[mark.how] for mark in kept)),
+        "marks": [
+            {"start": unit(mark.start), "end": unit(mark.end), "look": _look(verdict, mark).css} for mark in kept
+        ],
+    }
+
+
+def _look(verdict: Verdict, mark: Evidence) -> VerdictLook:
+    """Evidence looks like the verdict it speaks for; what is only nearest looks unsupported."""
+    if verdict.label == "unsupported":
+        return VERDICTS["unsupported"]
+    return VERDICTS["supported" if mark.stance == "for" else "contradicted"]
+
+
+def _says(verdict: Verdict | None, evidence: Sequence[Evidence]) -> str:
+    """What the passages say of a statement, in words."""
+    if verdict is None:
+        return "Not judged."
+    ranks = sorted({mark.rank for mark in evidence})
+    if verdict.label == "unsupported":
+        return "No passage says this." + (f" Nearest: {_named(ranks)}." if ranks else "")
+    agree = _sentence([mark.rank for mark in evidence if mark.stance == "for"], "says this", "together say this")
+    differ = _sentence([mark.rank for mark in evidence if mark.stance == "against"], "says otherwise", "say otherwise")
+    if verdict.label == "supported":
+        return f"{agree or 'Supported; the judge points to no passage.'} {differ}".strip()
+    return f"{differ or 'Contradicted; the judge points to no passage.'} {agree}".strip()
+
+
+def _sentence(ranks: Sequence[int], one: str, several: str) -> str:
+    named = sorted(set(ranks))
+    if not named:
+        return ""
+    return f"{_named(named).capitalize()} {one if len(named) == 1 else several}."
+
+
+def _named(ranks: Sequence[int]) -> str:
+    if len(ranks) == 1:
+        return f"passage {ranks[0]}"
+    return f"passages {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
+
+
+def _passage(passage: Passage) -> dict[str, Any]:
+    score = "" if passage.score is None else f"score {passage.score:.4g}"
+    return {"rank": passage.rank, "title": inert(passage.id), "score": score, "text": inert(passage.text)}

@@ -1,0 +1,41 @@
+"""How a verdict looks and reads: one language on every page.
+
+The icon, the word and the style of a line carry the verdict; colour only repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ragboard.records import Label, Verdict
+
+__all__ = ["NOT_JUDGED", "VERDICTS", "VerdictLook", "look_of"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VerdictLook:
+    """An icon, a word, and the class that the stylesheets colour and underline."""
+
+    icon: str
+    word: str
+    css: str
+
+
+VERDICTS: Mapping[Label, VerdictLook] = MappingProxyType(
+    {
+        "supported": VerdictLook(icon="✓", word="supported", css="supported"),
+        "unsupported": VerdictLook(icon="?", word="unsupported", css="unsupported"),
+        "contradicted": VerdictLook(icon="✕", word="contradicted", css="contradicted"),
+    }
+)
+"""Every label with its look, in the order in which counts are given."""
+
+NOT_JUDGED = VerdictLook(icon="–", word="not judged", css="unjudged")
+"""The look of a statement that has no verdict."""
+
+
+def look_of(verdict: Verdict | None) -> VerdictLook:
+    """The look of a verdict; of its absence where there is none."""
+    return NOT_JUDGED if verdict is None else VERDICTS[verdict.label]

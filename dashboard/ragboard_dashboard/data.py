@@ -1,0 +1,154 @@
+"""Cached reads for the pages: what `ragboard.report` says, kept until the store changes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import streamlit as st
+
+from ragboard.report import (
+    Columns,
+    Distribution,
+    Group,
+    LooseStatement,
+    RunSummary,
+    SamplePage,
+    SampleQuery,
+    SampleReport,
+    Scatter,
+    breakdown,
+    columns,
+    distribution,
+    leaderboard,
+    loose_statements,
+    run_summary,
+    sample_report,
+    sample_rows,
+    scatter,
+)
+from ragboard.store import RunRef, Store
+
+__all__ = [
+    "get_leaderboard",
+    "get_loose_statements",
+    "get_run",
+    "get_sample",
+    "get_sample_rows",
+    "resolve",
+    "store",
+]
+
+
+def store() -> Store:
+    """The store this server was started over."""
+    return Store(Path(os.environ.get("RAGBOARD_STORE", ".ragboard")))
+
+
+def get_leaderboard() -> tuple[RunSummary, ...]:
+    """Every run with its newest evaluation."""
+    return _leaderboard(str(store().folder), store().version)
+
+
+def resolve(name: str) -> RunRef:
+    """The run of that name, `RUN@EVALUATION` too. Raises NotFoundError."""
+    return _resolve(str(store().folder), store().version, name)
+
+
+def get_run(run: RunRef) -> RunSummary:
+    """One run's summary."""
+    return _run(str(store().folder), store().version, run)
+
+
+def get_sample_rows(run: RunRef, query: SampleQuery) -> SamplePage:
+    """A page of a run's samples."""
+    return _rows(str(store().folder), store().version, run, query)
+
+
+def get_loose_statements(limit: int) -> tuple[LooseStatement, ...]:
+    """The statements to look at first, over all runs."""
+    return _loose(str(store().folder), store().version, limit)
+
+
+def get_sample(run: RunRef, sample_id: str) -> SampleReport:
+    """One sample with all that was found."""
+    return _sample(str(store().folder), store().version, run, sample_id)
+
+
+def get_columns(run: RunRef) -> Columns:
+    """What can be drawn of a run."""
+    return _columns(str(store().folder), store().version, run)
+
+
+def get_distribution(run: RunRef, column: str) -> Distribution:
+    """The spread of one column."""
+    return _distribution(str(store().folder), store().version, run, column)
+
+
+def get_breakdown(run: RunRef, column: str, by: str) -> tuple[Group, ...]:
+    """A column's mean for each value of a metadata column."""
+    return _breakdown(str(store().folder), store().version, run, column, by)
+
+
+def get_scatter(run: RunRef, x: str, y: str) -> Scatter:
+    """One column against another."""
+    return _scatter(str(store().folder), store().version, run, x, y)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _leaderboard(folder: str, version: str) -> tuple[RunSummary, ...]:
+    del version
+    return leaderboard(Store(Path(folder)))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _resolve(folder: str, version: str, name: str) -> RunRef:
+    del version
+    return Store(Path(folder)).resolve(name)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _run(folder: str, version: str, run: RunRef) -> RunSummary:
+    del version
+    return run_summary(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _rows(folder: str, version: str, run: RunRef, query: SampleQuery) -> SamplePage:
+    del version
+    return sample_rows(Store(Path(folder)), run, query)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _loose(folder: str, version: str, limit: int) -> tuple[LooseStatement, ...]:
+    return loose_statements(Store(Path(folder)), _leaderboard(folder, version), limit=limit)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _sample(folder: str, version: str, run: RunRef, sample_id: str) -> SampleReport:
+    del version
+    return sample_report(Store(Path(folder)), run, sample_id)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _columns(folder: str, version: str, run: RunRef) -> Columns:
+    del version
+    return columns(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _distribution(folder: str, version: str, run: RunRef, column: str) -> Distribution:
+    del version
+    return distribution(Store(Path(folder)), run, column)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _breakdown(folder: str, version: str, run: RunRef, column: str, by: str) -> tuple[Group, ...]:
+    del version
+    return breakdown(Store(Path(folder)), run, column, by)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _scatter(folder: str, version: str, run: RunRef, x: str, y: str) -> Scatter:
+    del version
+    return scatter(Store(Path(folder)), run, x, y)

@@ -1,0 +1,121 @@
+"""Pieces that several pages show: plain text, the choice of a run, who judged it and what it got."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from html import escape
+from typing import Literal
+
+import streamlit as st
+
+from ragboard.errors import NotFoundError
+from ragboard.metrics import METRICS
+from ragboard.records import Outcome, Score
+from ragboard.report import MetricSummary, RunSummary
+from ragboard.stats import Interval
+from ragboard.store import RunRef
+from ragboard_dashboard.components.board import ago
+from ragboard_dashboard.data import get_leaderboard, resolve
+from ragboard_dashboard.navigation import open_upload
+
+__all__ = [
+    "choose_run",
+    "column_title",
+    "facts",
+    "judged_line",
+    "metric_title",
+    "outcome_fact",
+    "plain",
+    "summary_facts",
+]
+
+Kind = Literal["title", "line", "note"]
+_STYLES: dict[Kind, str] = {
+    "title": "font-family:'Source Serif',Georgia,serif;font-size:1.6rem;font-weight:600;line-height:1.3",
+    "line": "line-height:1.5",
+    "note": "line-height:1.4;font-size:0.9rem;opacity:0.75",
+}
+
+
+def plain(text: str, kind: Kind = "line") -> None:
+    """Text that somebody else wrote, shown as it is: nothing in it is markup."""
+    tag = "h1" if kind == "title" else "div"
+    style = f"{_STYLES[kind]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:isolate;margin:0;padding:0"
+    st.html(f'<{tag} style="{style}">{escape(text)}</{tag}>')
+
+
+def facts(items: list[tuple[str, str, str]]) -> None:
+    """A row of figures: number, what it is, what it was counted from."""
+    pieces = "".join(
+        '<div style="min-width:7rem"><div><b style="font-size:1.15rem">'
+        f"{escape(number)}</b> {escape(title)}</div>"
+        f'<div style="font-size:0.87rem;opacity:0.75">{escape(note)}</div></div>'
+        for number, title, note in items
+    )
+    st.html(
+        f'<div style="display:flex;flex-wrap:wrap;gap:0.5rem 1.8rem;font-variant-numeric:tabular-nums">{pieces}</div>'
+    )
+
+
+def metric_title(spec: str) -> str:
+    """How pages call a metric."""
+    return METRICS[spec].title if spec in METRICS else spec
+
+
+def column_title(column: str) -> str:
+    """How pages call a metric or a metadata column; nothing in it is read as markup."""
+    return metric_title(column) if column in METRICS else column.removeprefix("metadata.").translate(_MARKUP)
+
+
+_MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
+
+
+def outcome_fact(spec: str, outcome: Outcome) -> tuple[str, str, str]:
+    """A sample's score as a fact; an unscored one says why."""
+    if isinstance(outcome, Score):
+        return f"{outcome.value:.2f}", metric_title(spec), outcome.counted
+    return "unscored", metric_title(spec), f"{outcome.reason}: {outcome.detail}"
+
+
+def summary_facts(summary: RunSummary) -> list[tuple[str, str, str]]:
+    """A run's metrics as facts: the mean, and under it the interval and how many were scored."""
+    return [_summary_fact(metric) for metric in summary.metrics.values()]
+
+
+def _summary_fact(metric: MetricSummary) -> tuple[str, str, str]:
+    shown = "unscored" if metric.mean is None else f"{metric.mean:.2f}"
+    bounds = metric.interval
+    interval = f"{bounds.low:.2f} – {bounds.high:.2f} · " if isinstance(bounds, Interval) else ""
+    return shown, metric_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
+
+
+def judged_line(summary: RunSummary) -> None:
+    """Dataset, configuration, judge and when, in one line."""
+    config = ", ".join(f"{key} {value}" for key, value in summary.config.items())
+    if summary.judged is None:
+        judge = "not evaluated"
+    else:
+        heuristic = " judge (heuristic)" if summary.judged.heuristic else " judge"
+        now = datetime.now(UTC).replace(tzinfo=None)
+        judge = f"{summary.judged.judge}{heuristic}, {ago(summary.judged.finished, now)}"
+    plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge])), "note")
+
+
+def choose_run(where: str) -> RunRef | None:
+    """The run that the address names, else the newest; None after saying what to do instead."""
+    wanted = st.query_params.get("run")
+    runs = get_leaderboard()
+    if not runs:
+        st.header("No run yet", anchor=False)
+        st.markdown(f"There is nothing to show on the {where} page before a run is uploaded.")
+        if st.button("Upload a run", icon=":material/upload_file:", type="primary"):
+            open_upload()
+        return None
+    if wanted is None:
+        wanted = st.query_params["run"] = runs[0].name
+    try:
+        return resolve(wanted)
+    except NotFoundError as error:
+        st.error("This address names a run that is not in the store.", icon=":material/search_off:")
+        plain(str(error))
+        return None

@@ -1,0 +1,55 @@
+"""The look, as Streamlit configuration: colours, type, spacing; light and dark.
+
+Reading text is set in Source Serif, everything else in Source Sans, both of which Streamlit bundles, so
+no font host is asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["OPTIONS"]
+
+LIGHT = {
+    "backgroundColor": "#fdfcf9",
+    "secondaryBackgroundColor": "#f3f1ea",
+    "textColor": "#1d1c1a",
+    "borderColor": "#dcd8cd",
+    "dataframeBorderColor": "#e6e2d8",
+    "dataframeHeaderBackgroundColor": "#f7f5ef",
+    "dataframeHeaderTextColor": "#55524b",
+    "primaryColor": "#24508f",
+    "linkColor": "#24508f",
+    "grayTextColor": "#5c5952",
+    "greenTextColor": "#0b5f5a",
+    "orangeTextColor": "#8a3d00",
+    "violetTextColor": "#8c1459",
+}
+DARK = {
+    "backgroundColor": "#15171b",
+    "secondaryBackgroundColor": "#1f2228",
+    "textColor": "#e9e6df",
+    "borderColor": "#373b44",
+    "dataframeBorderColor": "#30343c",
+    "dataframeHeaderBackgroundColor": "#1b1e23",
+    "dataframeHeaderTextColor": "#b4b0a7",
+    "primaryColor": "#4a78c4",
+    "linkColor": "#9dbcf0",
+    "grayTextColor": "#b0aca3",
+    "greenTextColor": "#6fd0c4",
+    "orangeTextColor": "#f0a65e",
+    "violetTextColor": "#f39ac7",
+}
+
+OPTIONS: dict[str, Any] = {
+    "theme.font": "sans-serif",
+    "theme.headingFont": "serif",
+    "theme.baseFontSize": 15,
+    "theme.headingFontSizes": ["1.6rem", "1.3rem", "1.1rem", "1rem", "0.95rem", "0.9rem"],
+    "theme.headingFontWeights": [600, 600, 600, 600, 600, 600],
+    "theme.baseRadius": "0.35rem",
+    "theme.paddingTop": "0.25rem",
+    "theme.showWidgetBorder": True,
+    **{f"theme.light.{name}": value for name, value in LIGHT.items()},
+    **{f"theme.dark.{name}": value for name, value in DARK.items()},
+}

@@ -1,0 +1,236 @@
+"""Run: how one run did, where it lost, and its samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ragboard.records import Score
+from ragboard.report import Columns, Distribution, Only, Order, RunSummary, SamplePage, SampleQuery, SampleRow
+from ragboard.store import RunRef
+from ragboard_dashboard.charts import SHAPES, Shape, breakdown_figure, distribution_figure, palette, scatter_figure
+from ragboard_dashboard.components.verdicts import VERDICTS
+from ragboard_dashboard.data import (
+    get_breakdown,
+    get_columns,
+    get_distribution,
+    get_run,
+    get_sample_rows,
+    get_scatter,
+)
+from ragboard_dashboard.navigation import open_sample
+from ragboard_dashboard.shared import choose_run, column_title, facts, judged_line, plain, summary_facts
+
+__all__ = ["page"]
+
+PAGE_SIZE = 25
+ORDERS: dict[Order, str] = {
+    "worst": "Most unsupported first",
+    "lowest": "Lowest first",
+    "highest": "Highest first",
+    "file": "File order",
+}
+ONLY: dict[Only, str] = {
+    "all": "All samples",
+    "loose": "With unsupported statements",
+    "refusing": "Refusals",
+    "unscored": "Unscored",
+}
+CHART = {"displayModeBar": False}
+
+
+def page() -> None:
+    """Draw the page."""
+    run = choose_run("Run")
+    if run is None:
+        return
+    summary = get_run(run)
+    plain(summary.name, "title")
+    judged_line(summary)
+    facts(summary_facts(summary))
+    there = get_columns(run)
+    if not (there.metrics or there.numeric):
+        st.info("This run was never evaluated: `ragboard evaluate` it to see verdicts.", icon=":material/info:")
+        _samples(run, summary, "", None)
+        return
+    column, between = _overview(run, there)
+    _samples(run, summary, column, between)
+    _against(run, there, column)
+
+
+def _overview(run: RunRef, there: Columns) -> tuple[str, tuple[float, float] | None]:
+    """Draw one column's spread and what it breaks down into; the column, and the range chosen in it."""
+    options = [*there.metrics, *there.numeric]
+    chart, groups = st.columns([3, 2], gap="large")
+    with chart:
+        column = st.segmented_control(
+            "Column",
+            options,
+            format_func=column_title,
+            key="column",
+            default=options[0],
+            bind="query-params",
+            required=True,
+            label_visibility="collapsed",
+        )
+        between = _spread(run, column)
+    with groups:
+        _groups(run, there, column)
+    return column, between
+
+
+def _spread(run: RunRef, column: str) -> tuple[float, float] | None:
+    """Draw the distribution; the range that was brushed in it, None where it is the whole."""
+    found = get_distribution(run, column)
+    row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
+    with row:
+        plain(_counted(found), "note")
+    shape: Shape = row.segmented_control(
+        "Shape",
+        SHAPES,
+        key="shape",
+        default=SHAPES[0],
+        bind="query-params",
+        required=True,
+        label_visibility="collapsed",
+    )
+    low, high = found.bins[0].low, found.bins[-1].high
+    picked = st.plotly_chart(
+        distribution_figure(found, shape, column_title(column), palette(st.context.theme.type)),
+        key=f"spread-{run.run_id}-{column}-{shape}",
+        on_select="rerun",
+        selection_mode="box",
+        config=CHART,
+    )
+    _take_brush(picked, f"range-{column}", low, high)
+    between = st.slider(
+        "Only samples within", low, high, (low, high), key=f"range-{column}", bind="query-params", format="%.2f"
+    )
+    return None if between == (low, high) else between
+
+
+def _counted(found: Distribution) -> str:
+    """How many samples have a value, and why the others have none."""
+    left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
+    return f"{found.scored:,} of {found.total:,} have a value" + (f". Unscored: {left_out}" if left_out else "")
+
+
+def _take_brush(picked: Any, key: str, low: float, high: float) -> None:
+    """Copy a fresh box selection into the slider, whose place survives what the chart's does not."""
+    boxes = picked["selection"]["box"]
+    brush = tuple(boxes[0]["x"]) if boxes else None
+    if brush == st.session_state.get(f"{key}-brush"):
+        return
+    st.session_state[f"{key}-brush"] = brush
+    if brush:
+        first, last = sorted(brush)
+        st.session_state[key] = (max(low, first), min(high, last))
+
+
+REASONS = {
+    "undefined": "undefined (nothing to judge)",
+    "refusal": "refused (the answer only declines)",
+    "failed": "failed (no usable reply)",
+    "skipped": "skipped (the file lacks a column)",
+}
+
+
+def _groups(run: RunRef, there: Columns, column: str) -> None:
+    if not there.categories:
+        st.caption("No column of the file to break this down by.")
+        return
+    by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
+    figure = breakdown_figure(get_breakdown(run, column, by), column_title(column), palette(st.context.theme.type))
+    st.plotly_chart(figure, key=f"groups-{run.run_id}-{column}-{by}", config=CHART)
+
+
+def _against(run: RunRef, there: Columns, column: str) -> None:
+    others = [name for name in (*there.metrics, *there.numeric) if name != column]
+    if not others:
+        return
+    st.subheader("One column against another", anchor=False)
+    other = st.selectbox("Against", others, format_func=column_title, key="against", bind="query-params")
+    found = get_scatter(run, column, other)
+    picked = st.plotly_chart(
+        scatter_figure(found, column_title(column), column_title(other), palette(st.context.theme.type)),
+        key=f"scatter-{run.run_id}-{column}-{other}",
+        on_select="rerun",
+        selection_mode="points",
+        config=CHART,
+    )
+    drawn = f"; {len(found.points):,} of them drawn" if found.both > len(found.points) else ""
+    st.caption(f"{found.both:,} of {found.total:,} samples have both{drawn}. Choose a point to read its sample.")
+    points = picked["selection"]["points"]
+    if points:
+        open_sample(run.name, points[0]["customdata"][0])
+
+
+def _samples(run: RunRef, summary: RunSummary, column: str, between: tuple[float, float] | None) -> None:
+    found = get_sample_rows(run, _query(column, between))
+    if not found.rows:
+        st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
+        return
+    _table(run, summary, found)
+    if found.total > PAGE_SIZE:
+        st.pagination(-(-found.total // PAGE_SIZE), key="page", bind="query-params")
+
+
+def _query(column: str, between: tuple[float, float] | None) -> SampleQuery:
+    search, only, order = st.columns([3, 2, 2])
+    words = search.text_input(
+        "Search", placeholder="Search questions and answers", label_visibility="collapsed", key="q", bind="query-params"
+    )
+    chosen = only.selectbox(
+        "Show", list(ONLY), format_func=ONLY.__getitem__, label_visibility="collapsed", key="only", bind="query-params"
+    )
+    sort = order.selectbox(
+        "Order",
+        list(ORDERS),
+        format_func=ORDERS.__getitem__,
+        label_visibility="collapsed",
+        key="order",
+        bind="query-params",
+    )
+    number = st.session_state.get("page", 1)
+    return SampleQuery(
+        column=column,
+        order=sort,
+        only=chosen,
+        between=between,
+        search=words,
+        limit=PAGE_SIZE,
+        offset=(number - 1) * PAGE_SIZE,
+    )
+
+
+def _table(run: RunRef, summary: RunSummary, found: SamplePage) -> None:
+    frame = pd.DataFrame([_line(row, summary) for row in found.rows])
+    columns: dict[str, Any] = {"Question": st.column_config.TextColumn(width="large")}
+    for spec in summary.metrics:
+        columns[column_title(spec)] = st.column_config.NumberColumn(format="%.2f", width="small")
+    st.caption(f"{found.total:,} of {summary.samples:,} samples. Choose a row to read it.")
+    choice = st.dataframe(
+        frame,
+        hide_index=True,
+        column_config=columns,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"samples-{run.run_id}",
+        height=min(38 + 35 * len(frame), 700),
+    )
+    chosen = choice["selection"]["rows"]
+    if chosen:
+        open_sample(run.name, found.rows[chosen[0]].sample_id)
+
+
+def _line(row: SampleRow, summary: RunSummary) -> dict[str, Any]:
+    scores = {
+        column_title(spec): outcome.value if isinstance(outcome := row.scores.get(spec), Score) else None
+        for spec in summary.metrics
+    }
+    marks = "  ".join(f"{VERDICTS[label].icon} {count}" for label in VERDICTS if (count := row.labels.get(label, 0)))
+    reasons = [outcome.reason for outcome in row.scores.values() if not isinstance(outcome, Score)]
+    said = ", ".join(dict.fromkeys((["refuses"] if row.refuses else []) + list(reasons)))
+    return {"Question": row.question[:300], "Statements": marks} | scores | {"Note": said, "Id": row.sample_id[:80]}

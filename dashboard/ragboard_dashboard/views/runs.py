@@ -1,0 +1,66 @@
+"""Runs: the leaderboard, and what to look at first."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from ragboard.report import RunSummary
+from ragboard_dashboard.components.board import run_board
+from ragboard_dashboard.components.findings import finding_list
+from ragboard_dashboard.data import get_leaderboard, get_loose_statements
+from ragboard_dashboard.navigation import open_run, open_sample, open_upload
+
+__all__ = ["page"]
+
+FIRST = 6
+"""Statements to look at first."""
+
+
+def page() -> None:
+    """Draw the page."""
+    runs = get_leaderboard()
+    if not runs:
+        _empty()
+        return
+    _head(runs)
+    opened = run_board(runs, key="board", now=datetime.now(UTC).replace(tzinfo=None))
+    if opened:
+        open_run(next(run.name for run in runs if run.run_id == opened))
+    _first()
+
+
+def _head(runs: tuple[RunSummary, ...]) -> None:
+    title, action = st.columns([5, 1], vertical_alignment="bottom")
+    title.header("Runs", anchor=False)
+    if action.button("Upload a run", icon=":material/upload_file:", type="primary", width="stretch"):
+        open_upload()
+    if any("sample" in run.tags for run in runs):
+        st.markdown(
+            "The sample: one question set, answered by two configurations of the same retrieval pipeline. "
+            "Open a run to see where it fails, or a statement below to see what its passages say. "
+            "`ragboard demo --remove` takes it out."
+        )
+
+
+def _first() -> None:
+    found = get_loose_statements(FIRST)
+    if not found:
+        return
+    st.subheader("Statements no passage supports, to look at first", anchor=False)
+    opened = finding_list(found, name="Unsupported statements", key="first")
+    if opened:
+        open_sample(opened.run, opened.sample_id, opened.number)
+
+
+def _empty() -> None:
+    st.header("Which sentence did it make up?", anchor=False)
+    st.markdown(
+        "Upload a run file: questions, the passages that were retrieved, the answers. ragboard splits each answer "
+        "into statements, holds every one against the passages and shows which none of them supports."
+    )
+    if st.button("Upload a run", icon=":material/upload_file:", type="primary"):
+        open_upload()
+    st.markdown("Nothing at hand? `ragboard demo` brings two sample runs. From the command line:")
+    st.code("ragboard evaluate answers.jsonl --name my-run --config k=5", language="shell")

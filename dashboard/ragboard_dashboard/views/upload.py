@@ -1,0 +1,227 @@
+"""Upload: a file becomes a run, and its verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+
+import pandas as pd
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from ragboard.errors import RagboardError
+from ragboard.evaluation.background import progress_of, start_evaluation
+from ragboard.evaluation.progress import Progress
+from ragboard.metrics import METRICS
+from ragboard.readers import ImportReport, Preview, preview, read_runs
+from ragboard.settings import read_pairs
+from ragboard.store import AddedRun, RunRef
+from ragboard_dashboard.data import store
+from ragboard_dashboard.navigation import open_run
+from ragboard_dashboard.shared import metric_title, plain
+
+__all__ = ["page"]
+
+ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
+FIELDS = {
+    "question": "what the user asked (required)",
+    "answer": "what the system answered",
+    "contexts": "the passages it retrieved",
+    "reference": "the right answer, where known",
+    "id": "an id of the sample",
+}
+
+
+def page() -> None:
+    """Draw the page."""
+    if "watch" in st.query_params:
+        _watch(st.query_params["watch"], st.query_params.get("run", ""))
+        return
+    st.header("Upload a run", anchor=False)
+    file = st.file_uploader(
+        "A run file: JSONL, JSON, CSV or Parquet with questions, passages and answers",
+        type=ENDINGS,
+        key="file",
+    )
+    if file is None:
+        _help()
+        return
+    try:
+        _file(file)
+    except RagboardError as error:
+        _refused(file.name, error)
+
+
+def _help() -> None:
+    st.markdown(
+        "Files of ragas (any version) and RAGChecker are recognised; columns of any other table can be matched here. "
+        "One sample in JSON Lines:"
+    )
+    st.code(
+        '{"question": "When did the bridge open?", "contexts": ["It opened to traffic in July 2000."], '
+        '"answer": "It opened in 2000."}',
+        language="json",
+    )
+
+
+def _refused(name: str, error: RagboardError) -> None:
+    st.error("This file cannot be read. Nothing was stored.", icon=":material/error:")
+    plain(str(error).replace(str(_folder()), "").lstrip("/\\") or name)
+
+
+def _folder() -> Path:
+    return store().folder / "uploads"
+
+
+def _kept(file: UploadedFile) -> Path:
+    """The upload on disk, in a folder named by its content, under its own name."""
+    content = file.getvalue()
+    path = _folder() / blake2b(content, digest_size=6).hexdigest() / PurePosixPath(file.name.replace("\\", "/")).name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return path
+
+
+def _file(file: UploadedFile) -> None:
+    path = _kept(file)
+    seen = preview(path)
+    mapping = _mapping(seen)
+    if mapping:
+        seen = preview(path, mapping=mapping)
+    _detected(seen)
+    if "question" in seen.missing:
+        st.warning("Choose the column that holds the question to go on.", icon=":material/help:")
+        return
+    _form(path, mapping, seen, file.name)
+
+
+def _detected(seen: Preview) -> None:
+    found = ", ".join(f"{use.field} from {use.column}" for use in seen.columns if use.field)
+    missing = f" Not in the file: {', '.join(seen.missing)}." if seen.missing else ""
+    plain(f"Read as {seen.format}. {found or 'No column recognised'}.{missing}")
+    with st.expander("First rows", expanded=True):
+        st.dataframe(pd.DataFrame(seen.rows, columns=[use.column for use in seen.columns]), hide_index=True)
+
+
+def _mapping(seen: Preview) -> dict[str, str]:
+    """Fields that a person matched to other columns than were detected."""
+    columns = [use.column for use in seen.columns]
+    detected = {use.field: use.column for use in seen.columns if use.field}
+    with st.expander("Match columns", expanded="question" in seen.missing):
+        boxes = st.columns(len(FIELDS))
+        chosen = {
+            field: box.selectbox(
+                field.capitalize(),
+                [None, *columns],
+                index=columns.index(detected[field]) + 1 if detected.get(field) in columns else 0,
+                format_func=lambda column: "(none)" if column is None else str(column),
+                help=why,
+                key=f"map-{field}",
+            )
+            for box, (field, why) in zip(boxes, FIELDS.items(), strict=True)
+        }
+    return {field: column for field, column in chosen.items() if column and detected.get(field) != column}
+
+
+def _form(path: Path, mapping: dict[str, str], seen: Preview, source: str) -> None:
+    with st.form("import"):
+        left, right = st.columns(2)
+        name = left.text_input("Name of the run", value=path.stem, max_chars=120)
+        settings = right.text_input(
+            "Configuration",
+            placeholder="k=5, reranker=none",
+            help="What distinguishes this run: key=value, separated by commas",
+        )
+        split = left.selectbox(
+            "Several configurations in one file, by column",
+            [None, *(use.column for use in seen.columns)],
+            format_func=lambda column: "(one run)" if column is None else str(column),
+        )
+        specs = right.multiselect("Metrics", list(METRICS), default=list(METRICS), format_func=metric_title)
+        skip = st.checkbox("Leave bad rows out and list them, instead of refusing the file")
+        st.caption(
+            "Judge: embedded. It needs no key and no network, and is a heuristic: rules of thumb on shared words."
+        )
+        buttons = st.container(horizontal=True)
+        evaluate = buttons.form_submit_button("Import and evaluate", type="primary", icon=":material/play_arrow:")
+        keep = buttons.form_submit_button("Import only", icon=":material/save:")
+    if not (evaluate or keep):
+        return
+    result = read_runs(
+        path,
+        name=name.strip() if split is None or name != path.stem else None,
+        config=read_pairs(pair for pair in settings.split(",") if pair.strip()),
+        mapping=mapping,
+        run_column=split,
+        skip_bad=skip,
+    )
+    added = store().add_runs(replace(run, source=source) for run in result.runs)
+    _imported(result.report, added)
+    if evaluate and specs:
+        _start(added, tuple(specs))
+
+
+def _imported(report: ImportReport, added: tuple[AddedRun, ...]) -> None:
+    st.session_state["import-report"] = (report, added)
+    if added:
+        st.success(
+            f"{sum(run.samples for run in added):,} samples kept in {len(added)} run(s).",
+            icon=":material/check:",
+        )
+    _report(report)
+
+
+def _report(report: ImportReport) -> None:
+    lines = [f"{report.rows_read:,} rows read, {report.encoding}"]
+    lines += [f"left out, line {row.line}: {row.field or 'row'}: {row.message}" for row in report.dropped[:20]]
+    lines += [f"{change.count} x {change.what} (line {', '.join(map(str, change.lines))})" for change in report.coerced]
+    lines += [f"duplicate id, line {same.line}: {same.given} is now {same.assigned}" for same in report.duplicated[:20]]
+    lines += report.notes
+    plain("\n".join(lines), "note")
+
+
+def _start(added: tuple[AddedRun, ...], specs: tuple[str, ...]) -> None:
+    watched = [
+        start_evaluation(
+            store(), RunRef(run_id=run.id, name=run.name, evaluation_id=None), judge="embedded", metrics=specs
+        )
+        for run in added
+    ]
+    st.query_params["watch"] = ",".join(watched)
+    st.query_params["run"] = added[0].name
+    st.rerun()
+
+
+def _watch(watched: str, run: str) -> None:
+    st.header("Evaluating", anchor=False)
+    plain(run)
+    kept = st.session_state.get("import-report")
+    if kept:
+        _report(kept[0])
+    _follow(watched.split(","), run)
+
+
+@st.fragment(run_every=0.5)
+def _follow(evaluations: list[str], run: str) -> None:
+    seen = [progress_of(store(), evaluation) for evaluation in evaluations]
+    for progress in seen:
+        _bar(progress)
+    if all(progress is not None and progress.state == "finished" for progress in seen):
+        open_run(run)
+    ended = any(progress is not None and progress.state in ("failed", "stopped") for progress in seen)
+    if ended and st.button("Back to upload"):
+        st.query_params.clear()
+        st.rerun()
+
+
+def _bar(progress: Progress | None) -> None:
+    if progress is None:
+        st.progress(0.0, "Starting the judge")
+        return
+    share = progress.done / progress.total if progress.total else 1.0
+    st.progress(share, f"{progress.done:,} of {progress.total:,} samples, {progress.asked:,} tasks asked")
+    if progress.state in ("failed", "stopped"):
+        st.error("The evaluation ended before it was done. What was answered is kept.", icon=":material/error:")
+        plain(progress.message)

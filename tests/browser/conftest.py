@@ -1,0 +1,101 @@
+"""What the browser tests share: a real Chromium, and a real server for one Streamlit script."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from ragboard_dashboard.server import free_port, wait_until_healthy
+
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+CHROMIUM_ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PATIENCE = 60
+"""Seconds that a condition may take on a slow machine before a test gives up."""
+
+LAUNCH = """
+import sys
+from pathlib import Path
+import streamlit as st
+from ragboard_dashboard.server import SERVER
+from ragboard_dashboard.theme import OPTIONS
+st.App(Path(sys.argv[1])).run(config=SERVER | OPTIONS | {"server.port": int(sys.argv[2])})
+"""
+OpenPage = Callable[..., Page]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Chromium as `CHROMIUM` names it, else as the search path has it."""
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    if not found:
+        pytest.skip(f"no browser: set CHROMIUM, or install one of {', '.join(CHROMIUM_NAMES)}")
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium_path, args=list(CHROMIUM_ARGUMENTS))
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def serve_script(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], str]]:
+    """A function from a Streamlit script to the address of a server that runs it under ragboard's settings."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def serve(script: Path) -> str:
+        port = free_port(None)
+        log = tmp_path_factory.mktemp("server") / "log.txt"
+        with log.open("wb") as output:
+            command = [sys.executable, "-c", LAUNCH, str(script), str(port)]
+            running.append(subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT))
+        address = f"http://127.0.0.1:{port}"
+        if not wait_until_healthy(address, PATIENCE):
+            pytest.fail(f"{script.name} did not start: {log.read_text(encoding='utf-8', errors='replace')[-2000:]}")
+        return address
+
+    yield serve
+    for process in running:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """A function that opens an address in a page of its own, `width` by `height`, `scheme` light or dark."""
+    opened: list[Page] = []
+
+    def open_(address: str, *, width: int = 1440, height: int = 900, scheme: str = "light") -> Page:
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+        page.set_default_timeout(PATIENCE * 1000)
+        opened.append(page)
+        page.goto(address)
+        return page
+
+    yield open_
+    for page in opened:
+        page.close()

@@ -1,0 +1,80 @@
+"""What the tests of core share: a store in a temporary folder, samples, and judges that are easy to foresee."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from ragboard import Passage, Run, Sample, Store, Verdict
+from ragboard.judges.codec import REPLIES
+from ragboard.judges.tasks import (
+    Extracted,
+    Extraction,
+    ExtractStatements,
+    Failure,
+    GenerateQuestions,
+    Questions,
+    Reply,
+    Selection,
+    SelectSentences,
+    Similarities,
+    Similarity,
+    Task,
+    Verification,
+    Verify,
+)
+
+
+def make_sample(number: int = 0, *, answer: str | None = "It is red. It is old.", contexts: int = 2) -> Sample:
+    passages = tuple(
+        Passage(id=f"p{rank}", text=f"The thing {number} is red, says passage {rank}.", rank=rank)
+        for rank in range(1, contexts + 1)
+    )
+    return Sample(id=f"s{number}", question=f"What is thing {number}?", answer=answer, contexts=passages)
+
+
+def make_run(name: str = "run", samples: int = 3) -> Run:
+    return Run(name=name, samples=tuple(make_sample(number) for number in range(samples)), config={"k": 2})
+
+
+@dataclass
+class PlainJudge:
+    """Splits at full stops, supports what holds the word "red", and counts what it is asked."""
+
+    name: str = "plain"
+    heuristic: bool = False
+    version: str = "1"
+    answers: frozenset[type[Task]] = field(default_factory=lambda: frozenset(REPLIES))
+    asked: list[Task] = field(default_factory=list[Task])
+    before: Callable[[Task], Failure | None] = lambda _: None
+
+    def identity(self, task: type[Task]) -> str:
+        return f"plain/{self.version}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+        self.asked.extend(tasks)
+        return [self.before(task) or _plain(task) for task in tasks]
+
+
+def _plain(task: Task) -> Reply:
+    match task:
+        case ExtractStatements():
+            said = [part.strip() for part in task.text.split(".") if part.strip()]
+            return Extraction(statements=tuple(Extracted(text=text) for text in said), refuses=False)
+        case Verify():
+            verdicts = (Verdict(label="supported" if "red" in text else "unsupported") for text in task.statements)
+            return Verification(joint=tuple(verdicts))
+        case GenerateQuestions():
+            return Questions(questions=tuple(f"question {n}" for n in range(task.n)))
+        case SelectSentences():
+            return Selection(chosen=(0,))
+        case Similarity():
+            return Similarities(values=(0.5,) * len(task.others))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")

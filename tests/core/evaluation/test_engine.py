@@ -1,0 +1,159 @@
+"""An evaluation ends with scores or reasons, asks nothing twice, and goes on where it stopped."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.core.conftest import PlainJudge, make_run, make_sample
+
+from ragboard import METRICS, JudgeError, Panel, RunRef, Score, SettingError, Store, StoreError, Unscored, evaluate_run
+from ragboard.judges.tasks import Failure, Task, Verification, Verify
+from ragboard.metrics import metrics_named
+from ragboard.records import Run
+from ragboard.report import SampleQuery, sample_report, sample_rows
+
+ALL = tuple(METRICS.values())
+
+
+def add(store: Store, run: Run) -> str:
+    return store.add_runs([run])[0].id
+
+
+def scores(store: Store, run_id: str, evaluation_id: str) -> dict[str, dict[str, Score | Unscored]]:
+    ref = RunRef(run_id=run_id, name="run", evaluation_id=evaluation_id)
+    return {row.sample_id: dict(row.scores) for row in sample_rows(store, ref, SampleQuery(limit=1000)).rows}
+
+
+def test_every_metric_counts_what_the_judge_said(store: Store) -> None:
+    run_id = add(store, make_run())
+    done = evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge()))
+    assert scores(store, run_id, done.evaluation.id)["s0"] == {
+        "ragas.faithfulness": Score(value=0.5, counted="1 of 2 statements"),
+        "ragas.answer_relevance": Score(value=0.5, counted="3 questions"),
+        "ragas.context_relevance": Score(value=0.5, counted="1 of 2 sentences"),
+    }
+
+
+def test_the_statements_and_their_verdicts_are_rows(store: Store) -> None:
+    run_id = add(store, make_run())
+    done = evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge()))
+    report = sample_report(store, RunRef(run_id=run_id, name="run", evaluation_id=done.evaluation.id), "s1")
+    assert [(said.statement.text, said.verdict and said.verdict.label) for said in report.statements] == [
+        ("It is red", "supported"),
+        ("It is old", "unsupported"),
+    ]
+
+
+def test_a_second_evaluation_asks_nothing_and_changes_nothing(store: Store) -> None:
+    run_id = add(store, make_run(samples=40))
+    first = evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge()))
+    judge = PlainJudge()
+    second = evaluate_run(store, run_id, ALL, Panel(judge=judge))
+    assert judge.asked == []
+    assert second.evaluation == first.evaluation
+    assert second.asked == 0
+    assert second.replayed >= first.asked
+    assert len(scores(store, run_id, first.evaluation.id)) == 40
+
+
+def test_another_version_of_the_judge_is_another_evaluation(store: Store) -> None:
+    run_id = add(store, make_run())
+    first = evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge()))
+    judge = PlainJudge(version="2")
+    second = evaluate_run(store, run_id, ALL, Panel(judge=judge))
+    assert second.evaluation.id != first.evaluation.id
+    assert second.asked == first.asked == len(judge.asked)
+
+
+def test_a_metric_added_later_asks_only_its_own_tasks(store: Store) -> None:
+    run_id = add(store, make_run())
+    judge = PlainJudge()
+    evaluate_run(store, run_id, metrics_named(["faithfulness"]), Panel(judge=judge))
+    before = len(judge.asked)
+    done = evaluate_run(store, run_id, metrics_named(["context_relevance"]), Panel(judge=judge))
+    assert {type(task).__name__ for task in judge.asked[before:]} == {"SelectSentences"}
+    assert set(scores(store, run_id, done.evaluation.id)["s0"]) == {"ragas.faithfulness", "ragas.context_relevance"}
+
+
+def test_tasks_that_two_samples_share_are_asked_once(store: Store) -> None:
+    twin = make_sample(0)
+    run_id = add(store, Run(name="twins", samples=(twin, replace(twin, id="other"))))
+    judge = PlainJudge()
+    evaluate_run(store, run_id, ALL, Panel(judge=judge))
+    assert len(judge.asked) == len(set(judge.asked))
+
+
+def test_a_failed_task_leaves_its_metric_unscored_with_the_reason(store: Store) -> None:
+    def refuse(task: Task) -> Failure | None:
+        return Failure(detail="the judge was silent") if isinstance(task, Verify) else None
+
+    run_id = add(store, make_run())
+    done = evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge(before=refuse)))
+    found = scores(store, run_id, done.evaluation.id)["s0"]
+    assert found["ragas.faithfulness"] == Unscored(reason="failed", detail="the judge was silent")
+    assert isinstance(found["ragas.context_relevance"], Score)
+    assert done.failed == 3
+
+
+def test_too_few_verdicts_are_a_failure_not_a_number(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.core.conftest._plain", lambda _: Verification())
+    run_id = add(store, make_run())
+    done = evaluate_run(store, run_id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge()))
+    found = scores(store, run_id, done.evaluation.id)["s0"]["ragas.faithfulness"]
+    assert isinstance(found, Unscored)
+    assert "does not fit the task" in found.detail
+
+
+def test_a_role_that_nobody_fills_is_named_before_anything_is_asked(store: Store) -> None:
+    run_id = add(store, make_run())
+    judge = PlainJudge(answers=frozenset({Verify}))
+    with pytest.raises(JudgeError, match="does not answer ExtractStatements"):
+        evaluate_run(store, run_id, ALL, Panel(judge=judge))
+    assert judge.asked == []
+
+
+def test_no_metric_is_an_error_that_names_them(store: Store) -> None:
+    with pytest.raises(SettingError, match=r"ragas\.faithfulness"):
+        evaluate_run(store, add(store, make_run()), (), Panel(judge=PlainJudge()))
+
+
+def test_an_error_of_the_store_ends_as_itself_not_as_a_group(store: Store) -> None:
+    def full(_: Task) -> Failure | None:
+        raise StoreError("no space")
+
+    with pytest.raises(StoreError, match="no space"):
+        evaluate_run(store, add(store, make_run()), ALL, Panel(judge=PlainJudge(before=full)))
+
+
+KILLED = """
+import os, random, sys
+from pathlib import Path
+from ragboard import METRICS, Panel, Store, evaluate_run
+from tests.core.conftest import PlainJudge
+store = Store(Path(sys.argv[1]))
+left = int(sys.argv[3])
+def die(task):
+    global left
+    left -= 1
+    if left < 0:
+        os._exit(9)
+evaluate_run(store, sys.argv[2], tuple(METRICS.values()), Panel(judge=PlainJudge(before=die)))
+"""
+
+
+@pytest.mark.parametrize("asked_before", [0, 1, 7, 41])
+def test_a_killed_evaluation_goes_on_without_asking_again(store: Store, asked_before: int) -> None:
+    run_id = add(store, make_run(samples=15))
+    command = [sys.executable, "-c", KILLED, str(store.folder), run_id, str(asked_before)]
+    assert subprocess.run(command, check=False, cwd=Path(__file__).parents[3]).returncode == 9
+    judge = PlainJudge()
+    done = evaluate_run(store, run_id, ALL, Panel(judge=judge))
+    assert len(judge.asked) == len(set(judge.asked)) == done.asked
+    untouched = Store(store.folder.parent / "untouched")
+    whole = evaluate_run(untouched, add(untouched, make_run(samples=15)), ALL, Panel(judge=PlainJudge()))
+    assert scores(store, run_id, done.evaluation.id) == scores(untouched, run_id, whole.evaluation.id)
+    assert done.asked == whole.asked - asked_before

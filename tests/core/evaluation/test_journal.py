@@ -1,0 +1,78 @@
+"""The journal keeps every answer, survives a torn end, and has one writer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragboard import StoreBusyError, StoreError
+from ragboard.evaluation.journal import open_journal
+from ragboard.judges.codec import task_key
+from ragboard.judges.tasks import Extracted, Extraction, ExtractStatements, Failure
+from ragboard.records import Span
+
+TASK = ExtractStatements(question="q", text="Tea is hot. Ice is not.")
+REPLY = Extraction(
+    statements=(Extracted(text="Tea is hot.", span=Span(start=0, end=11, how="verbatim")),), refuses=False
+)
+KEY = task_key(TASK, "judge/1")
+OTHER = task_key(TASK, "judge/2")
+
+
+def test_an_answer_is_read_back_after_reopening(tmp_path: Path) -> None:
+    path = tmp_path / "e.jsonl"
+    with open_journal(path, {}) as journal:
+        journal.put(KEY, "s1", TASK, REPLY)
+        journal.put(OTHER, "s1", TASK, Failure(detail="no answer"))
+        assert journal.get(KEY) == REPLY
+    with open_journal(path, {}) as journal:
+        assert len(journal) == 2
+        assert journal.get(KEY) == REPLY
+        assert journal.get(OTHER) == Failure(detail="no answer")
+        assert journal.get(task_key(TASK, "judge/3")) is None
+
+
+@given(cut=st.integers(min_value=1))
+def test_a_torn_last_line_costs_only_itself(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+    path = tmp_path_factory.mktemp("journal") / "e.jsonl"
+    with open_journal(path, {}) as journal:
+        journal.put(KEY, "s1", TASK, REPLY)
+        whole = path.stat().st_size
+        journal.put(OTHER, "s2", TASK, REPLY)
+    torn = path.read_bytes()
+    last = len(torn) - whole
+    path.write_bytes(torn[: len(torn) - 1 - cut % last])
+    with open_journal(path, {}) as journal:
+        assert KEY in journal
+        assert OTHER not in journal
+        journal.put(OTHER, "s2", TASK, REPLY)
+    assert path.read_bytes() == torn
+
+
+def test_damage_in_the_middle_is_said_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "e.jsonl"
+    path.write_bytes(b'{"key": "zz"}\n')
+    with pytest.raises(StoreError, match="damaged at byte 0"), open_journal(path, {}):
+        pass
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "e.jsonl"
+    with open_journal(path, {}), pytest.raises(StoreBusyError, match="under way"), open_journal(path, {}):
+        pass
+
+
+def test_the_header_tells_whose_answers_these_are(tmp_path: Path) -> None:
+    with open_journal(tmp_path / "e.jsonl", {"run": "r1"}):
+        pass
+    assert json.loads((tmp_path / "e.json").read_text(encoding="utf-8")) == {"run": "r1"}
+
+
+def test_a_folder_that_is_a_file_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "journals").write_text("in the way", encoding="utf-8")
+    with pytest.raises(StoreError, match="journals"), open_journal(tmp_path / "journals" / "e.jsonl", {}):
+        pass

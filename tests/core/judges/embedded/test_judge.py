@@ -1,0 +1,45 @@
+"""The embedded judge as a judge: every task, fitting replies, the same in any company."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import permutations
+
+import pytest
+
+from ragboard.judges import EmbeddedJudge, Judge
+from ragboard.judges.codec import REPLIES
+from ragboard.judges.fit import fitting
+from ragboard.judges.tasks import ExtractStatements, GenerateQuestions, SelectSentences, Similarity, Task, Verify
+
+TEXT = "The Forth Bridge was built in 1890 by Arrol. It carries two tracks."
+TASKS: tuple[Task, ...] = (
+    ExtractStatements(question="When?", text=TEXT),
+    Verify(question="When?", statements=(TEXT,), passages=(TEXT, ""), joint=True, single=True),
+    GenerateQuestions(answer=TEXT, n=3),
+    SelectSentences(question="When was it built?", sentences=(TEXT,)),
+    Similarity(text=TEXT, others=("", TEXT)),
+)
+
+
+def test_it_is_a_judge_of_every_task() -> None:
+    judge: Judge = EmbeddedJudge()
+    assert judge.answers == frozenset(REPLIES)
+    assert (judge.name, judge.heuristic) == ("embedded", True)
+
+
+def test_its_identity_tells_version_and_task() -> None:
+    assert len({EmbeddedJudge().identity(kind) for kind in REPLIES}) == len(REPLIES)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
+def test_a_reply_fits_its_task(task: Task) -> None:
+    (reply,) = asyncio.run(EmbeddedJudge().answer([task]))
+    assert fitting(task, reply) is reply
+    assert isinstance(reply, REPLIES[type(task)])
+
+
+def test_answers_do_not_depend_on_order_or_company() -> None:
+    alone = {task: asyncio.run(EmbeddedJudge().answer([task]))[0] for task in TASKS}
+    for order in list(permutations(TASKS))[::17]:
+        assert list(asyncio.run(EmbeddedJudge().answer(order))) == [alone[task] for task in order]

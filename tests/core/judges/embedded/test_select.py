@@ -1,0 +1,40 @@
+"""Sentences that help to answer a question."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragboard.judges.embedded.select import helping
+
+SENTENCES = (
+    "The Forth Bridge stands in Scotland.",
+    "It was opened on 4 March 1890.",
+    "Sheep eat grass.",
+    "The weather was fine.",
+)
+
+
+def test_a_sentence_that_holds_the_date_asked_for_is_chosen_with_what_it_refers_to() -> None:
+    assert 1 in helping("When was the Forth Bridge opened?", SENTENCES)
+    assert 2 not in helping("When was the Forth Bridge opened?", SENTENCES)
+
+
+def test_none_may_help() -> None:
+    assert helping("What is quantum foam?", SENTENCES) == ()
+
+
+def test_a_question_without_content_chooses_nothing() -> None:
+    assert helping("What is it?", SENTENCES) == ()
+
+
+def test_german_sentences_are_chosen_too() -> None:
+    offered = ("Die Br\u00fccke wurde 1890 er\u00f6ffnet.", "Schafe fressen Gras.")
+    assert helping("Wann wurde die Br\u00fccke er\u00f6ffnet?", offered) == (0,)
+
+
+@given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=6))
+def test_places_are_ascending_and_among_those_offered(question: str, sentences: list[str]) -> None:
+    chosen = helping(question, sentences)
+    assert list(chosen) == sorted(set(chosen))
+    assert all(0 <= place < len(sentences) for place in chosen)

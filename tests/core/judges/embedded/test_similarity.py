@@ -1,0 +1,55 @@
+"""Hashed words and letter groups: range, identity, stability."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragboard.judges.embedded.similarity import similarities
+from ragboard.judges.embedded.text import tokens
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_a_cosine_lies_in_range_and_a_text_is_like_itself(one: str, other: str) -> None:
+    itself, across = similarities(one, (one, other))
+    assert itself == (1.0 if tokens(one) else 0.0)
+    assert -1.0 <= across <= 1.0
+
+
+@given(st.text(max_size=80))
+def test_a_text_without_words_is_like_nothing(other: str) -> None:
+    assert similarities("", (other,)) == (0.0,)
+
+
+def test_shared_words_bring_texts_near_and_other_words_keep_them_apart() -> None:
+    near, far = similarities("When did the bridge open?", ("When was the bridge opened?", "What do sheep eat?"))
+    assert near > 0.8 > 0.3 > far
+
+
+def test_the_value_is_the_same_in_a_process_with_another_hash_seed() -> None:
+    code = "from ragboard.judges.embedded.similarity import similarities as s; print(s('a bridge', ('the bridges',)))"
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**_environment(), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+@pytest.mark.parametrize("text", ["\ud800 lone", "\u4ed6\u6765\u4e86"])
+def test_odd_texts_are_compared(text: str) -> None:
+    assert similarities(text, (text,)) == (1.0,)

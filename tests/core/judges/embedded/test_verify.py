@@ -1,0 +1,211 @@
+"""Verdicts by hand-made cases, and the shape of every reply."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragboard.judges.embedded.verify import verify
+from ragboard.judges.fit import fitting
+from ragboard.judges.tasks import Verify
+from ragboard.records import Verdict
+
+FORTH = (
+    "The Forth Bridge carries two railway tracks over the Firth of Forth, about 14 km west of Edinburgh. "
+    "John Fowler and Benjamin Baker designed it, and the Prince of Wales opened it on 4 March 1890. "
+    "It cost roughly \u00a33.2 million. No cars are allowed on the bridge. The frame took 53,000 tonnes of steel."
+)
+CITIES = "Berlin was founded in 1237. Hamburg was founded in 808. The river flows north into the sea."
+TIDE = "The museum in Bristol opened its new wing in 2011 and charges no entrance fee."
+GERMAN = (
+    "Die Br\u00fccke \u00fcber den Belt wurde am 14. Juni 1998 er\u00f6ffnet. "
+    "Sie ist 6.790 Meter lang und wurde nicht von Privatleuten bezahlt. "
+    "Der Tunnel beginnt in Halsskov."
+)
+PASSAGES = (FORTH, CITIES, TIDE)
+
+
+def judge(statement: str, *passages: str) -> Verdict:
+    return verify(_task((statement,), passages or PASSAGES)).joint[0]
+
+
+def _task(statements: tuple[str, ...], passages: tuple[str, ...]) -> Verify:
+    return Verify(question="", statements=statements, passages=passages, joint=True, single=True)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "The Forth Bridge carries two railway tracks.",
+        "The Forth Bridge carries 2 railway tracks.",
+        "The Forth Bridge was opened on March 4, 1890.",
+        "The Prince of Wales opened the bridge on 1890-03-04.",
+        "It is about 14 kilometres west of Edinburgh.",
+        "The Forth Bridge cost 3.2 million pounds.",
+        "The Forth Bridge was designed by Benjamin Baker.",
+        "Cars are not allowed on the bridge.",
+        "The frame took about 53 000 tonnes of steel.",
+        "Hamburg was founded in 808.",
+        "The new wing of the museum in Bristol was opened in 2011.",
+    ],
+)
+def test_what_a_passage_says_is_supported(statement: str) -> None:
+    verdict = judge(statement)
+    assert verdict.label == "supported", verdict
+    assert verdict.evidence
+    assert all(mark.stance == "for" for mark in verdict.evidence)
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("The Forth Bridge carries three railway tracks.", "two"),
+        ("The Prince of Wales opened the bridge on 4 May 1890.", "4 March 1890"),
+        ("The Forth Bridge cost \u00a35 million.", "\u00a33.2 million"),
+        ("The Tay Bridge carries two railway tracks.", "Forth Bridge"),
+        ("Hamburg was founded in 1237.", "Berlin"),
+        ("Munich was founded in 808.", "Hamburg"),
+        ("The frame took 5,300 tonnes of steel.", "53,000 tonnes"),
+        ("The museum in Bristol opened its new wing in 2012.", "2011"),
+        ("The museum in London opened its new wing in 2011.", "Bristol"),
+        ("The river flows south into the sea.", "north"),
+    ],
+)
+def test_another_number_name_or_opposite_in_the_same_place_contradicts(statement: str, words: str) -> None:
+    verdict = judge(statement)
+    assert verdict.label == "contradicted", verdict
+    (mark,) = verdict.evidence
+    assert mark.stance == "against"
+    assert PASSAGES[mark.rank - 1][mark.start : mark.end] == words
+    assert words in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Cars are allowed on the bridge.", "Passage 1 denies what the answer says."),
+        ("The river does not flow north into the sea.", "Passage 2 says what the answer denies."),
+    ],
+)
+def test_a_denial_on_one_side_contradicts(statement: str, reason: str) -> None:
+    verdict = judge(statement)
+    assert (verdict.label, verdict.reason) == ("contradicted", reason)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("The bridge opened in 1947 in Vienna.", "'1947' and 'Vienna' appear in no passage."),
+        ("Sleep improves memory.", "No passage speaks of sleep, improves or memory."),
+    ],
+)
+def test_what_no_passage_says_is_unsupported_and_the_reason_names_it(statement: str, reason: str) -> None:
+    verdict = judge(statement)
+    assert (verdict.label, verdict.reason, verdict.evidence) == ("unsupported", reason, ())
+
+
+def test_two_passages_support_a_statement_together() -> None:
+    reply = verify(_task(("The Forth Bridge carries railway tracks and Berlin was founded in 1237.",), PASSAGES))
+    assert reply.joint[0].label == "supported"
+    assert {mark.rank for mark in reply.joint[0].evidence} == {1, 2}
+    assert [verdict.label for verdict in reply.single[0]] == ["unsupported"] * 3
+
+
+def test_a_number_from_a_sentence_about_something_else_supports_nothing() -> None:
+    passage = "A mill discharged waste until 2013. The council listed the lake as a site in 1996."
+    assert judge("The council listed the lake in 2013.", passage).label != "supported"
+
+
+def test_a_pronoun_in_a_passage_may_stand_for_the_name() -> None:
+    assert judge("The Forth Bridge opened on 4 March 1890.").label == "supported"
+
+
+def test_a_denial_that_ends_somewhere_denies_nothing_else() -> None:
+    passage = "No bridge in the world had a longer span until the Quebec Bridge reached 549 m in 1917."
+    assert judge("The Quebec Bridge reached 549 m in 1917.", passage).label == "supported"
+
+
+def test_support_anywhere_outweighs_another_number_elsewhere() -> None:
+    assert judge(
+        "The bridge opened to cars in 1890.", "The bridge opened to cars in 1878.", "The bridge opened to cars in 1890."
+    ).label == ("supported")
+
+
+def test_a_rough_number_agrees_with_a_near_one_and_an_exact_one_does_not() -> None:
+    passage = "The lake in the north is 503 km long."
+    assert judge("The lake in the north is about 500 km long.", passage).label == "supported"
+    assert judge("The lake in the north is 500 km long.", passage).label == "contradicted"
+
+
+def test_an_answer_that_is_not_sure_denies_nothing() -> None:
+    assert judge("I am not sure but the river flows north into the sea.").label == "supported"
+
+
+def test_a_title_is_no_other_name() -> None:
+    assert judge("Sonia Sotomayor serves on the court.", "Judge Sotomayor serves on the court.").label != "contradicted"
+
+
+def test_a_question_in_a_passage_contradicts_nothing() -> None:
+    assert (
+        judge("The river flows north into the sea.", "Doesn't the river flow south into the sea?").label
+        != "contradicted"
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "label"),
+    [
+        ("Die Br\u00fccke \u00fcber den Belt wurde am 14.06.1998 er\u00f6ffnet.", "supported"),
+        ("Die Br\u00fccke \u00fcber den Belt wurde am 14. Juli 1998 er\u00f6ffnet.", "contradicted"),
+        ("Die Br\u00fccke ist 6790 m lang.", "supported"),
+        ("Die Br\u00fccke wurde von Privatleuten bezahlt.", "contradicted"),
+        ("Der Tunnel beginnt in Korsor.", "contradicted"),
+        ("Die F\u00e4hre bringt Touristen auf die Insel.", "unsupported"),
+    ],
+)
+def test_german_is_judged_by_the_same_rules(statement: str, label: str) -> None:
+    assert judge(statement, GERMAN).label == label
+
+
+def test_supported_scores_stand_above_contradicted_ones() -> None:
+    assert (judge("Hamburg was founded in 808.").score or 0) > (judge("Hamburg was founded in 1237.").score or 0)
+
+
+def test_no_passage_supports_nothing() -> None:
+    reply = verify(_task(("The bridge is long.",), ()))
+    assert [verdict.label for verdict in reply.joint] == ["unsupported"]
+    assert reply.single == ((),)
+
+
+WORDS = st.sampled_from(
+    (
+        *("The", "the", "bridge", "Bridge", "Forth", "Tay", "Berlin", "Hamburg", "it", "It", "two", "3", "km"),
+        *("was", "is", "not", "never", "no", "built", "opened", "in", "1890", "1878"),
+        *(".", ",", "?", "\n", "\u4ed6"),
+    )
+)
+TEXTS = st.text(max_size=60) | st.lists(WORDS, max_size=25).map(" ".join)
+
+
+@settings(max_examples=150)
+@given(st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=3), st.booleans(), st.booleans())
+def test_the_cells_asked_for_are_answered_with_scores_and_places_in_range(
+    statements: list[str], passages: list[str], joint: bool, single: bool
+) -> None:
+    task = Verify(question="", statements=tuple(statements), passages=tuple(passages), joint=joint, single=single)
+    reply = verify(task)
+    assert fitting(task, reply) is reply
+    for verdict in (*reply.joint, *(verdict for row in reply.single for verdict in row)):
+        assert verdict.score is not None
+        assert 0 <= verdict.score <= 1
+        assert verdict.reason
+        assert bool(verdict.evidence) == (verdict.label != "unsupported")
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=3), st.lists(TEXTS, max_size=3))
+def test_a_verdict_does_not_depend_on_the_other_statements(statements: list[str], passages: list[str]) -> None:
+    together = verify(_task(tuple(statements), tuple(passages)))
+    for place, statement in enumerate(statements):
+        alone = verify(_task((statement,), tuple(passages)))
+        assert (alone.joint[0], alone.single[0]) == (together.joint[place], together.single[place])

@@ -1,0 +1,162 @@
+"""The three metrics of the RAGAS paper, by hand, and every empty case."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragboard import METRICS, Passage, Sample, Score, Unscored, Verdict
+from ragboard.evaluation.gather import gather
+from ragboard.judges.tasks import (
+    Extracted,
+    Extraction,
+    ExtractStatements,
+    Failure,
+    GenerateQuestions,
+    Questions,
+    Reply,
+    Selection,
+    SelectSentences,
+    Similarities,
+    Similarity,
+    Task,
+    Verification,
+    Verify,
+)
+from ragboard.metrics import Metric, outcome
+from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
+from ragboard.records import Label, Outcome
+
+SAMPLE = Sample(
+    id="s",
+    question="q?",
+    answer="An answer.",
+    contexts=(Passage(id="a", text="One is here. Two is here.", rank=1), Passage(id="b", text="Three is.", rank=2)),
+)
+
+
+def score(metric: Metric, sample: Sample, *replies: Reply | Failure) -> tuple[Outcome, list[Task]]:
+    """The metric's outcome where the judge gives these replies, by task type, and what it was asked."""
+    asked: list[Task] = []
+    by_task = dict(
+        zip((ExtractStatements, Verify) if len(replies) == 2 else (ExtractStatements,), replies, strict=False)
+    )
+    if not isinstance(metric, Faithfulness):
+        by_task = {GenerateQuestions: replies[0], Similarity: replies[-1], SelectSentences: replies[0]}
+
+    async def ask(task: Task) -> Reply | Failure:
+        asked.append(task)
+        return by_task[type(task)]
+
+    findings = asyncio.run(gather(sample, metric.needs(), ask))
+    return outcome(metric, sample, findings), asked
+
+
+def said(*texts: str, refuses: bool = False) -> Extraction:
+    return Extraction(statements=tuple(Extracted(text=text) for text in texts), refuses=refuses)
+
+
+def verdicts(*labels: Label) -> Verification:
+    return Verification(joint=tuple(Verdict(label=label) for label in labels))
+
+
+def test_faithfulness_is_supported_over_all() -> None:
+    found, asked = score(
+        Faithfulness(), SAMPLE, said("a", "b", "c"), verdicts("supported", "contradicted", "unsupported")
+    )
+    assert found == Score(value=1 / 3, counted="1 of 3 statements")
+    assert asked[1] == Verify(
+        question="q?",
+        statements=("a", "b", "c"),
+        passages=("One is here. Two is here.", "Three is."),
+        joint=True,
+        single=False,
+    )
+
+
+def test_faithfulness_without_statements_is_undefined() -> None:
+    found, asked = score(Faithfulness(), SAMPLE, said())
+    assert found == Unscored(reason="undefined", detail="the judge found no statement in the answer")
+    assert len(asked) == 1
+
+
+def test_faithfulness_of_a_refusal_is_a_refusal() -> None:
+    found, _ = score(Faithfulness(), SAMPLE, said(refuses=True))
+    assert found == Unscored(reason="refusal", detail="the answer only refuses")
+
+
+def test_faithfulness_of_an_empty_answer_is_undefined_and_asks_nothing() -> None:
+    found, asked = score(Faithfulness(), replace(SAMPLE, answer=" "), said())
+    assert found == Unscored(reason="undefined", detail="the answer is empty")
+    assert asked == []
+
+
+@pytest.mark.parametrize("contexts", [(), (Passage(id="a", text=" ", rank=1),)])
+def test_where_nothing_was_retrieved_no_statement_is_supported(contexts: tuple[Passage, ...]) -> None:
+    found, asked = score(Faithfulness(), replace(SAMPLE, contexts=contexts), said("a", "b"))
+    assert found == Score(value=0.0, counted="0 of 2 statements")
+    assert len(asked) == 1
+
+
+def test_a_partial_refusal_counts_its_statements() -> None:
+    found, _ = score(Faithfulness(), SAMPLE, said("a", refuses=True), verdicts("supported"))
+    assert found == Score(value=1.0, counted="1 of 1 statements")
+
+
+@given(st.lists(st.sampled_from(["supported", "contradicted", "unsupported"]), min_size=1, max_size=20))
+def test_faithfulness_lies_in_its_range_and_counts(labels: list[Label]) -> None:
+    found, _ = score(Faithfulness(), SAMPLE, said(*map(str, range(len(labels)))), verdicts(*labels))
+    assert isinstance(found, Score)
+    assert 0 <= found.value <= 1
+    assert found.value * len(labels) == pytest.approx(labels.count("supported"))
+
+
+def test_answer_relevance_is_the_mean_cosine() -> None:
+    found, asked = score(AnswerRelevance(), SAMPLE, Questions(questions=("x", "y")), Similarities(values=(0.9, -0.1)))
+    assert found == Score(value=pytest.approx(0.4), counted="2 questions")
+    assert asked == [GenerateQuestions(answer="An answer.", n=3), Similarity(text="q?", others=("x", "y"))]
+
+
+def test_answer_relevance_without_questions_is_undefined() -> None:
+    found, asked = score(AnswerRelevance(), SAMPLE, Questions(questions=()), Similarities(values=()))
+    assert found == Unscored(reason="undefined", detail="the judge could write no question from the answer")
+    assert len(asked) == 1
+
+
+def test_answer_relevance_with_another_n_has_another_name() -> None:
+    assert AnswerRelevance().spec == "ragas.answer_relevance"
+    assert AnswerRelevance(n=5).spec == "ragas.answer_relevance(n=5)"
+
+
+def test_context_relevance_is_chosen_over_all_sentences() -> None:
+    found, asked = score(ContextRelevance(), SAMPLE, Selection(chosen=(1,)))
+    assert found == Score(value=1 / 3, counted="1 of 3 sentences")
+    assert asked == [SelectSentences(question="q?", sentences=("One is here.", "Two is here.", "Three is."))]
+
+
+def test_no_sentence_chosen_is_zero() -> None:
+    found, _ = score(ContextRelevance(), SAMPLE, Selection(chosen=()))
+    assert found == Score(value=0.0, counted="0 of 3 sentences")
+
+
+def test_context_relevance_without_sentences_is_undefined() -> None:
+    found, asked = score(ContextRelevance(), replace(SAMPLE, contexts=()), Selection(chosen=()))
+    assert found == Unscored(reason="undefined", detail="no passage was retrieved")
+    assert asked == []
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_a_missing_column_is_skipped_and_named(metric: Metric) -> None:
+    for column in metric.requires:
+        found, _ = score(metric, replace(SAMPLE, **{column: None}), said("a"), verdicts("supported"))
+        assert found == Unscored(reason="skipped", detail=f"the run file has no {column} for this sample")
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_a_judge_that_fails_leaves_a_reason(metric: Metric) -> None:
+    found, _ = score(metric, SAMPLE, Failure(detail="out of order"))
+    assert found == Unscored(reason="failed", detail="out of order")

@@ -1,0 +1,20 @@
+"""The one language of verdicts."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from ragboard.records import Label, Verdict
+from ragboard_dashboard.components.verdicts import NOT_JUDGED, VERDICTS, look_of
+
+
+def test_every_label_has_a_look_and_no_two_share_an_icon_a_word_or_a_class() -> None:
+    looks = [*VERDICTS.values(), NOT_JUDGED]
+    assert set(VERDICTS) == set(get_args(Label))
+    for part in ("icon", "word", "css"):
+        assert len({getattr(look, part) for look in looks}) == len(looks)
+
+
+def test_the_absence_of_a_verdict_is_not_a_verdict() -> None:
+    assert look_of(None) is NOT_JUDGED
+    assert look_of(Verdict(label="supported")) is VERDICTS["supported"]

@@ -1,0 +1,94 @@
+"""Imports flow one way, the public surface is what it says, and the package speaks of itself alone."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+import ragboard
+import ragboard_dashboard
+
+CORE = Path(ragboard.__file__).parent
+DASHBOARD = Path(ragboard_dashboard.__file__).parent
+
+LAYERS = (
+    ("errors",),
+    ("records",),
+    ("settings", "schema", "stats"),
+    ("readers", "database", "judges"),
+    ("metrics", "store", "samples"),
+    ("evaluation", "report", "exporting"),
+    ("cli",),
+)
+"""From the bottom up: a module imports from its own layer's own package, or from below."""
+
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def imported(path: Path) -> set[str]:
+    """The full names of the modules that a file imports, at its top or anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            found.add(node.module or "")
+    return found
+
+
+def part(module: str) -> str:
+    """`ragboard.metrics.base` is in `metrics`."""
+    return module.split(".")[1] if "." in module else ""
+
+
+FILES = [
+    path for path in sorted(CORE.rglob("*.py")) if path.parent != CORE or path.stem not in ("__init__", "__main__")
+]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CORE).as_posix())
+def test_imports_point_one_way(path: Path) -> None:
+    own = path.relative_to(CORE).with_suffix("").parts[0]
+    for module in imported(path):
+        if module.startswith("ragboard."):
+            there = part(module)
+            assert there == own or LEVEL[there] < LEVEL[own], f"{own} imports {there}"
+        assert not module.startswith(("streamlit", "plotly", "ragboard_dashboard")), f"{own} imports {module}"
+
+
+@pytest.mark.parametrize("path", sorted((CORE / "stats").glob("*.py")), ids=lambda path: path.name)
+def test_statistics_know_nothing_of_rag(path: Path) -> None:
+    known = {"__future__", "collections.abc", "dataclasses", "functools", "math", "numpy", "statistics", "typing"}
+    assert {module for module in imported(path) if not module.startswith("ragboard.stats")} <= known
+
+
+@pytest.mark.parametrize("path", sorted((DASHBOARD / "views").glob("*.py")), ids=lambda path: path.name)
+def test_a_page_does_not_compute(path: Path) -> None:
+    assert not {
+        module for module in imported(path) if module.split(".")[0] in ("duckdb", "numpy", "scipy", "statistics")
+    }
+
+
+def test_the_public_surface_is_exactly_all() -> None:
+    names = {name for name in vars(ragboard) if not name.startswith("_")}
+    modules = {path.stem for path in CORE.glob("*.py")} | {path.name for path in CORE.iterdir() if path.is_dir()}
+    assert names - modules - {"annotations"} == set(ragboard.__all__) - modules
+    assert list(ragboard.__all__) == sorted(
+        ragboard.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)
+    )
+
+
+@pytest.mark.parametrize("path", sorted(CORE.rglob("*.py")), ids=lambda path: path.relative_to(CORE).as_posix())
+def test_every_module_says_what_it_is_for_and_what_it_offers(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree)
+    name = ".".join(("ragboard", *path.relative_to(CORE).with_suffix("").parts)).removesuffix(".__init__")
+    if name == "ragboard.__main__":
+        return
+    module = importlib.import_module(name)
+    for offered in getattr(module, "__all__", ()):
+        assert hasattr(module, offered), f"{name} offers {offered}, which is not there"

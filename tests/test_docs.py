@@ -1,0 +1,36 @@
+"""What the documentation shows was executed, and what it names is there."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ragboard.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples_give_what_they_show(page: Path, tmp_path: Path) -> None:
+    result = doctest.testfile(str(page), module_relative=False, encoding="utf-8", globs={"folder": tmp_path / "store"})
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("name", main.commands)
+def test_every_command_is_documented_and_helps_with_an_example(name: str) -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert f"ragboard {name}" in text
+    said = CliRunner().invoke(main, [name, "--help"])
+    assert said.exit_code == 0
+    assert f"ragboard {name}" in said.output
