@@ -24,7 +24,8 @@ _SQL = {
         "SELECT s.sample_id, s.question, t.side, t.statement + 1 AS number, t.text AS statement, t.span_start,"
         " t.span_end, v.target, v.label, v.reason, v.score"
         " FROM statements t JOIN samples s ON s.run_id = $run AND s.position = t.position"
-        " LEFT JOIN verdicts v USING (evaluation_id, position, side, statement)"
+        " LEFT JOIN verdicts v ON v.evaluation_id = t.evaluation_id AND v.position = t.position"
+        " AND v.side = t.side AND v.statement = t.statement"
         " WHERE t.evaluation_id = $evaluation ORDER BY t.position, t.side, t.statement, v.target"
     ),
 }

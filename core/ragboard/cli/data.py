@@ -98,7 +98,12 @@ def _more(what: str, count: int) -> None:
 @store_option
 @as_json
 def runs(store: Store, as_json: bool) -> None:
-    """List the runs with their means, 95% intervals and how many samples were scored."""
+    """List the runs with their means, 95% intervals and how many samples were scored.
+
+    \b
+    ragboard runs
+    ragboard runs --json
+    """
     found = leaderboard(store)
     if as_json:
         print_json({"runs": [run_json(run) for run in found]})

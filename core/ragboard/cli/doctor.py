@@ -38,6 +38,10 @@ def doctor(store: Store, as_json: bool) -> None:
     """Look at the installation and the store, and say what is wrong and how to mend it.
 
     Exits with 1 where something is wrong. Keys are never shown, only whether they are set.
+
+    \b
+    ragboard doctor
+    ragboard doctor --store runs/
     """
     findings = [*_versions(), _tried("store", lambda: _store(store)), *_optional()]
     if as_json:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -86,11 +87,21 @@ def evaluate_run(
         result_files(store.folder / "staging") as results,
     ):
         asker = Asker(panel, journal)
-        unscored = asyncio.run(_run(store.samples(run_id), metrics, asker, results, status))
+        unscored = _wait_for(_run(store.samples(run_id), metrics, asker, results, status))
         results.close()
         journal.sync()
         store.load(evaluation, results.paths)
     return _finished(evaluation, status.done, asker.tally, unscored)
+
+
+def _wait_for(work: Coroutine[Any, Any, int]) -> int:
+    """Run to the end; in a thread of its own where this one has an event loop already, as notebooks do."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric]) -> tuple[Metric, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from dataclasses import replace
@@ -157,3 +158,12 @@ def test_a_killed_evaluation_goes_on_without_asking_again(store: Store, asked_be
     whole = evaluate_run(untouched, add(untouched, make_run(samples=15)), ALL, Panel(judge=PlainJudge()))
     assert scores(store, run_id, done.evaluation.id) == scores(untouched, run_id, whole.evaluation.id)
     assert done.asked == whole.asked - asked_before
+
+
+def test_it_works_where_an_event_loop_runs_already_as_in_a_notebook(store: Store) -> None:
+    run_id = add(store, make_run())
+
+    async def cell() -> int:
+        return evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge())).samples
+
+    assert asyncio.run(cell()) == 3
