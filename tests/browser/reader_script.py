@@ -48,12 +48,18 @@ def hostile() -> tuple[str, list[JudgedStatement], tuple[str, ...]]:
     return answer, [judged(answer, word, "unsupported", evidence(texts, 1, "<script>")) for word in words], texts
 
 
+def arabic() -> tuple[str, list[JudgedStatement], tuple[str, ...]]:
+    words = ("بنيت الطاحونة", "افتتحت للزوار")
+    answer = " ".join(words)
+    return answer, [judged(answer, word, "supported") for word in words], (answer,)
+
+
 def many() -> tuple[str, list[JudgedStatement], tuple[str, ...]]:
     answer = " ".join(f"Sentence {n:04} is one of very many in a long answer." for n in range(400))
     return answer, [judged(answer, f"Sentence {n:04}", "supported") for n in range(400)], TEXTS
 
 
-KINDS = {"mill": mill, "hostile": hostile, "many": many}
+KINDS = {"mill": mill, "hostile": hostile, "arabic": arabic, "many": many}
 
 st.set_page_config(layout="wide")
 query = st.query_params

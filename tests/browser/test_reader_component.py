@@ -163,6 +163,18 @@ def test_a_long_passage_is_clipped_unless_evidence_lies_beyond(reader: Callable[
     expect(page.get_by_role("button", name="Show all")).to_be_focused()
 
 
+def test_an_answer_from_right_to_left_reads_from_right_to_left(reader: Callable[..., Page]) -> None:
+    page = reader("kind=arabic")
+    answer, first, second = (
+        found.bounding_box() for found in (page.locator(".answer"), *page.locator(".answer mark").all())
+    )
+    assert answer is not None
+    assert first is not None
+    assert second is not None
+    assert second["x"] < first["x"]
+    assert first["x"] + first["width"] > answer["x"] + answer["width"] - 20
+
+
 def test_text_from_a_model_is_never_markup(reader: Callable[..., Page]) -> None:
     page = reader("kind=hostile&statement=1")
     expect(page.locator(".passages mark")).to_have_text(["<script>"])

@@ -28,7 +28,7 @@ const isProse = (text) => !/\t| {2}|^ /m.test(text)
 // text[from, to) into `node`, with the stretches that `make` turns into elements.
 function fill(node, text, stretches, make, from = 0, to = text.length) {
   let at = from
-  const rest = (end) => end > at && node.append(element("span", "run", text.slice(at, end)))
+  const rest = (end) => end > at && node.append(text.slice(at, end))
   for (const stretch of stretches) {
     const [start, end] = [Math.max(stretch.start, from), Math.min(stretch.end, to)]
     if (start >= end) continue

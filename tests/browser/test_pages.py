@@ -1,0 +1,219 @@
+"""A person drops in a file and reads which sentence is made up; no page asks another host or runs what it shows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from ragboard import METRICS, EmbeddedJudge, Panel, Run, Store, evaluate_run, read_runs
+from ragboard_dashboard.server import free_port, wait_until_healthy
+from tests.browser.conftest import PATIENCE, OpenPage
+
+ROWS = [
+    {
+        "id": "bridge",
+        "question": "When did the bridge open?",
+        "answer": "The bridge opened in July 2000. It cost 9 million euros.",
+        "contexts": ["The bridge opened to traffic on 1 July 2000.", "A toll is paid at the western end."],
+    },
+    {"id": "mill", "question": "Who owns the mill?", "answer": "I don't know.", "contexts": ["The mill stands by the river."]},
+]
+PAGES = ("/", "/run", "/sample", "/upload")
+HOSTILE = (
+    "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=1</script> ![x](https://example.com/x.png)"
+    " [link](javascript:window.hacked=1) $\\frac{1}{2}$ :red[red] :material/delete: \u202egnp.exe \u0000 **bold** # head"
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def dashboard(store: Store) -> Iterator[str]:
+    """The address of a real `ragboard serve` over the store."""
+    port = free_port(None)
+    command = [sys.executable, "-m", "ragboard", "serve", "--port", str(port), "--no-browser", "--store", str(store.folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        address = f"http://127.0.0.1:{port}"
+        assert wait_until_healthy(address, PATIENCE)
+        yield address
+        process.terminate()
+
+
+def keep(store: Store, run: Run) -> None:
+    added = store.add_runs([run])[0]
+    evaluate_run(store, added.id, tuple(METRICS.values()), Panel(judge=EmbeddedJudge()))
+
+
+def keep_rows(store: Store, folder: Path, rows: list[dict[str, object]], name: str) -> None:
+    path = folder / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    keep(store, read_runs(path, name=name).runs[0])
+
+
+def settled(page: Page) -> Page:
+    """Wait until the script has run to its end."""
+    page.wait_for_selector("[data-testid=stMain]")
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').innerText.trim().length > 0")
+    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')")
+    page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'running'")
+    return page
+
+
+def test_an_uploaded_file_becomes_a_verdict_with_its_reason(dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
+    page = open_page(f"{dashboard}/upload")
+    page.set_input_files("input[type=file]", str(file))
+    expect(page.get_by_text("question from question", exact=False)).to_be_visible()
+    page.get_by_role("textbox", name="Name of the run").fill("first light")
+    page.get_by_role("textbox", name="Configuration").fill("k=2")
+    page.get_by_role("button", name="Import and evaluate").click()
+    page.wait_for_url("**/run?*")
+    expect(page.get_by_role("heading", name="first light")).to_be_visible()
+    table = page.locator("[data-testid=stDataFrame]").first
+    expect(table).to_be_visible()
+    table.click(position={"x": 20, "y": 52})
+    page.wait_for_url("**/sample?*")
+    unsupported = page.get_by_role("option").filter(has_text="unsupported")
+    expect(unsupported).to_contain_text("It cost 9 million euros.")
+    expect(unsupported).to_contain_text("no passage")
+    unsupported.click()
+    page.wait_for_url("**statement=2*")
+
+
+def test_an_address_opens_at_its_sample_and_statement(store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
+    keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]
+    page = open_page(f"{dashboard}/sample?run=rows&sample=bridge&statement=2")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("9 million")
+
+
+def test_j_and_k_go_to_the_next_sample_and_back(store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
+    keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]
+    page = settled(open_page(f"{dashboard}/sample?run=rows&sample=bridge"))
+    page.keyboard.press("j")
+    expect(page.get_by_role("heading", name="Who owns the mill?")).to_be_visible()
+    page.keyboard.press("k")
+    expect(page.get_by_role("heading", name="When did the bridge open?")).to_be_visible()
+
+
+def test_a_file_that_cannot_be_read_is_said_on_the_page_and_nothing_is_stored(
+    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    file = tmp_path / "torn.json"
+    file.write_text('[{"question": "q"', encoding="utf-8")
+    page = open_page(f"{dashboard}/upload")
+    page.set_input_files("input[type=file]", str(file))
+    expect(page.get_by_text("Nothing was stored")).to_be_visible()
+    expect(page.get_by_text("torn.json:1: not JSON")).to_be_visible()
+    with store.database.read() as connection:
+        assert connection.execute("SELECT count(*) FROM runs").fetchone() == (0,)
+
+
+def test_a_column_can_be_matched_by_hand(store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
+    file = tmp_path / "frage.csv"
+    file.write_text("frage,answer\nWann?,Im Jahr 2000.\n", encoding="utf-8")
+    page = open_page(f"{dashboard}/upload")
+    page.set_input_files("input[type=file]", str(file))
+    expect(page.get_by_text("Choose the column that holds the question")).to_be_visible()
+    page.get_by_role("combobox", name="Question").click()
+    page.get_by_role("option", name="frage").click()
+    expect(page.get_by_text("question from frage", exact=False)).to_be_visible()
+    page.get_by_role("button", name="Import only").click()
+    expect(page.get_by_text("1 samples kept")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_an_empty_store_says_what_to_do(dashboard: str, open_page: OpenPage, path: str) -> None:
+    page = settled(open_page(dashboard + path))
+    expect(page.get_by_text("Upload a run").last).to_be_visible()
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("query", ["run=absent", "run=rows&sample=absent", "run=rows@absent", "run=rows&statement=99"])
+@pytest.mark.parametrize("path", ["/run", "/sample"])
+def test_an_address_of_something_absent_is_said_and_breaks_nothing(
+    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path, path: str, query: str
+) -> None:
+    keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]
+    page = settled(open_page(f"{dashboard}{path}?{query}"))
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def outside(requests: list[str], dashboard: str) -> list[str]:
+    return [url for url in requests if url.startswith(("http", "ws")) and urlsplit(url).netloc != urlsplit(dashboard).netloc]
+
+
+def test_no_request_leaves_for_another_host(store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
+    hostile = ROWS[0] | {"question": HOSTILE, "answer": HOSTILE, "contexts": [HOSTILE]}
+    keep_rows(store, tmp_path, [*ROWS, hostile], "rows")  # type: ignore[list-item]
+    requests: list[str] = []
+
+    def note(request: Request) -> None:
+        requests.append(request.url)
+
+    page = open_page("about:blank")
+    page.on("request", note)
+    page.on("websocket", lambda socket: requests.append(socket.url))
+    for path in (*PAGES, "/sample?run=rows&sample=bridge&statement=1"):
+        page.goto(dashboard + path)
+        settled(page)
+    assert len(requests) > 20
+    assert outside(requests, dashboard) == []
+
+
+@pytest.fixture
+def hostile(store: Store, tmp_path: Path) -> Callable[[], None]:
+    def fill() -> None:
+        rows: list[dict[str, object]] = [
+            {
+                "id": f"../{HOSTILE}/{n}",
+                "question": HOSTILE,
+                "answer": f"{HOSTILE} {'w' * 5000}. The tower {n} is red.",
+                "contexts": [{"id": HOSTILE, "text": HOSTILE}],
+                "reference": HOSTILE,
+                HOSTILE: HOSTILE,
+                "cost": n,
+            }
+            for n in range(3)
+        ]
+        rows.append({"id": "big", "question": "big", "answer": "The tower is red. " * 60_000, "contexts": ["The tower is red."]})
+        keep_rows(store, tmp_path, rows, HOSTILE)
+
+    return fill
+
+
+def test_hostile_text_is_plain_text_on_every_page(
+    hostile: Callable[[], None], dashboard: str, open_page: OpenPage
+) -> None:
+    hostile()
+    name, sample = quote(HOSTILE), quote(f"../{HOSTILE}/0")
+    for path in ("/", f"/run?run={name}", f"/sample?run={name}&sample={sample}", f"/sample?run={name}&sample=big", "/upload"):
+        page = settled(open_page(dashboard + path))
+        page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
+        assert page.evaluate("window.hacked") is None, path
+        assert page.locator("[data-testid=stException]").count() == 0, path
+        assert page.evaluate("document.querySelectorAll('[data-testid=stMain] img[src=x], [data-testid=stMain] .katex').length") == 0
+        if path != "/upload":
+            assert page.get_by_text("<img src=x", exact=False).count() or "sample=big" in path, path
+
+
+def test_the_command_line_works_while_the_dashboard_is_open(
+    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    page = settled(open_page(dashboard))
+    file = tmp_path / "later.jsonl"
+    file.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
+    command = [sys.executable, "-m", "ragboard", "evaluate", str(file), "--store", str(store.folder)]
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 0
+    page.reload()
+    expect(page.get_by_role("link", name="later")).to_be_visible()
