@@ -15,6 +15,7 @@ from ragboard.report import MetricSummary, RunSummary
 from ragboard.stats import Interval
 from ragboard.store import RunRef
 from ragboard_dashboard.components.board import ago
+from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.data import get_leaderboard, resolve
 from ragboard_dashboard.navigation import open_upload
 
@@ -41,15 +42,15 @@ def plain(text: str, kind: Kind = "line") -> None:
     """Text that somebody else wrote, shown as it is: nothing in it is markup."""
     tag = "h1" if kind == "title" else "div"
     style = f"{_STYLES[kind]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:isolate;margin:0;padding:0"
-    st.html(f'<{tag} style="{style}">{escape(text)}</{tag}>')
+    st.html(f'<{tag} style="{style}">{escape(inert(text))}</{tag}>')
 
 
 def facts(items: list[tuple[str, str, str]]) -> None:
     """A row of figures: number, what it is, what it was counted from."""
     pieces = "".join(
         '<div style="min-width:7rem"><div><b style="font-size:1.15rem">'
-        f"{escape(number)}</b> {escape(title)}</div>"
-        f'<div style="font-size:0.87rem;opacity:0.75">{escape(note)}</div></div>'
+        f"{escape(number)}</b> {escape(inert(title))}</div>"
+        f'<div style="font-size:0.87rem;opacity:0.75">{escape(inert(note))}</div></div>'
         for number, title, note in items
     )
     st.html(
@@ -63,8 +64,13 @@ def metric_title(spec: str) -> str:
 
 
 def column_title(column: str) -> str:
-    """How pages call a metric or a metadata column; nothing in it is read as markup."""
-    return metric_title(column) if column in METRICS else column.removeprefix("metadata.").translate(_MARKUP)
+    """How pages call a metric or a metadata column."""
+    return metric_title(column) if column in METRICS else column.removeprefix("metadata.")
+
+
+def column_label(column: str) -> str:
+    """The same for a widget that reads Markdown in its options: nothing in it is read as markup."""
+    return column_title(column).translate(_MARKUP)
 
 
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})

@@ -11,10 +11,10 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from playwright.sync_api import Page, Request, expect
+from tests.browser.conftest import PATIENCE, OpenPage
 
 from ragboard import METRICS, EmbeddedJudge, Panel, Run, Store, evaluate_run, read_runs
 from ragboard_dashboard.server import free_port, wait_until_healthy
-from tests.browser.conftest import PATIENCE, OpenPage
 
 ROWS = [
     {
@@ -23,12 +23,17 @@ ROWS = [
         "answer": "The bridge opened in July 2000. It cost 9 million euros.",
         "contexts": ["The bridge opened to traffic on 1 July 2000.", "A toll is paid at the western end."],
     },
-    {"id": "mill", "question": "Who owns the mill?", "answer": "I don't know.", "contexts": ["The mill stands by the river."]},
+    {
+        "id": "mill",
+        "question": "Who owns the mill?",
+        "answer": "I don't know.",
+        "contexts": ["The mill stands by the river."],
+    },
 ]
 PAGES = ("/", "/run", "/sample", "/upload")
 HOSTILE = (
-    "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=1</script> ![x](https://example.com/x.png)"
-    " [link](javascript:window.hacked=1) $\\frac{1}{2}$ :red[red] :material/delete: \u202egnp.exe \u0000 **bold** # head"
+    '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> ![x](https://example.com/x.png)'
+    " [link](javascript:window.hacked=1) $\\frac{1}{2}$ :red[red] :material/delete: \u202egnp.exe \u0000 **bold**"
 )
 
 
@@ -41,7 +46,17 @@ def store(tmp_path: Path) -> Store:
 def dashboard(store: Store) -> Iterator[str]:
     """The address of a real `ragboard serve` over the store."""
     port = free_port(None)
-    command = [sys.executable, "-m", "ragboard", "serve", "--port", str(port), "--no-browser", "--store", str(store.folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "ragboard",
+        "serve",
+        "--port",
+        str(port),
+        "--no-browser",
+        "--store",
+        str(store.folder),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         address = f"http://127.0.0.1:{port}"
         assert wait_until_healthy(address, PATIENCE)
@@ -69,7 +84,9 @@ def settled(page: Page) -> Page:
     return page
 
 
-def test_an_uploaded_file_becomes_a_verdict_with_its_reason(dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
+def test_an_uploaded_file_becomes_a_verdict_with_its_reason(
+    dashboard: str, open_page: OpenPage, tmp_path: Path
+) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
     page = open_page(f"{dashboard}/upload")
@@ -91,13 +108,17 @@ def test_an_uploaded_file_becomes_a_verdict_with_its_reason(dashboard: str, open
     page.wait_for_url("**statement=2*")
 
 
-def test_an_address_opens_at_its_sample_and_statement(store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
+def test_an_address_opens_at_its_sample_and_statement(
+    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
+) -> None:
     keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]
     page = open_page(f"{dashboard}/sample?run=rows&sample=bridge&statement=2")
     expect(page.get_by_role("option", selected=True)).to_contain_text("9 million")
 
 
-def test_j_and_k_go_to_the_next_sample_and_back(store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
+def test_j_and_k_go_to_the_next_sample_and_back(
+    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
+) -> None:
     keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]
     page = settled(open_page(f"{dashboard}/sample?run=rows&sample=bridge"))
     page.keyboard.press("j")
@@ -119,7 +140,7 @@ def test_a_file_that_cannot_be_read_is_said_on_the_page_and_nothing_is_stored(
         assert connection.execute("SELECT count(*) FROM runs").fetchone() == (0,)
 
 
-def test_a_column_can_be_matched_by_hand(store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
+def test_a_column_can_be_matched_by_hand(dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
     file = tmp_path / "frage.csv"
     file.write_text("frage,answer\nWann?,Im Jahr 2000.\n", encoding="utf-8")
     page = open_page(f"{dashboard}/upload")
@@ -150,7 +171,9 @@ def test_an_address_of_something_absent_is_said_and_breaks_nothing(
 
 
 def outside(requests: list[str], dashboard: str) -> list[str]:
-    return [url for url in requests if url.startswith(("http", "ws")) and urlsplit(url).netloc != urlsplit(dashboard).netloc]
+    return [
+        url for url in requests if url.startswith(("http", "ws")) and urlsplit(url).netloc != urlsplit(dashboard).netloc
+    ]
 
 
 def test_no_request_leaves_for_another_host(store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
@@ -186,7 +209,9 @@ def hostile(store: Store, tmp_path: Path) -> Callable[[], None]:
             }
             for n in range(3)
         ]
-        rows.append({"id": "big", "question": "big", "answer": "The tower is red. " * 60_000, "contexts": ["The tower is red."]})
+        rows.append(
+            {"id": "big", "question": "big", "answer": "The tower is red. " * 60_000, "contexts": ["The tower is red."]}
+        )
         keep_rows(store, tmp_path, rows, HOSTILE)
 
     return fill
@@ -197,12 +222,23 @@ def test_hostile_text_is_plain_text_on_every_page(
 ) -> None:
     hostile()
     name, sample = quote(HOSTILE), quote(f"../{HOSTILE}/0")
-    for path in ("/", f"/run?run={name}", f"/sample?run={name}&sample={sample}", f"/sample?run={name}&sample=big", "/upload"):
+    for path in (
+        "/",
+        f"/run?run={name}",
+        f"/sample?run={name}&sample={sample}",
+        f"/sample?run={name}&sample=big",
+        "/upload",
+    ):
         page = settled(open_page(dashboard + path))
         page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
         assert page.evaluate("window.hacked") is None, path
         assert page.locator("[data-testid=stException]").count() == 0, path
-        assert page.evaluate("document.querySelectorAll('[data-testid=stMain] img[src=x], [data-testid=stMain] .katex').length") == 0
+        assert (
+            page.evaluate(
+                "document.querySelectorAll('[data-testid=stMain] img[src=x], [data-testid=stMain] .katex').length"
+            )
+            == 0
+        )
         if path != "/upload":
             assert page.get_by_text("<img src=x", exact=False).count() or "sample=big" in path, path
 

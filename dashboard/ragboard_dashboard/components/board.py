@@ -13,6 +13,7 @@ from streamlit.components.v2 import component
 from ragboard.metrics import METRICS
 from ragboard.report import MetricSummary, RunSummary
 from ragboard.stats import Interval
+from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.components.verdicts import VERDICTS
 
 __all__ = ["board_data", "run_board"]
@@ -62,17 +63,17 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime) -> dict[str, Any]
     judged = run.judged
     return {
         "key": run.run_id,
-        "name": run.name,
+        "name": inert(run.name),
         "href": f"run?{urlencode({'run': run.name})}",
-        "tags": list(run.tags),
-        "config": " · ".join(f"{key} {value}" for key, value in run.config.items()),
+        "tags": [inert(tag) for tag in run.tags],
+        "config": inert(" · ".join(f"{key} {value}" for key, value in run.config.items())),
         "metrics": [_cell(run.metrics.get(spec)) for spec in specs],
         "labels": [
             {"name": label, "icon": verdict.icon, "count": run.labels.get(label, 0)}
             for label, verdict in VERDICTS.items()
         ],
         "refusals": _refusals(run),
-        "dataset": run.dataset,
+        "dataset": inert(run.dataset),
         "samples": f"{run.samples:,} samples",
         "judge": "not evaluated" if judged is None else judged.judge + (" (heuristic)" if judged.heuristic else ""),
         "when": "" if judged is None else ago(judged.finished, now),

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from streamlit.components.v2 import component
 
 from ragboard.report import LooseStatement
+from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.components.verdicts import VERDICTS
 
 __all__ = ["finding_list"]
@@ -38,7 +39,7 @@ def _item(place: int, said: LooseStatement) -> dict[str, Any]:
         "label": said.verdict.label,
         "icon": verdict.icon,
         "word": verdict.word,
-        "text": said.text,
-        "reason": said.verdict.reason,
-        "where": f"{said.run} · {said.question}",
+        "text": inert(said.text),
+        "reason": inert(said.verdict.reason),
+        "where": inert(f"{said.run} · {said.question}"),
     }

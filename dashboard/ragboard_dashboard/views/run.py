@@ -21,7 +21,7 @@ from ragboard_dashboard.data import (
     get_scatter,
 )
 from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import choose_run, column_title, facts, judged_line, plain, summary_facts
+from ragboard_dashboard.shared import choose_run, column_label, column_title, facts, judged_line, plain, summary_facts
 
 __all__ = ["page"]
 
@@ -68,7 +68,7 @@ def _overview(run: RunRef, there: Columns) -> tuple[str, tuple[float, float] | N
         column = st.segmented_control(
             "Column",
             options,
-            format_func=column_title,
+            format_func=column_label,
             key="column",
             default=options[0],
             bind="query-params",
