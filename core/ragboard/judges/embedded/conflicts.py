@@ -44,7 +44,7 @@ class Conflict:
 
 def close(figure: Figure, other: Figure, of: Reading, among: Reading) -> bool:
     """Whether two figures of one kind agree, one of them being a rough one."""
-    if figure.kind != other.kind or figure.kind in {"year", "month", "day"}:
+    if figure.kind != other.kind or figure.kind in {"year", "date month", "date day"}:
         return False
     rough = _before(of, figure.first) in _ROUGHLY or _before(among, other.first) in _ROUGHLY
     return rough and abs(figure.value - other.value) <= ROUGH * max(abs(figure.value), abs(other.value))
@@ -92,7 +92,8 @@ def _figures(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator
 
 
 def _rivals(figure: Figure, other: Figure, claim: Claim) -> bool:
-    return figure.kind == other.kind and other.key not in claim.reading.keys
+    """Figures of one kind, the other's value being none that the claim names too, with a unit or without."""
+    return figure.kind == other.kind and all(other.value != mine.value for mine in claim.reading.figures)
 
 
 def _same_place(figure: Figure, other: Figure, mine: Reading, theirs: Reading, alike: float) -> bool:
@@ -100,6 +101,8 @@ def _same_place(figure: Figure, other: Figure, mine: Reading, theirs: Reading, a
     before = _content_before(mine, figure.first) == _content_before(theirs, other.first) != ""
     if figure.kind == "":
         return after
+    if figure.kind == "year":
+        return after or before
     return after or before or alike >= MUCH_ALIKE
 
 
@@ -164,10 +167,20 @@ def _denial(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[
         return
     if not UNTIL.isdisjoint(sentence.words | claim.reading.words):
         return
-    answer = bool(claim.reading.negated & sentence.content)
-    passage = bool(sentence.negated & claim.items - claim.named)
+    answer = any(
+        _said_of_the_same(word, claim.reading, sentence.content) for word in claim.reading.negated & sentence.content
+    )
+    passage = any(
+        _said_of_the_same(word, sentence, claim.items) for word in sentence.negated & claim.items - claim.named
+    )
     if answer != passage:
         yield Conflict("", "", sentence.start, sentence.end, denied="answer" if answer else "passage")
+
+
+def _said_of_the_same(word: str, denying: Reading, other: frozenset[str]) -> bool:
+    """Whether what stands before the denied word is in the other text too: `shows no night` denies no other night."""
+    before = _content_before(denying, denying.places.index(word)) if word in denying.places else ""
+    return not before or before in other
 
 
 # Neighbours

@@ -31,7 +31,7 @@ class Figure(NamedTuple):
     loose: str
     """The key without its unit."""
     kind: str
-    """What it counts: a unit, `year`, `month`, `day`, or nothing."""
+    """What it counts: a unit, `year`, `date month`, `date day`, or nothing."""
     value: float
     """In that unit; a day as month * 100 + day."""
     first: int
@@ -82,9 +82,9 @@ def _date(text: str, words: Sequence[Token], at: int) -> _Found | None:
     year, month, day, stop = _iso(text, words, at) or _dotted(words, at) or _named(text, words, at) or (0, 0, 0, at)
     if not month:
         return None
-    parts = [(f"#month{month}", "month", month)]
+    parts = [(f"#month{month}", "date month", month)]
     if day:
-        parts.append((f"#day{month}-{day}", "day", month * 100 + day))
+        parts.append((f"#day{month}-{day}", "date day", month * 100 + day))
     if year:
         parts.append((f"#{year}", "year", year))
     values = tuple((key, key, kind, float(value)) for key, kind, value in parts)

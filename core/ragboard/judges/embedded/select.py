@@ -66,6 +66,6 @@ def _holds(sentence: Reading, kind: str, asked: Reading) -> bool:
     """Whether it says something new of the kind asked for."""
     if kind == "name":
         return any(not set(name.terms) <= asked.content for name in sentence.names)
-    wanted = {"date": {"year", "month", "day"}}.get(kind)
+    wanted = {"date": {"year", "date month", "date day"}}.get(kind)
     kinds = Counter(figure.kind for figure in sentence.figures if figure.key not in asked.keys)
     return bool(kind) and (bool(kinds) if wanted is None else any(kinds[each] for each in wanted))
