@@ -268,7 +268,16 @@ def _insert(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Non
     dataset = run.dataset or f"{len({sample.question for sample in run.samples})} questions ({key[:4]})"
     connection.execute(
         "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
-        [run_id, run.name, json.dumps(run.config, ensure_ascii=False), dataset, key, run.source, list(run.tags), len(run.samples)],
+        [
+            run_id,
+            run.name,
+            json.dumps(run.config, ensure_ascii=False),
+            dataset,
+            key,
+            run.source,
+            list(run.tags),
+            len(run.samples),
+        ],
     )
     for start in range(0, len(run.samples), 10_000):
         part = list(enumerate(run.samples[start : start + 10_000], start))

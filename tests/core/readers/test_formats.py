@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.core.readers.conftest import Write
 
 from ragboard import Passage, Run, RunFileError, Sample, SettingError, Turn, preview, read_runs
 from ragboard.samples import sample_folder
-from tests.core.readers.conftest import Write
 
 FULL = Sample(
     id="a/b#2",
@@ -136,7 +136,7 @@ FRAME = pd.DataFrame(
         ("lines.json", FRAME.to_json(orient="records", lines=True)),
         ("table.csv", FRAME.to_csv(index=False)),
         ("table.tsv", FRAME.to_csv(index=False, sep="\t")),
-        ("numpy.csv", "question,answer,contexts,tokens\nQ1,A1,\"['p' \"\"it's\"\"]\",3\nQ2,,[],4\n"),
+        ("numpy.csv", 'question,answer,contexts,tokens\nQ1,A1,"[\'p\' ""it\'s""]",3\nQ2,,[],4\n'),
         ("json.csv", 'question,answer,contexts,tokens\nQ1,A1,"[""p"", ""it\'s""]",3\nQ2,,[],4\n'),
     ],
 )
