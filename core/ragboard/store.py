@@ -231,6 +231,10 @@ def _check(run: Run) -> None:
         raise SettingError("a run needs a name; give one with --name")
     if not run.samples:
         raise SettingError(f"run {run.name!r} has no sample")
+    try:
+        json.dumps([run.name, run.config, run.dataset, run.tags], ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        raise SettingError(f"run {run.name!a}: name or configuration cannot be stored: {error}") from error
 
 
 def _run_id(run: Run) -> str:

@@ -52,8 +52,8 @@ _REFUSAL = re.compile(
             rf"\b{_SOURCES} (?:does not|do not|doesn't|don't|did not|didn't|fails? to) (?:\w+ )?"
             r"(?:say|state|mention|contain|provide|include|specify|answer|tell|give|indicate|address"
             r"|cover|explain|describe|discuss|name|list|report|reveal|settle|support)",
-            rf"\bnone of {_SOURCES} (?:says?|states?|mentions?|names?|gives?|tells?|contains?|provides?|answers?|explains?)",
-            rf"\bno(?:thing)? (?:in )?{_SOURCES} (?:says?|states?|mentions?|names?|gives?|tells?|answers?|explains?)",
+            rf"\b(?:none of|nothing in|no) {_SOURCES} (?:says?|states?|mentions?|names?|gives?|tells?|contains?"
+            r"|provides?|answers?|explains?)",
             r"\bI (?:have |could )?(?:found|find|see) (?:no|nothing)\b",
             rf"\b{_SOURCES} (?:has|have|is|are|offers?|contains?|provides?|gives?) "
             r"(?:no|not enough|insufficient|silent|nothing) ?(?:information|details|answer|mention|on"
