@@ -71,9 +71,10 @@ class Store:
         Raises RunExistsError where another run already has the name, SettingError for a run without
         samples or name.
         """
-        prepared = [(run, _run_id(run)) for run in runs]
-        for run, _ in prepared:
+        given = tuple(runs)
+        for run in given:
             _check(run)
+        prepared = [(run, _run_id(run)) for run in given]
         with self.database.write() as connection:
             return tuple(_add(connection, run, run_id) for run, run_id in prepared)
 
