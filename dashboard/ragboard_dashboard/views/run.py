@@ -115,15 +115,16 @@ def _range(key: str, bins: tuple[Bin, ...], boxes: list[Any]) -> tuple[float, fl
         within = [part for part in bins if brush and brush[0] <= (part.low + part.high) / 2 <= brush[1]]
         if within:
             st.session_state[key] = within[0].low, within[-1].high
-    between = st.slider(
+    initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
+    between: tuple[float, float] = st.slider(
         "Only samples within",
         *whole,
-        value=None if key in st.session_state else whole,
+        **initial,
         key=key,
         bind="query-params",
         format="%.2f",
     )
-    return None if isinstance(between, float) or between == whole else between
+    return None if between == whole else between
 
 
 def _counted(found: Distribution) -> str:
