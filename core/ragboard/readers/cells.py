@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import math
 import re
+import tokenize
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
 from ragboard.records import JsonValue, Passage, Turn
@@ -234,7 +238,7 @@ def _written_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
     body = value.strip()
     if not (body.startswith("[") and body.endswith("]")):
         return None
-    for parse in (_numpy_list, json.loads, ast.literal_eval):
+    for parse in (_numpy_list, json.loads, _python_list):
         try:
             found: Any = parse(body)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -247,4 +251,22 @@ def _written_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
 def _numpy_list(body: str) -> list[Any] | None:
     if not NUMPY_LIST.fullmatch(body):
         return None
-    return [ast.literal_eval(item) for item in NUMPY_ITEM.findall(body)]
+    return [_literal(item) for item in NUMPY_ITEM.findall(body)]
+
+
+def _python_list(body: str) -> Any:
+    """As Python reads it, but for texts side by side (`'a' 'b'`), which Python would glue together."""
+    tokens = tokenize.generate_tokens(io.StringIO(body).readline)
+    try:
+        kinds = [token.type for token in tokens if token.type not in (tokenize.NL, tokenize.NEWLINE)]
+    except tokenize.TokenError as error:
+        raise ValueError(str(error)) from error
+    if any(first == second == tokenize.STRING for first, second in pairwise(kinds)):
+        raise ValueError("two texts without a comma between them")
+    return _literal(body)
+
+
+def _literal(body: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an escape such as `\\d` is a matter of whoever wrote the file
+        return ast.literal_eval(body)

@@ -73,8 +73,11 @@ def match_columns(path: Path, columns: Sequence[str], mapping: Mapping[str, str]
             raise SettingError(f"a sample has no field {field!r}; it has {', '.join(FIELDS)}")
         if column not in columns:
             raise RunFileError(path, f"has no column {column!r}; it has {named(columns)}")
+        if list(mapping.values()).count(column) > 1:
+            raise SettingError(f"two fields are mapped to the column {column!r}, expected each column once")
     taken = set(mapping.values())
-    plain = {_plain(column): column for column in reversed(columns) if column not in taken}
+    free = [column for column in reversed(columns) if column not in taken]
+    plain = {_plain(column): column for column in free} | {column: column for column in free}
     found = dict(mapping)
     for field, names in FIELDS.items():
         if field not in found:

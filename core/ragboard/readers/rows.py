@@ -110,7 +110,7 @@ def _sample(
         reference=read_reference(cells.get("reference"), note, written=row.written),
         reference_contexts=_reference_contexts(cells.get("reference_contexts"), note, written=row.written),
         history=(*read_history("history", cells.get("history"), note), *asked.before),
-        metadata=_metadata(row, matched, run_column),
+        metadata=_metadata(row, matched, run_column, note),
     )
     return _group(row, run_column), sample
 
@@ -147,7 +147,7 @@ def _reference_contexts(value: JsonValue, note: Note, *, written: bool) -> tuple
     return None if passages is None else tuple(passage.text for passage in passages)
 
 
-def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None) -> dict[str, JsonValue]:
+def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, note: Note) -> dict[str, JsonValue]:
     used = {*matched.values(), run_column}
     found = {
         column: _number(cell) if row.written else cell
@@ -156,7 +156,10 @@ def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None) -
     }
     merged = row.cells.get(matched.get("metadata", ""))
     if isinstance(merged, Mapping):
-        return {**found, **{key: value for key, value in merged.items() if value is not None}}
+        inner = {key: value for key, value in merged.items() if value is not None}
+        if inner.keys() & found.keys():
+            note("metadata: a key of a column's name, whose value was taken instead of the column's")
+        return {**found, **inner}
     return found if merged is None else {**found, "metadata": merged}
 
 

@@ -268,3 +268,34 @@ def test_a_real_file_splits_into_its_models(data: Path) -> None:
         "user",
         "assistant",
     }
+
+
+@pytest.mark.parametrize(
+    ("cell", "texts"),
+    [
+        ("['a', 'b' 'c']", ["['a', 'b' 'c']"]),
+        (r"['C:\data', 'b']", [r"C:\data", "b"]),
+        ("['a' 'b']", ["a", "b"]),
+    ],
+)
+def test_texts_side_by_side_are_never_glued_together(tmp_path: Path, cell: str, texts: list[str]) -> None:
+    path = tmp_path / "glued.csv"
+    path.write_text(f'question,contexts\nq,"{cell}"\n', encoding="utf-8")
+    (sample,) = read_runs(path).runs[0].samples
+    assert [passage.text for passage in sample.contexts or ()] == texts
+
+
+def test_a_metadata_key_of_a_columns_name_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "twice.jsonl"
+    path.write_text('{"question": "q", "x": 1, "metadata": {"x": 2}}', encoding="utf-8")
+    result = read_runs(path)
+    assert result.runs[0].samples[0].metadata == {"x": 2}
+    assert [change.count for change in result.report.coerced] == [1]
+
+
+def test_one_column_for_two_fields_is_refused_and_an_exact_name_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "names.jsonl"
+    path.write_text('{"Question": "other", "question": "q"}', encoding="utf-8")
+    assert read_runs(path).runs[0].samples[0].question == "q"
+    with pytest.raises(SettingError, match="each column once"):
+        read_runs(path, mapping={"question": "question", "answer": "question"})
