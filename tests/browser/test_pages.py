@@ -71,6 +71,21 @@ def test_an_uploaded_file_becomes_a_verdict_with_its_reason(
     page.wait_for_url("**statement=2*")
 
 
+def test_an_untidy_file_is_reported_before_the_run_is_opened(
+    dashboard: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    file = tmp_path / "untidy.jsonl"
+    file.write_text("\n".join(map(json.dumps, [*ROWS, ROWS[0] | {"answer": 2000}])), encoding="utf-8")
+    page = open_page(f"{dashboard}/upload")
+    page.set_input_files("input[type=file]", str(file))
+    page.get_by_role("button", name="Import and evaluate").click()
+    expect(page.get_by_role("button", name="Open the run")).to_be_visible()
+    expect(page.get_by_text("duplicate id, line 3: bridge is now bridge#2")).to_be_visible()
+    expect(page.get_by_text("number read as text")).to_be_visible()
+    page.get_by_role("button", name="Open the run").click()
+    expect(page.get_by_role("heading", name="untidy")).to_be_visible()
+
+
 def test_an_address_opens_at_its_sample_and_statement(
     store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
