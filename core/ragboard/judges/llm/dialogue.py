@@ -15,6 +15,9 @@ __all__ = ["REPAIRS", "Dialogue", "Line"]
 REPAIRS = 2
 """How often a model is told what is wrong with its reply."""
 
+ECHOED = 8_000
+"""Characters of a reply that its model is shown again."""
+
 RAW_SHOWN = 2_000
 """Characters of a reply that a failure quotes."""
 
@@ -67,6 +70,6 @@ class Dialogue:
             return
         self.repairs += 1
         self.lines += (
-            Line(role="assistant", text=text.strip() or "(nothing)"),
+            Line(role="assistant", text=text.strip()[:ECHOED] or "(nothing)"),
             Line(role="user", text=self.prompts.repair(problem)),
         )
