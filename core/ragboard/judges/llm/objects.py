@@ -1,8 +1,11 @@
-"""Finding, in whatever a model wrote, the first JSON value that fits what was asked.
+"""Finding, in whatever a model wrote, the JSON value that it was asked for.
 
 Markdown fences, prose and a closed `<think>` block around it do not matter, and a comma before a
 closing bracket is read over. Nothing else is mended: a value that is cut off, that names a key
 twice, or that holds NaN is no value, and nothing inside a broken value is looked at.
+
+Models go on: with code, with questions of their own and answers to these. So the first value that
+was meant counts, and where that one does not fit, none that comes later is taken in its place.
 """
 
 from __future__ import annotations
@@ -16,45 +19,70 @@ __all__ = ["MisfitError", "first_fitting"]
 
 T = TypeVar("T")
 
-_THOUGHT = "</think>"
+ECHO = 30
+"""Characters from which on a value that stands in the prompt is a copy from there and no reply."""
+
+_THINKING, _THOUGHT = re.compile(r"\s*<think>"), "</think>"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}"]|,(?=\s*[\]}])', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
+_UNREADABLE = object()
 
 
 class MisfitError(ValueError):
     """A value is not what was asked for; the message says how, to the one who wrote it."""
 
 
-def first_fitting(text: str, read: Callable[[Any], T], opening: str = "{") -> T:
-    """What `read` makes of the first JSON object (or with `[`, list) that it takes.
+def first_fitting(text: str, read: Callable[[Any], T], key: str | None, *, prompt: str = "") -> T:
+    """What `read` makes of the first JSON object in the text that has the key; without one, of the first list.
 
-    Raises MisfitError: that of the first object where there is one, since it is the one that was
-    meant; otherwise one that says that there is none.
+    `prompt` is what was asked: an example copied from it is no reply. Raises MisfitError: what
+    `read` says, or that nothing of the kind is there.
     """
-    first: MisfitError | None = None
-    for value in _values(text.rpartition(_THOUGHT)[2], opening):
-        try:
-            return read(value)
-        except MisfitError as error:
-            first = first or error
-    if first is None:
-        what = "object" if opening == "{" else "list"
-        raise MisfitError(f"it holds no whole JSON {what}" if text.strip() else "it is empty")
-    raise first
+    meant = _meant(_said(text), key)
+    for raw, value in meant:
+        if value is _UNREADABLE:
+            raise MisfitError("it holds JSON that cannot be read")
+        if raw in prompt and (len(raw) >= ECHO or any(other != raw for other, _ in meant)):
+            raise MisfitError("it repeats the example")
+        return read(value)
+    what = "list" if key is None else f"JSON object with the key `{key}`"
+    raise MisfitError(f"it holds no whole {what}" if text.strip() else "it is empty")
 
 
-def _values(text: str, opening: str) -> Iterator[Any]:
-    """Every outermost value that can be read, in order."""
+def _said(text: str) -> str:
+    """The text without thoughts before it; nothing where it never came to its end."""
+    return "" if _THINKING.match(text) and _THOUGHT not in text else text.rpartition(_THOUGHT)[2]
+
+
+def _meant(text: str, key: str | None) -> Iterator[tuple[str, Any]]:
+    """The text and value of everything outermost that can be the reply."""
+    opening = "[" if key is None else "{"
+    for raw, plain in _outermost(text, opening):
+        value = _loaded(plain)
+        if key is None or (f'"{key}"' in raw if value is _UNREADABLE else key in value):
+            yield raw, value
+
+
+def _outermost(text: str, opening: str) -> Iterator[tuple[str, str]]:
+    """Every outermost stretch in brackets, as it is and without trailing commas, in order."""
     start = text.find(opening)
     while start >= 0:
         whole = _balanced(text, start)
         if whole is None:
             return
         end, plain = whole
-        value = _loaded(plain)
-        if value is not None:
-            yield value
+        yield text[start:end], plain
         start = text.find(opening, end)
+
+
+def _loaded(plain: str) -> Any:
+    """The value, unreadable where this is no JSON or holds what cannot be kept as UTF-8."""
+    try:
+        value = json.loads(plain, object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
+        json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return _UNREADABLE
+    return value
 
 
 def _balanced(text: str, start: int) -> tuple[int, str] | None:
@@ -76,16 +104,6 @@ def _balanced(text: str, start: int) -> tuple[int, str] | None:
         elif mark == '"':
             return None
     return None
-
-
-def _loaded(plain: str) -> Any:
-    """The value, or None where this is no JSON or holds what cannot be kept as UTF-8."""
-    try:
-        value = json.loads(plain, object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
-        json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        return None
-    return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -48,9 +48,10 @@ Json = Mapping[str, Any]
 NOTHING_TO_READ = Verdict(label="unsupported", reason="No passage was given.")
 
 
-def read_reply(task: Task, text: str) -> Reply:
-    """The reply in the text. Raises MisfitError saying what is wrong with it."""
-    return first_fitting(text, lambda value: READERS[type(task)](task, value))
+def read_reply(task: Task, text: str, prompt: str = "") -> Reply:
+    """The reply in the text to that prompt. Raises MisfitError saying what is wrong with it."""
+    key, reader = READERS[type(task)]
+    return first_fitting(text, lambda value: reader(task, value), key, prompt=prompt)
 
 
 def without_asking(task: Task) -> Reply | None:
@@ -198,19 +199,19 @@ def _entities(_task: ExtractEntities, value: Json) -> Entities:
     return Entities(names=tuple(dict.fromkeys(_texts(value, "entities"))))
 
 
-READERS: dict[type[Task], Callable[[Any, Json], Reply]] = {
-    ExtractStatements: _extraction,
-    Verify: _verification,
-    GenerateQuestions: _questions,
-    SelectSentences: _selection,
-    Critique: _critiqued,
-    Rate: _rating,
-    Prefer: _preference,
-    JudgePassages: _usefulness,
-    ExtractEntities: _entities,
-    RateAnswer: _answer_rated,
+READERS: dict[type[Task], tuple[str, Callable[[Any, Json], Reply]]] = {
+    ExtractStatements: ("statements", _extraction),
+    Verify: ("verdicts", _verification),
+    GenerateQuestions: ("questions", _questions),
+    SelectSentences: ("chosen", _selection),
+    Critique: ("verdict", _critiqued),
+    Rate: ("rating", _rating),
+    Prefer: ("better", _preference),
+    JudgePassages: ("passages", _usefulness),
+    ExtractEntities: ("entities", _entities),
+    RateAnswer: ("rating", _answer_rated),
 }
-"""How the object of a reply is read, for each task type that a prompt can ask."""
+"""For each task type that a prompt can ask, the key by which its reply is known, and how that is read."""
 
 
 def _items(value: Json, key: str, where: str = "") -> list[Any]:
@@ -245,14 +246,14 @@ def _by_number(items: list[Any], key: str, count: int, where: str = "") -> list[
 
 def _texts(value: Json, key: str) -> tuple[str, ...]:
     items = _items(value, key)
-    if any(not isinstance(item, str) or not item.strip() for item in items):
+    if any(not isinstance(item, str) or not any(map(str.isalnum, item)) for item in items):
         raise MisfitError(f"`{key}` holds something that is no text")
     return tuple(" ".join(item.split()) for item in items)
 
 
 def _text(value: Json, key: str) -> str:
     text = value.get(key)
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str) or not any(map(str.isalnum, text)):
         raise MisfitError(f"`{key}` holds no text")
     return text.strip()
 

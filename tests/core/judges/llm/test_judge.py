@@ -204,19 +204,19 @@ BAD: tuple[tuple[Task, Any, str], ...] = (
     (VERIFY, spoils(lambda good: good.replace('"label": "contradicted"', '"label": ""')), "is '', none of"),
     (VERIFY, spoils(lambda good: good.replace('"passage": 2', '"passage": 3')), "passage 3, there are 1 to 2"),
     (VERIFY, spoils(lambda good: good[: len(good) // 2], "length"), "cut off at the token limit"),
-    (VERIFY, replies("Verdict: ____"), "no whole JSON object"),
+    (VERIFY, replies("Verdict: ____"), "no whole JSON object with the key"),
     (VERIFY, replies(""), "it is empty"),
-    (VERIFY, replies('["supported", "supported", "supported"]'), "no whole JSON object"),
+    (VERIFY, replies('["supported", "supported", "supported"]'), "no whole JSON object with the key"),
     (RATE, replies('{"rating": 11}'), "`rating` is 11, no whole number from 0 to 10"),
     (RATE, replies('{"rating": 7.5}'), "`rating` is 7.5"),
-    (RATE, replies('{"rating": NaN}'), "no whole JSON object"),
-    (RATE, replies('{"rating": 3, "rating": 9}'), "no whole JSON object"),
+    (RATE, replies('{"rating": NaN}'), "JSON that cannot be read"),
+    (RATE, replies('{"rating": 3, "rating": 9}'), "JSON that cannot be read"),
     (RATE, replies('{"rating": true}'), "`rating` is True"),
     (RATE, replies('{"rating": 1e999}'), "`rating` is inf"),
-    (RATE, replies('{"draft": {"rating": 3}, "rating": '), "no whole JSON object"),
-    (RATE, replies('{"rating": 5, "reason": "\\ud800"}'), "no whole JSON object"),
-    (RATE, replies("[" * 100_000), "no whole JSON object"),
-    (RATE, replies('{"a":' * 100_000 + "1" + "}" * 100_000), "no whole JSON object"),
+    (RATE, replies('{"draft": {"rating": 3}, "rating": '), "no whole JSON object with the key"),
+    (RATE, replies('{"rating": 5, "reason": "\\ud800"}'), "JSON that cannot be read"),
+    (RATE, replies("[" * 100_000), "no whole JSON object with the key"),
+    (RATE, replies('{"a":' * 100_000 + "1" + "}" * 100_000), "no whole JSON object with the key"),
     (GenerateQuestions(answer="a", n=2), spoils(drop_last("questions")), "1 questions, 2 were asked for"),
     (GenerateQuestions(answer="a", n=2), spoils(again("questions")), "3 questions, 2 were asked for"),
     (SelectSentences(question="q", sentences=("x", "y")), replies('{"chosen": [0]}'), "only the sentences 1 to 2"),
@@ -228,6 +228,12 @@ BAD: tuple[tuple[Task, Any, str], ...] = (
     (JudgePassages(question="q", answer="a", passages=PASSAGES), spoils(drop_last("passages")), "for passage 2"),
     (ExtractEntities(text="Ada"), replies('{"entities": "Ada"}'), "no list `entities`"),
     (RateAnswer(question="q", answer="a"), replies('{"rating": null}'), "`rating` is missing"),
+    (RATE, replies('{"rating": 11} or rather {"rating": 10}'), "`rating` is 11"),
+    (RATE, replies('<think>perhaps {"rating": 4}'), "no whole JSON object with the key"),
+    (RATE, replies('{"rating": 1 0} Another: {"rating": 10}'), "JSON that cannot be read"),
+    (RATE, replies('{"reason": "It names the builder but not the year.", "rating": 5}'), "repeats the example"),
+    (SelectSentences(question="q", sentences=("x", "y")), replies('{"chosen": [2]} {"chosen": [1]}'), "repeats"),
+    (GenerateQuestions(answer="a", n=1), replies('{"questions": ["..."]}'), "something that is no text"),
 )
 
 
@@ -274,6 +280,11 @@ UNTIDY = (
 def test_what_stands_around_the_object_does_not_matter(judge: LlmJudge, server: ChatServer, around: str) -> None:
     server.faults = [replies(around.format('{"reason": "a } b", "rating": 8,\n}'))]
     assert ask(judge, RATE) == [Rating(value=8, reason="a } b")]
+
+
+def test_a_short_reply_may_happen_to_be_that_of_the_example(judge: LlmJudge, server: ChatServer) -> None:
+    server.faults = [replies('{"chosen": [2]}')]
+    assert ask(judge, SelectSentences(question="q", sentences=("x", "y"))) == [Selection(chosen=(1,))]
 
 
 def test_a_quote_that_is_not_in_its_passage_is_no_evidence(judge: LlmJudge, server: ChatServer) -> None:
