@@ -12,11 +12,10 @@ from typing import Any
 
 from ragboard.errors import RagboardError, SettingError
 from ragboard.evaluation.asker import Asker, Tally
-from ragboard.evaluation.gather import gather
+from ragboard.evaluation.gather import ASKED, gather
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.progress import Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
-from ragboard.judges.codec import REPLIES
 from ragboard.judges.panel import Panel
 from ragboard.metrics import METRICS, Metric, metrics_named, outcome
 from ragboard.metrics.needs import Need
@@ -113,7 +112,7 @@ def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric
 def _check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
     if not metrics:
         raise SettingError(f"no metric was chosen; there are {', '.join(METRICS)}")
-    for kind in REPLIES:
+    for kind in ASKED:
         panel.for_task(kind)
 
 

@@ -19,6 +19,7 @@ from ragboard.judges.tasks import (
     SelectSentences,
     Similarities,
     Similarity,
+    Task,
     Verification,
     Verify,
 )
@@ -37,9 +38,12 @@ from ragboard.metrics.needs import (
 )
 from ragboard.records import Sample, Side, Statement, Unscored, Verdict
 
-__all__ = ["gather"]
+__all__ = ["ASKED", "gather"]
 
 R = TypeVar("R", bound=Reply)
+
+ASKED: tuple[type[Task], ...] = (ExtractStatements, Verify, GenerateQuestions, SelectSentences, Similarity)
+"""The task types that meeting a need can lead to."""
 
 NOTHING_RETRIEVED = Verdict(label="unsupported", reason="No passage was retrieved.")
 
