@@ -140,7 +140,9 @@ def _form(path: Path, mapping: dict[str, str], seen: Preview, source: str) -> No
             [None, *(use.column for use in seen.columns)],
             format_func=lambda column: "(one run)" if column is None else str(column),
         )
-        specs = right.multiselect("Metrics", list(METRICS), default=list(METRICS), format_func=metric_title)
+        specs = right.pills(
+            "Metrics", list(METRICS), selection_mode="multi", default=list(METRICS), format_func=metric_title
+        )
         skip = st.checkbox("Leave bad rows out and list them, instead of refusing the file")
         plain(
             "Judge: embedded. It needs no key and no network, and is a heuristic: rules of thumb on shared words.",
