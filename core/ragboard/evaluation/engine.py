@@ -12,11 +12,10 @@ from typing import Any
 
 from ragboard.errors import RagboardError, SettingError
 from ragboard.evaluation.asker import Asker, Tally
-from ragboard.evaluation.gather import gather
+from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.progress import Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
-from ragboard.judges.codec import REPLIES
 from ragboard.judges.panel import Panel
 from ragboard.metrics import METRICS, Metric, metrics_named, outcome
 from ragboard.metrics.needs import Need
@@ -113,7 +112,8 @@ def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric
 def _check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
     if not metrics:
         raise SettingError(f"no metric was chosen; there are {', '.join(METRICS)}")
-    for kind in REPLIES:
+    needs = tuple(need for metric in metrics for need in metric.needs())
+    for kind in sorted(tasks_for(needs), key=lambda kind: kind.__name__):
         panel.for_task(kind)
 
 
@@ -169,7 +169,7 @@ async def _judge(
     asker: Asker,
     results: ResultFiles,
 ) -> bool:
-    findings = await gather(sample, needs, asker.for_sample(sample.id))
+    findings = await gather(sample, needs, asker.for_sample(sample.id), asker.knows)
     outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, findings) for metric in metrics}
     results.add(position, outcomes, findings)
     return any(isinstance(found, Unscored) for found in outcomes.values())

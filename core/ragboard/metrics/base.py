@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal
 from ragboard.metrics.needs import Findings, Need
 from ragboard.records import Outcome, Sample, Unscored
 
-__all__ = ["Column", "Metric", "outcome"]
+__all__ = ["Column", "Direction", "Metric", "outcome"]
 
 Column = Literal["answer", "contexts", "reference", "reference_contexts"]
+Direction = Literal["higher", "lower", "neutral"]
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class Metric(ABC):
     requires: ClassVar[tuple[Column, ...]]
     """Columns a sample must have, besides the question."""
     range: ClassVar[tuple[float, float]]
-    direction: ClassVar[Literal["higher", "lower"]]
-    """Which way is better."""
+    direction: ClassVar[Direction]
+    """Which way is better; neutral where that depends on what one wants."""
     calls: ClassVar[str]
     """What it asks a judge, in words."""
 

@@ -20,6 +20,7 @@ from ragboard.readers.cells import (
     read_text,
     read_texts,
 )
+from ragboard.readers.checked import UnusableError, checked
 from ragboard.readers.report import Renamed, RowNote
 from ragboard.readers.tables import BadRow, RawRow, Table
 from ragboard.records import JsonValue, Sample
@@ -80,6 +81,10 @@ def _sample(
         history=(*_history(cells.get("history"), note), *before),
         metadata=_metadata(row, matched, run_column, note),
     )
+    try:
+        checked(sample)
+    except UnusableError as error:
+        raise BadCellError(error.column, str(error)) from error
     return _group(row, run_column), sample
 
 

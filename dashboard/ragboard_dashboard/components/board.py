@@ -48,7 +48,7 @@ def _column(spec: str) -> dict[str, Any]:
     metric = METRICS.get(spec)
     if metric is None:
         return {"title": spec, "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
-    arrow = "↑" if metric.direction == "higher" else "↓"
+    arrow = {"higher": "↑", "lower": "↓", "neutral": ""}[metric.direction]
     low, high = metric.range
     return {
         "title": metric.title,
