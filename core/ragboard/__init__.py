@@ -14,7 +14,7 @@ from ragboard.errors import (
 )
 from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.judges import EmbeddedJudge, Judge, Panel, RecordingJudge, ReplayJudge
-from ragboard.metrics import METRICS, Metric
+from ragboard.metrics import DEFAULT_METRICS, METRICS, Metric
 from ragboard.readers import ImportReport, Preview, ReadResult, preview, read_runs
 from ragboard.records import (
     Evaluation,
@@ -35,6 +35,7 @@ from ragboard.stats import Interval
 from ragboard.store import RunRef, Store
 
 __all__ = [
+    "DEFAULT_METRICS",
     "METRICS",
     "EmbeddedJudge",
     "Evaluation",

@@ -136,9 +136,8 @@ class Claims:
         found = await self.statements(Statements(side))
         if isinstance(found, Unscored):
             return found
-        rows = self._given_rows(side, against)
-        if rows is None:
-            rows = await self._asked(found, against, texts)
+        given = self._given_rows(side, against)
+        rows = await self._asked(found, against, texts) if given is None else given
         return rows if isinstance(rows, Unscored) else (found, rows)
 
     def _given_rows(self, side: Side, against: Against) -> Rows | None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -17,7 +17,7 @@ from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.progress import Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
 from ragboard.judges.panel import Panel
-from ragboard.metrics import METRICS, Metric, metrics_named, outcome
+from ragboard.metrics import METRICS, Metric, metric_of, outcome
 from ragboard.metrics.needs import Need
 from ragboard.records import Evaluation, Outcome, Sample, Unscored
 from ragboard.store import Store
@@ -26,6 +26,9 @@ __all__ = ["Finished", "evaluate_run", "evaluation_of"]
 
 WINDOW = 32
 """Samples under way at a time."""
+
+NOBODY = "none"
+"""The judge of an evaluation in which nothing had to be asked: the file had it all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +92,8 @@ def evaluate_run(
         unscored = _wait_for(_run(store.samples(run_id), metrics, asker, results, status))
         results.close()
         journal.sync()
+        if not asker.tally.asked and not asker.tally.replayed:
+            evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
         store.load(evaluation, results.paths)
     return _finished(evaluation, status.done, asker.tally, unscored)
 
@@ -104,9 +109,9 @@ def _wait_for(work: Coroutine[Any, Any, int]) -> int:
 
 
 def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    earlier = [spec for spec in store.evaluation_metrics(evaluation.id) if spec in METRICS]
-    kept = {metric.spec: metric for metric in metrics_named(earlier)}
-    return tuple((kept | {metric.spec: metric for metric in metrics}).values())
+    earlier = (metric_of(spec) for spec in store.evaluation_metrics(evaluation.id))
+    kept = [metric for metric in earlier if metric is not None]
+    return tuple({metric.spec: metric for metric in (*kept, *metrics)}.values())
 
 
 def _check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:

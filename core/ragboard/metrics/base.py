@@ -42,13 +42,21 @@ class Metric(ABC):
     @property
     def spec(self) -> str:
         """The identity as one string: `ragas.answer_relevance`, `ragas.answer_relevance(n=5)`."""
-        changed = [
+        settings = ",".join(self._changed())
+        return f"{self.source}.{self.name}" + (f"({settings})" if settings else "")
+
+    @property
+    def label(self) -> str:
+        """The title with the settings that differ from their defaults: `Recall (k=5)`."""
+        settings = ", ".join(self._changed())
+        return f"{self.title} ({settings})" if settings else self.title
+
+    def _changed(self) -> list[str]:
+        return [
             f"{field.name}={getattr(self, field.name)}"
             for field in fields(self)
             if getattr(self, field.name) != field.default
         ]
-        settings = f"({','.join(changed)})" if changed else ""
-        return f"{self.source}.{self.name}{settings}"
 
     @abstractmethod
     def needs(self) -> tuple[Need[Any], ...]:

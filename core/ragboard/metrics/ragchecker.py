@@ -32,10 +32,11 @@ __all__ = [
     "Precision",
     "Recall",
     "SelfKnowledge",
-    "answer_claims",
     "f_score",
+    "noise",
+    "nothing_to_count",
     "origins",
-    "reference_claims",
+    "share",
 ]
 
 ANSWER_RIGHT = CellVerdicts("response", "reference")
@@ -43,6 +44,7 @@ REFERENCE_COVERED = CellVerdicts("reference", "response")
 ANSWER_SOURCES = CellVerdicts("response", "passages")
 REFERENCE_SOURCES = CellVerdicts("reference", "passages")
 
+REFERENCE_CLAIMS = "claims of the reference"
 EXTRACT_BOTH = "1 to extract each side's claims"
 
 
@@ -66,14 +68,14 @@ class Checked(Metric):
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
         """Count; what cannot be counted is 0 where `compat` is set."""
-        found = self.count(sample, findings)
+        found = nothing_to_count(sample, [findings.of(table) for table in self.reads]) or self.count(findings)
         if self.compat and isinstance(found, Unscored):
             return Score(value=0.0, counted=f"0 by convention: {found.detail}")
         return found
 
     @abstractmethod
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
-        """The share, or why there is none."""
+    def count(self, findings: Findings) -> Outcome:
+        """The share, where every table has a claim, or why there is none."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,9 @@ class Precision(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT,)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Right / all."""
-        right = findings.of(ANSWER_RIGHT)
-        return answer_claims(sample, right, [said for (said,) in right.supported])
+        return share([said for (said,) in findings.of(ANSWER_RIGHT).supported], "claims")
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,9 @@ class Recall(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_COVERED,)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Covered / all."""
-        return reference_claims([said for (said,) in findings.of(REFERENCE_COVERED).supported])
+        return share([said for (said,) in findings.of(REFERENCE_COVERED).supported], REFERENCE_CLAIMS)
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,9 @@ class F1(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, REFERENCE_COVERED)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Of the two counts; undefined where one of them is."""
-        return f_score(Precision().count(sample, findings), Recall().count(sample, findings))
+        return f_score(Precision().count(findings), Recall().count(findings))
 
 
 @dataclass(frozen=True)
@@ -140,9 +141,9 @@ class ClaimRecall(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "retriever"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES,)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Retrieved / all."""
-        return reference_claims([any(row) for row in findings.of(REFERENCE_SOURCES).supported])
+        return share([any(row) for row in findings.of(REFERENCE_SOURCES).supported], REFERENCE_CLAIMS)
 
 
 @dataclass(frozen=True)
@@ -157,14 +158,12 @@ class ContextPrecision(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "retriever"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES,)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Relevant / all."""
         cells = findings.of(REFERENCE_SOURCES)
-        if not cells.rows:
-            return _no_reference_claim()
         if not cells.targets:
             return Unscored(reason="undefined", detail="no passage was retrieved")
-        return _share(relevant_passages(cells.supported, len(cells.targets)), "passages")
+        return share(relevant_passages(cells.supported, len(cells.targets)), "passages")
 
 
 @dataclass(frozen=True)
@@ -179,16 +178,14 @@ class ContextUtilization(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES, REFERENCE_COVERED)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Retrieved and covered / retrieved."""
         retrieved = [any(row) for row in findings.of(REFERENCE_SOURCES).supported]
         covered = [said for (said,) in findings.of(REFERENCE_COVERED).supported]
-        if not retrieved:
-            return _no_reference_claim()
         used = [said for said, there in zip(covered, retrieved, strict=True) if there]
         if not used:
             return Unscored(reason="undefined", detail="no passage supports a claim of the reference")
-        return _share(used, "retrieved claims of the reference")
+        return share(used, f"retrieved {REFERENCE_CLAIMS}")
 
 
 @dataclass(frozen=True)
@@ -207,9 +204,9 @@ class NoiseSensitivityInRelevant(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Wrong by relevant passages / all."""
-        return noise(sample, findings, "wrong_relevant")
+        return noise(findings, "wrong_relevant")
 
 
 @dataclass(frozen=True)
@@ -225,9 +222,9 @@ class NoiseSensitivityInIrrelevant(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Wrong by irrelevant passages / all."""
-        return noise(sample, findings, "wrong_irrelevant")
+        return noise(findings, "wrong_irrelevant")
 
 
 @dataclass(frozen=True)
@@ -243,9 +240,9 @@ class Hallucination(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Wrong and from nowhere / all."""
-        return _from_nowhere(sample, findings, right=False)
+        return _from_nowhere(findings, right=False)
 
 
 @dataclass(frozen=True)
@@ -264,9 +261,9 @@ class SelfKnowledge(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Right and from nowhere / all."""
-        return _from_nowhere(sample, findings, right=True)
+        return _from_nowhere(findings, right=True)
 
 
 @dataclass(frozen=True)
@@ -284,10 +281,9 @@ class Faithfulness(Checked):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_SOURCES,)
 
-    def count(self, sample: Sample, findings: Findings) -> Outcome:
+    def count(self, findings: Findings) -> Outcome:
         """Said by a passage / all."""
-        cells = findings.of(ANSWER_SOURCES)
-        return answer_claims(sample, cells, [any(row) for row in cells.supported])
+        return share([any(row) for row in findings.of(ANSWER_SOURCES).supported], "claims")
 
 
 def origins(findings: Findings) -> tuple[Origin, ...]:
@@ -297,22 +293,19 @@ def origins(findings: Findings) -> tuple[Origin, ...]:
     return partition(right, sources.supported, relevant_passages(reference.supported, len(sources.targets)))
 
 
-def noise(sample: Sample, findings: Findings, kind: Literal["wrong_relevant", "wrong_irrelevant"]) -> Outcome:
+def noise(findings: Findings, kind: Literal["wrong_relevant", "wrong_irrelevant"]) -> Outcome:
     """The share of the answer's claims in one of the two classes of noise."""
-    cells = findings.of(ANSWER_SOURCES)
-    if cells.rows and not findings.of(REFERENCE_SOURCES).rows:
-        return _no_reference_claim()
-    return answer_claims(sample, cells, [each == kind for each in origins(findings)])
+    return share([each == kind for each in origins(findings)], "claims")
 
 
-def answer_claims(sample: Sample, cells: Cells, hits: Sequence[bool]) -> Outcome:
-    """The share of the answer's claims that are hits, or why there is none."""
-    return _share(hits, "claims") if hits else no_statements(sample, refuses=cells.refuses)
-
-
-def reference_claims(hits: Sequence[bool]) -> Outcome:
-    """The share of the reference's claims that are hits; undefined where it has none."""
-    return _share(hits, "claims of the reference") if hits else _no_reference_claim()
+def nothing_to_count(sample: Sample, tables: Sequence[Cells]) -> Unscored | None:
+    """Why no share can be formed where a side has no claim, or None where each has."""
+    for cells in tables:
+        if cells.side == "response" and not cells.rows:
+            return no_statements(sample, refuses=cells.refuses)
+    if not all(cells.rows for cells in tables):
+        return Unscored(reason="undefined", detail="the reference holds no claim")
+    return None
 
 
 def f_score(precision: Outcome, recall: Outcome) -> Outcome:
@@ -326,18 +319,12 @@ def f_score(precision: Outcome, recall: Outcome) -> Outcome:
     return Score(value=value, counted=f"{precision.counted} right, {recall.counted} covered")
 
 
-def _from_nowhere(sample: Sample, findings: Findings, *, right: bool) -> Outcome:
-    cells = findings.of(ANSWER_SOURCES)
-    correct = [said for (said,) in findings.of(ANSWER_RIGHT).supported]
-    unseen = [not any(row) for row in cells.supported]
-    return answer_claims(
-        sample, cells, [alone and is_right == right for alone, is_right in zip(unseen, correct, strict=True)]
-    )
-
-
-def _no_reference_claim() -> Unscored:
-    return Unscored(reason="undefined", detail="the reference holds no claim")
-
-
-def _share(hits: Sequence[bool], what: str) -> Score:
+def share(hits: Sequence[bool], what: str) -> Score:
+    """Hits / all, of at least one."""
     return Score(value=sum(hits) / len(hits), counted=f"{sum(hits)} of {len(hits)} {what}")
+
+
+def _from_nowhere(findings: Findings, *, right: bool) -> Outcome:
+    correct = [said for (said,) in findings.of(ANSWER_RIGHT).supported]
+    unseen = [not any(row) for row in findings.of(ANSWER_SOURCES).supported]
+    return share([alone and is_right == right for alone, is_right in zip(unseen, correct, strict=True)], "claims")
