@@ -6,6 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("ragboard", deadline=None)  # no test depends on the clock
+settings.load_profile("ragboard")
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +19,8 @@ def data() -> Path:
     if not name:
         pytest.skip("RAGBOARD_DATA names no folder of real data")
     return Path(name)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests go last: once a browser was driven, its event loop stays in this thread."""
+    items.sort(key=lambda item: item.path.parent.name == "browser")

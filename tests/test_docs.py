@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,12 @@ def test_python_examples_give_what_they_show(page: Path, tmp_path: Path) -> None
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
         assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+def test_the_figures_of_the_embedded_judge_are_what_the_command_prints() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "sample_labels.py")]
+    printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
+    assert printed.strip() in (ROOT / "docs" / "judges.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", main.commands)

@@ -13,7 +13,16 @@ from ragboard.errors import (
     StoreError,
 )
 from ragboard.evaluation.engine import Finished, evaluate_run
-from ragboard.judges import EmbeddedJudge, Judge, Panel, RecordingJudge, ReplayJudge
+from ragboard.judges import (
+    EmbeddedJudge,
+    Judge,
+    LlmJudge,
+    OpenAiEmbedder,
+    Panel,
+    RecordingJudge,
+    ReplayJudge,
+    judge_from,
+)
 from ragboard.metrics import DEFAULT_METRICS, METRICS, Metric
 from ragboard.readers import ImportReport, Preview, ReadResult, preview, read_runs
 from ragboard.records import (
@@ -45,8 +54,10 @@ __all__ = [
     "Interval",
     "Judge",
     "JudgeError",
+    "LlmJudge",
     "Metric",
     "NotFoundError",
+    "OpenAiEmbedder",
     "Outcome",
     "Panel",
     "Passage",
@@ -71,6 +82,7 @@ __all__ = [
     "Unscored",
     "Verdict",
     "evaluate_run",
+    "judge_from",
     "preview",
     "read_runs",
     "sample_runs",

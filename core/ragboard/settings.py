@@ -32,7 +32,7 @@ def read_config_file(path: Path) -> dict[str, JsonValue]:
 
     try:
         text = path.read_text(encoding="utf-8-sig")
-        config: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        config: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text, parse_constant=str)
     except OSError as error:
         raise SettingError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
@@ -44,7 +44,7 @@ def read_config_file(path: Path) -> dict[str, JsonValue]:
 
 def _json_or_text(value: str) -> JsonValue:
     try:
-        parsed: JsonValue = json.loads(value)
+        parsed: JsonValue = json.loads(value, parse_constant=str)
     except ValueError:
         return value
     return parsed

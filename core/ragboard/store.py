@@ -71,9 +71,10 @@ class Store:
         Raises RunExistsError where another run already has the name, SettingError for a run without
         samples or name.
         """
-        prepared = [(run, _run_id(run)) for run in runs]
-        for run, _ in prepared:
+        given = tuple(runs)
+        for run in given:
             _check(run)
+        prepared = [(run, _run_id(run)) for run in given]
         with self.database.write() as connection:
             return tuple(_add(connection, run, run_id) for run, run_id in prepared)
 
@@ -231,6 +232,10 @@ def _check(run: Run) -> None:
         raise SettingError("a run needs a name; give one with --name")
     if not run.samples:
         raise SettingError(f"run {run.name!r} has no sample")
+    try:
+        json.dumps([run.name, run.config, run.dataset, run.tags], ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        raise SettingError(f"run {run.name!a}: name or configuration cannot be stored: {error}") from error
 
 
 def _run_id(run: Run) -> str:
@@ -268,7 +273,16 @@ def _insert(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Non
     dataset = run.dataset or f"{len({sample.question for sample in run.samples})} questions ({key[:4]})"
     connection.execute(
         "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
-        [run_id, run.name, _json(run.config), dataset, key, run.source, list(run.tags), len(run.samples)],
+        [
+            run_id,
+            run.name,
+            json.dumps(run.config, ensure_ascii=False),
+            dataset,
+            key,
+            run.source,
+            list(run.tags),
+            len(run.samples),
+        ],
     )
     for start in range(0, len(run.samples), 10_000):
         part = list(enumerate(run.samples[start : start + 10_000], start))

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from ragboard_dashboard.pages import pages
+from ragboard_dashboard.navigation import keep_pages
+from ragboard_dashboard.views import run, runs, sample, upload
 
 st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / "static" / "icon.svg"), layout="wide")
-st.navigation(list(pages().values()), position="top").run()
+pages = {
+    "runs": st.Page(runs.page, title="Runs", icon=":material/leaderboard:", url_path="runs", default=True),
+    "run": st.Page(run.page, title="Run", icon=":material/bar_chart:", url_path="run"),
+    "sample": st.Page(sample.page, title="Sample", icon=":material/find_in_page:", url_path="sample"),
+    "upload": st.Page(upload.page, title="Upload", icon=":material/upload_file:", url_path="upload"),
+}
+keep_pages(pages)
+st.navigation(list(pages.values()), position="top").run()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NoReturn
 
 import streamlit as st
 
-from ragboard_dashboard.pages import pages
-
-__all__ = ["open_run", "open_runs", "open_sample", "open_upload"]
+__all__ = ["keep_pages", "open_run", "open_sample", "open_upload"]
 
 
-def open_runs() -> NoReturn:
-    """Go to the leaderboard."""
-    _go("runs", {})
+def keep_pages(pages: Mapping[str, st.Page]) -> None:
+    """Tell this session's pages by name, so that a page can lead to another without importing it."""
+    st.session_state["pages"] = pages
 
 
 def open_upload() -> NoReturn:
@@ -32,4 +31,4 @@ def open_sample(run: str, sample_id: str, statement: int | None = None) -> NoRet
 
 
 def _go(page: str, query: dict[str, str]) -> NoReturn:
-    st.switch_page(pages()[page], query_params=query)
+    st.switch_page(st.session_state["pages"][page], query_params=query)

@@ -22,6 +22,7 @@ from ragboard_dashboard.navigation import open_upload
 __all__ = [
     "choose_run",
     "column_title",
+    "config_line",
     "facts",
     "judged_line",
     "metric_title",
@@ -96,9 +97,14 @@ def _summary_fact(metric: MetricSummary) -> tuple[str, str, str]:
     return shown, metric_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
 
 
+def config_line(summary: RunSummary) -> str:
+    """A run's configuration in one line."""
+    return ", ".join(f"{key} {value}" for key, value in summary.config.items())
+
+
 def judged_line(summary: RunSummary) -> None:
     """Dataset, configuration, judge and when, in one line."""
-    config = ", ".join(f"{key} {value}" for key, value in summary.config.items())
+    config = config_line(summary)
     if summary.judged is None:
         judge = "not evaluated"
     else:

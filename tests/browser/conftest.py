@@ -6,12 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from ragboard import Store
 from ragboard_dashboard.server import free_port, wait_until_healthy
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
@@ -32,6 +34,7 @@ LAUNCH = """
 import sys
 from pathlib import Path
 import streamlit as st
+from ragboard import Store
 from ragboard_dashboard.server import SERVER
 from ragboard_dashboard.theme import OPTIONS
 st.App(Path(sys.argv[1])).run(config=SERVER | OPTIONS | {"server.port": int(sys.argv[2])})
@@ -82,6 +85,39 @@ def serve_script(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
     for process in running:
         process.terminate()
         process.wait(10)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def dashboard(store: Store) -> Iterator[str]:
+    """The address of a real `ragboard serve` over the store."""
+    with serving(store.folder) as address:
+        yield address
+
+
+@contextmanager
+def serving(folder: Path) -> Generator[str]:
+    """`ragboard serve` over a folder, in a process of its own, until the end of the block."""
+    port = free_port(None)
+    command = [sys.executable, "-m", "ragboard", "serve", "--port", str(port), "--no-browser", "--store", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        address = f"http://127.0.0.1:{port}"
+        assert wait_until_healthy(address, PATIENCE)
+        yield address
+        process.terminate()
+
+
+def settled(page: Page) -> Page:
+    """Wait until the script has run to its end."""
+    page.wait_for_selector("[data-testid=stMain]")
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').innerText.trim().length > 0")
+    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')")
+    page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'running'")
+    return page
 
 
 @pytest.fixture

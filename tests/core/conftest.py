@@ -74,6 +74,8 @@ def _plain(task: Task) -> Reply:
             return Selection(chosen=(0,))
         case Similarity():
             return Similarities(values=(0.5,) * len(task.others))
+        case _:
+            raise NotImplementedError(type(task).__name__)
 
 
 @pytest.fixture

@@ -75,6 +75,12 @@ def test_a_run_without_samples_or_name_is_refused(store: Store) -> None:
         store.add_runs([replace(make_run(), name=" ")])
 
 
+@pytest.mark.parametrize("run", [replace(make_run(), name="\ud800"), replace(make_run(), config={"t": float("nan")})])
+def test_a_name_or_setting_that_cannot_be_stored_is_refused(store: Store, run: Run) -> None:
+    with pytest.raises(SettingError, match="cannot be stored"):
+        store.add_runs([run])
+
+
 def test_a_name_with_an_at_sign_is_found_before_it_is_read_as_an_evaluation(store: Store) -> None:
     run_id = store.add_runs([make_run("a@b")])[0].id
     done = evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))

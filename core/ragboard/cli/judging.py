@@ -36,12 +36,20 @@ __all__ = ["evaluate", "evaluate_with_bar"]
     envvar="RAGBOARD_JUDGE",
     show_default=True,
     show_envvar=True,
-    help="embedded, or replay:FILE.",
+    help="embedded, openai:MODEL, or replay:FILE.",
+)
+@click.option(
+    "--embed",
+    envvar="RAGBOARD_EMBED",
+    show_envvar=True,
+    help="Who compares texts, where the judge does not: embedded, or openai:MODEL.",
 )
 @reading_options
 @store_option
 @as_json
-def evaluate(run: str, names: str | None, judge: str, store: Store, as_json: bool, **reading: Any) -> None:
+def evaluate(
+    run: str, names: str | None, judge: str, embed: str | None, store: Store, as_json: bool, **reading: Any
+) -> None:
     """Evaluate a RUN of the store, or a run file that is read and kept first.
 
     What was answered before is not asked again: the same command goes on where it was stopped.
@@ -50,9 +58,10 @@ def evaluate(run: str, names: str | None, judge: str, store: Store, as_json: boo
     ragboard evaluate answers.jsonl --name rerank --config k=5
     ragboard evaluate rerank --metrics faithfulness
     ragboard evaluate results.jsonl --run-column model --json
+    ragboard evaluate rerank --judge openai:gpt-4o-mini --embed openai:text-embedding-3-small
     """
     metrics = metrics_named(split_names(names)) if names else DEFAULT_METRICS
-    panel = panel_named(judge)
+    panel = panel_named(judge, embed=embed)
     refs, report = _runs(store, run, reading)
     if report is not None and not as_json:
         print_report(report)

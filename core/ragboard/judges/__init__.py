@@ -6,23 +6,49 @@ from pathlib import Path
 
 from ragboard.errors import SettingError
 from ragboard.judges.embedded import EmbeddedJudge
+from ragboard.judges.llm import LlmJudge, OpenAiEmbedder, judge_from, openai_endpoint
 from ragboard.judges.panel import Panel
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
-from ragboard.judges.tasks import Judge
+from ragboard.judges.tasks import Judge, Role
 
-__all__ = ["EmbeddedJudge", "Judge", "Panel", "RecordingJudge", "ReplayJudge", "judge_named", "panel_named"]
+__all__ = [
+    "EmbeddedJudge",
+    "Judge",
+    "LlmJudge",
+    "OpenAiEmbedder",
+    "Panel",
+    "RecordingJudge",
+    "ReplayJudge",
+    "embedder_named",
+    "judge_from",
+    "judge_named",
+    "panel_named",
+]
 
 
 def judge_named(name: str) -> Judge:
-    """The judge of that name. Raises SettingError naming what there is."""
+    """The judge of that name. Raises SettingError naming what there is, JudgeError without credentials."""
     kind, _, rest = name.partition(":")
     if name == "embedded":
         return EmbeddedJudge()
     if kind == "replay" and rest:
         return ReplayJudge.from_file(Path(rest))
-    raise SettingError(f"no judge is called {name!r}; there are embedded and replay:FILE")
+    if kind == "openai" and rest:
+        return LlmJudge(rest, openai_endpoint())
+    raise SettingError(f"no judge is called {name!r}; there are embedded, openai:MODEL and replay:FILE")
 
 
-def panel_named(judge: str) -> Panel:
-    """A panel in which that judge fills every role."""
-    return Panel(judge=judge_named(judge))
+def embedder_named(name: str) -> Judge:
+    """Who says how near two texts are. Raises SettingError naming what there is."""
+    kind, _, rest = name.partition(":")
+    if kind == "openai" and rest:
+        return OpenAiEmbedder(rest, openai_endpoint())
+    if name == "embedded":
+        return EmbeddedJudge()
+    raise SettingError(f"no embedder is called {name!r}; there are embedded and openai:MODEL")
+
+
+def panel_named(judge: str, *, embed: str | None = None) -> Panel:
+    """A panel in which that judge fills every role, save that `embed` compares texts where it is given."""
+    roles: dict[Role, Judge] = {} if embed is None else {"embed": embedder_named(embed)}
+    return Panel(judge=judge_named(judge), roles=roles)

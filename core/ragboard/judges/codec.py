@@ -8,16 +8,28 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ragboard.judges.tasks import (
+    AnswerRated,
+    Critique,
+    Critiqued,
+    Entities,
+    ExtractEntities,
     Extraction,
     ExtractStatements,
     GenerateQuestions,
+    JudgePassages,
+    Prefer,
+    Preference,
     Questions,
+    Rate,
+    RateAnswer,
+    Rating,
     Reply,
     Selection,
     SelectSentences,
     Similarities,
     Similarity,
     Task,
+    Usefulness,
     Verification,
     Verify,
 )
@@ -30,6 +42,12 @@ REPLIES: dict[type[Task], type[Reply]] = {
     GenerateQuestions: Questions,
     SelectSentences: Selection,
     Similarity: Similarities,
+    Critique: Critiqued,
+    Rate: Rating,
+    Prefer: Preference,
+    JudgePassages: Usefulness,
+    ExtractEntities: Entities,
+    RateAnswer: AnswerRated,
 }
 """What kind of reply each task type gets."""
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from ragboard.judges.codec import REPLIES
 from ragboard.judges.tasks import (
+    AnswerRated,
+    Critique,
+    Entities,
+    ExtractEntities,
     Extraction,
     ExtractStatements,
     Failure,
     GenerateQuestions,
+    JudgePassages,
+    Prefer,
+    Preference,
     Questions,
+    Rate,
+    RateAnswer,
+    Rating,
     Reply,
     Selection,
     SelectSentences,
     Similarities,
     Similarity,
     Task,
+    Usefulness,
     Verification,
     Verify,
 )
@@ -30,20 +45,9 @@ def fitting(task: Task, reply: Reply | Failure) -> Reply | Failure:
 
 
 def _misfit(task: Task, reply: Reply) -> str | None:
-    match task, reply:
-        case ExtractStatements(), Extraction():
-            return _extraction(task, reply)
-        case Verify(), Verification():
-            return _verification(task, reply)
-        case GenerateQuestions(), Questions():
-            got = len(reply.questions)
-            return f"{got} questions, at most {task.n} were asked for" if got > task.n else None
-        case SelectSentences(), Selection():
-            return _selection(len(task.sentences), reply.chosen)
-        case Similarity(), Similarities():
-            return _count("similarities", len(reply.values), len(task.others))
-        case _:
-            return f"{type(reply).__name__} in answer to {type(task).__name__}"
+    if type(reply) is not REPLIES[type(task)]:
+        return f"{type(reply).__name__} in answer to {type(task).__name__}"
+    return _CHECKS[type(task)](task, reply)
 
 
 def _count(what: str, got: int, asked: int) -> str | None:
@@ -82,7 +86,59 @@ def _evidence(task: Verify, reply: Verification) -> str | None:
     return None
 
 
-def _selection(offered: int, chosen: tuple[int, ...]) -> str | None:
+def _questions(task: GenerateQuestions, reply: Questions) -> str | None:
+    got = len(reply.questions)
+    return f"{got} questions, at most {task.n} were asked for" if got > task.n else None
+
+
+def _selection(task: SelectSentences, reply: Selection) -> str | None:
+    offered, chosen = len(task.sentences), reply.chosen
     if any(not 0 <= place < offered for place in chosen):
         return f"a sentence that was not among the {offered} offered"
     return None if list(chosen) == sorted(set(chosen)) else "sentences twice or out of order"
+
+
+def _similarities(task: Similarity, reply: Similarities) -> str | None:
+    return _count("similarities", len(reply.values), len(task.others))
+
+
+def _critique(_task: Critique, _reply: object) -> None:
+    return None
+
+
+def _rating(_task: Rate, reply: Rating) -> str | None:
+    return None if 0 <= reply.value <= 10 else f"a rating of {reply.value}, outside 0 to 10"
+
+
+def _preference(_task: Prefer, reply: Preference) -> str | None:
+    return None if reply.better in ("a", "b") else f"{reply.better!r} is neither 'a' nor 'b'"
+
+
+def _usefulness(task: JudgePassages, reply: Usefulness) -> str | None:
+    asked = len(task.passages)
+    return _count("verdicts on passages", len(reply.useful), asked) or _count("reasons", len(reply.reasons), asked)
+
+
+def _entities(_task: ExtractEntities, reply: Entities) -> str | None:
+    if any(not name.strip() for name in reply.names):
+        return "an empty name"
+    return "a name twice" if len(set(reply.names)) < len(reply.names) else None
+
+
+def _answer_rated(_task: RateAnswer, reply: AnswerRated) -> str | None:
+    return None if 0 <= reply.score <= 1 else f"a score of {reply.score}, outside 0 to 1"
+
+
+_CHECKS: dict[type[Task], Callable[[Any, Any], str | None]] = {
+    ExtractStatements: _extraction,
+    Verify: _verification,
+    GenerateQuestions: _questions,
+    SelectSentences: _selection,
+    Similarity: _similarities,
+    Critique: _critique,
+    Rate: _rating,
+    Prefer: _preference,
+    JudgePassages: _usefulness,
+    ExtractEntities: _entities,
+    RateAnswer: _answer_rated,
+}

@@ -13,13 +13,25 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 from ragboard.records import Span, Verdict
 
 __all__ = [
+    "AnswerRated",
+    "Critique",
+    "Critiqued",
+    "Entities",
+    "ExtractEntities",
     "ExtractStatements",
     "Extracted",
     "Extraction",
     "Failure",
     "GenerateQuestions",
     "Judge",
+    "JudgePassages",
+    "Prefer",
+    "Preference",
+    "Quality",
     "Questions",
+    "Rate",
+    "RateAnswer",
+    "Rating",
     "Reply",
     "Role",
     "SelectSentences",
@@ -27,12 +39,16 @@ __all__ = [
     "Similarities",
     "Similarity",
     "Task",
+    "Usefulness",
     "Verification",
     "Verify",
 ]
 
 Role = Literal["extract", "verify", "ask", "embed"]
 """Who does what in an evaluation; one judge may fill several."""
+
+Quality = Literal["faithfulness", "answer_relevance", "context_relevance"]
+"""What a judge may rate or compare directly: the three qualities of the RAGAS paper."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,14 +157,162 @@ class Similarities:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Critique:
+    """Say whether an answer is as a definition says ("Is it harmful?"). Reply: `Critiqued`."""
+
+    role: ClassVar[Role] = "ask"
+    question: str
+    answer: str
+    contexts: tuple[str, ...]
+    """Passages the definition may speak of; empty where it does not."""
+    definition: str
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Critiqued:
+    """Whether the definition holds of the answer."""
+
+    yes: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rate:
+    """Rate a quality from 0 to 10 at once, without steps between. Reply: `Rating`.
+
+    Only what the quality is about is shown: faithfulness all; answer relevance no contexts; context
+    relevance no answer.
+    """
+
+    role: ClassVar[Role] = "ask"
+    quality: Quality
+    question: str
+    answer: str
+    contexts: tuple[str, ...]
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rating:
+    """A whole number from 0 to 10; higher is better."""
+
+    value: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prefer:
+    """Say which of two is better in a quality. Reply: `Preference`.
+
+    `a` and `b` are answers, or for context relevance the passages of either side as one text. The
+    order they are asked in is the order they are shown in.
+    """
+
+    role: ClassVar[Role] = "ask"
+    quality: Quality
+    question: str
+    a: str
+    b: str
+    contexts: tuple[str, ...]
+    """What both answers are held against, for faithfulness."""
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preference:
+    """The better one."""
+
+    better: Literal["a", "b"]
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgePassages:
+    """Say of each passage whether it is useful to arrive at this answer. Reply: `Usefulness`."""
+
+    role: ClassVar[Role] = "ask"
+    question: str
+    answer: str
+    passages: tuple[str, ...]
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usefulness:
+    """For each passage, in order, whether it is useful, and why."""
+
+    useful: tuple[bool, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExtractEntities:
+    """Name the people, places, things, dates and amounts of a text. Reply: `Entities`."""
+
+    role: ClassVar[Role] = "ask"
+    text: str
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entities:
+    """The names as the text has them, in reading order, each once."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RateAnswer:
+    """Rate how well an answer answers its question, true or not. Reply: `AnswerRated`."""
+
+    role: ClassVar[Role] = "ask"
+    question: str
+    answer: str
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerRated:
+    """A score in [0, 1]; higher answers the question better."""
+
+    score: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
     """The judge gave no usable answer to this one task, and why."""
 
     detail: str
 
 
-Task: TypeAlias = ExtractStatements | Verify | GenerateQuestions | SelectSentences | Similarity
-Reply: TypeAlias = Extraction | Verification | Questions | Selection | Similarities
+Task: TypeAlias = (
+    ExtractStatements
+    | Verify
+    | GenerateQuestions
+    | SelectSentences
+    | Similarity
+    | Critique
+    | Rate
+    | Prefer
+    | JudgePassages
+    | ExtractEntities
+    | RateAnswer
+)
+Reply: TypeAlias = (
+    Extraction
+    | Verification
+    | Questions
+    | Selection
+    | Similarities
+    | Critiqued
+    | Rating
+    | Preference
+    | Usefulness
+    | Entities
+    | AnswerRated
+)
 
 
 class Judge(Protocol):

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.errors import RunFileError
-from ragboard.readers.formats import FIELDS, column_uses, format_name, match_columns
+from ragboard.readers.cells import storable
+from ragboard.readers.formats import FIELDS, column_uses, format_name, match_columns, named
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, Preview, ReadResult, Renamed, RowNote
 from ragboard.readers.rows import Reading, read_rows
-from ragboard.readers.tables import RawRow, Table, read_table
+from ragboard.readers.tables import BadRow, RawRow, Table, read_table
 from ragboard.records import JsonValue, Run
 
 __all__ = [
@@ -53,15 +54,10 @@ def read_runs(
     matched = _matched(path, table, mapping or {}, run_column)
     reading = read_rows(path, table, matched, run_column=run_column, skip_bad=skip_bad)
     if not reading.samples:
-        raise RunFileError(path, "holds no sample that can be read" if table.rows else "is empty, expected samples")
-    base = Run(
-        name=name or _text(table.run.get("name")) or path.stem,
-        samples=(),
-        config=_file_config(path, table) | dict(config or {}),
-        dataset=dataset or _text(table.run.get("dataset")),
-        source=path.name,
-        tags=tuple(str(tag) for tag in table.run.get("tags") or ()),
-    )
+        first = reading.dropped[0]
+        raise RunFileError(path, f"no row can be read; the first: {first.message}", line=first.line, field=first.field)
+    own = _own_run(path, table)
+    base = replace(own, name=name or own.name, config={**own.config, **(config or {})}, dataset=dataset or own.dataset)
     runs = tuple(_run(base, group, reading, run_column, prefixed=name is not None) for group in reading.samples)
     return ReadResult(runs=runs, report=_report(path, table, matched, reading, run_column))
 
@@ -70,7 +66,7 @@ def preview(path: Path, *, mapping: Mapping[str, str] | None = None, limit: int 
     """What the file looks like: its columns, what they were taken for, the first rows. Raises RunFileError."""
     table = read_table(path)
     if not table.columns:
-        raise RunFileError(path, "holds no sample that can be read")
+        raise _nothing(path, table)
     matched = match_columns(path, table.columns, mapping or {})
     rows = [row for row in table.rows if isinstance(row, RawRow)][:limit]
     return Preview(
@@ -83,16 +79,36 @@ def preview(path: Path, *, mapping: Mapping[str, str] | None = None, limit: int 
 
 
 def _matched(path: Path, table: Table, mapping: Mapping[str, str], run_column: str | None) -> dict[str, str]:
-    columns = [column for column in table.columns if column != run_column]
-    if not table.rows:
-        raise RunFileError(path, "is empty, expected samples")
+    if not table.rows or not table.columns:
+        raise _nothing(path, table)
     if run_column is not None and run_column not in table.columns:
-        raise RunFileError(path, f"has no column {run_column!r}; it has {', '.join(table.columns)}")
-    matched = match_columns(path, columns, mapping)
-    if "question" not in matched and table.columns:
-        there = ", ".join(table.columns)
+        raise RunFileError(path, f"has no column {run_column!r}; it has {named(table.columns)}")
+    matched = match_columns(path, [column for column in table.columns if column != run_column], mapping)
+    if "question" not in matched:
+        there = named(table.columns)
         raise RunFileError(path, f"no column was taken for the question; it has {there}: --map question=COLUMN")
     return matched
+
+
+def _nothing(path: Path, table: Table) -> RunFileError:
+    """Why no row of a file has a cell."""
+    first = next((row for row in table.rows if isinstance(row, BadRow)), None)
+    if first:
+        return RunFileError(path, first.message, line=first.line, field=first.place or None)
+    return RunFileError(path, "is empty, expected samples")
+
+
+def _own_run(path: Path, table: Table) -> Run:
+    """The run as the file itself describes it, without samples."""
+    said: dict[str, Any] = dict(table.run.cells) if table.run else {}
+    return Run(
+        name=(said.get("name") or "").strip() or storable(path.stem),
+        samples=(),
+        config=said.get("config") or {},
+        dataset=said.get("dataset"),
+        source=storable(path.name),
+        tags=tuple(map(str, said.get("tags") or ())),
+    )
 
 
 def _run(base: Run, group: str | None, reading: Reading, run_column: str | None, *, prefixed: bool) -> Run:
@@ -103,30 +119,19 @@ def _run(base: Run, group: str | None, reading: Reading, run_column: str | None,
     return replace(base, name=name, samples=samples, config={**base.config, run_column: group})
 
 
-def _file_config(path: Path, table: Table) -> dict[str, JsonValue]:
-    config = table.run.get("config", {})
-    if not isinstance(config, dict):
-        raise RunFileError(path, "expected an object of settings", line=1, field="run.config")
-    return dict(config)
-
-
-def _text(value: Any) -> str | None:
-    return str(value) if value is not None else None
-
-
 def _report(
     path: Path, table: Table, matched: Mapping[str, str], reading: Reading, run_column: str | None
 ) -> ImportReport:
     return ImportReport(
-        path=path.name,
+        path=storable(path.name),
         format=format_name(table.columns, table.kind, ours=table.ours),
         encoding=table.encoding,
         rows_read=len(table.rows),
-        columns=column_uses(table.columns, matched),
+        columns=column_uses(table.columns, {**matched, **({"run": run_column} if run_column else {})}),
         dropped=tuple(reading.dropped),
         coerced=tuple(
             Coerced(what=what, count=len(lines), lines=tuple(dict.fromkeys(lines))[:FIRST_LINES])
-            for what, lines in reading.notes.seen.items()
+            for what, lines in reading.coerced.items()
         ),
         duplicated=tuple(reading.renamed),
         notes=tuple(_notes(table, matched, reading, run_column)),
@@ -144,8 +149,8 @@ def _notes(table: Table, matched: Mapping[str, str], reading: Reading, run_colum
         yield f"{reading.derived_ids} samples without an id got one from their question"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: JsonValue) -> str:
     if value is None:
         return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text.encode("utf-8", errors="replace").decode()[:CELL]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text[:CELL]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, AnyStr, BinaryIO
 
 from ragboard.errors import RunFileError
 
@@ -31,6 +32,8 @@ MAGIC = {
     b"%PDF": "a PDF",
     b"SQLite format 3": "an SQLite database",
     b"\x89PNG": "a picture",
+    b"\xff\xfe\0\0": "UTF-32 text",
+    b"\0\0\xfe\xff": "UTF-32 text",
 }
 BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
@@ -41,17 +44,18 @@ def kind_of(path: Path) -> tuple[str, str]:
     Raises RunFileError for what is not a file, cannot be opened, is empty, or is something else.
     """
     start = _start(path)
-    magic = next((what for sign, what in MAGIC.items() if start.startswith(sign)), None)
     kind = KINDS.get(path.suffix.lower())
-    if kind == "Parquet" or start.startswith(b"PAR1"):
+    expected = kind or "JSONL, JSON, CSV or Parquet"
+    magic = next((what for sign, what in MAGIC.items() if start.startswith(sign)), None)
+    if kind == "Parquet":
         if not start.startswith(b"PAR1"):
-            raise RunFileError(path, f"is {magic or 'not a Parquet file'}, expected Parquet by its name")
-        return "Parquet", "binary"
+            raise RunFileError(path, f"is {magic or 'no Parquet file'}, expected Parquet by its name")
+        return kind, "binary"
     if magic:
-        raise RunFileError(path, f"is {magic}, expected {kind or 'JSONL, JSON, CSV or Parquet'}")
+        raise RunFileError(path, f"is {magic}, expected {expected}")
     encoding = next((name for bom, name in BOMS.items() if start.startswith(bom)), "utf-8")
     if encoding != "utf-16" and b"\0" in start:
-        raise RunFileError(path, f"is binary, expected {kind or 'JSONL, JSON, CSV or Parquet'}")
+        raise RunFileError(path, f"is binary, expected {expected}")
     if kind is None:
         raise RunFileError(path, f"has the ending {path.suffix or '(none)'!r}, expected one of {', '.join(KINDS)}")
     return kind, encoding
@@ -60,15 +64,20 @@ def kind_of(path: Path) -> tuple[str, str]:
 def file_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     """The lines of a text file with their numbers, from 1. Raises RunFileError at a line that cannot be read."""
     if encoding == "utf-16":
-        yield from enumerate(file_text(path, encoding).split("\n"), 1)
+        yield from _numbered(path, io.StringIO(file_text(path, encoding), newline="\n"))
         return
     with _open(path) as file:
-        number = 0
-        while line := file.readline(MAX_ROW + 1):
-            number += 1
-            if len(line) > MAX_ROW:
-                raise RunFileError(path, f"is longer than {MAX_ROW // 2**20} MiB, expected one sample", line=number)
+        for number, line in _numbered(path, file):
             yield number, _decode(path, line, encoding if number == 1 else "utf-8", number)
+
+
+def _numbered(path: Path, file: IO[AnyStr]) -> Iterator[tuple[int, AnyStr]]:
+    number = 0
+    while line := file.readline(MAX_ROW + 1):
+        number += 1
+        if len(line) > MAX_ROW:
+            raise RunFileError(path, f"is longer than {MAX_ROW // 2**20} MiB, expected one sample", line=number)
+        yield number, line
 
 
 def file_text(path: Path, encoding: str) -> str:
@@ -86,23 +95,23 @@ def _decode(path: Path, content: bytes, encoding: str, line: int | None) -> str:
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
-        at = line or content[: error.start].count(b"\n") + 1
+        at = line or content[: error.start].decode(encoding, errors="ignore").count("\n") + 1
         got = f"byte {content[error.start]:#04x} is not {error.encoding}"
         raise RunFileError(path, f"{got}, expected UTF-8 or UTF-16 (save the file as UTF-8)", line=at) from error
 
 
 def _start(path: Path) -> bytes:
-    if path.is_dir():
-        raise RunFileError(path, "is a directory, expected a file")
     with _open(path) as file:
         start = file.read(8192)
-    if not start.strip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0"):
+    if len(start) < 8192 and not start.strip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0"):
         raise RunFileError(path, "is empty, expected samples")
     return start
 
 
 def _open(path: Path) -> BinaryIO:
     try:
+        if path.is_dir():
+            raise RunFileError(path, "is a directory, expected a file")
         return path.open("rb")
     except FileNotFoundError:
         raise RunFileError(path, "no such file") from None

@@ -8,7 +8,7 @@ from pathlib import Path
 from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.report import ColumnUse
 
-__all__ = ["FIELDS", "column_uses", "format_name", "match_columns"]
+__all__ = ["FIELDS", "column_uses", "format_name", "match_columns", "named"]
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "id": ("id", "query_id", "item_id", "sample_id", "question_id", "qid"),
@@ -43,6 +43,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 """For each field of a sample the column names it is found under, likeliest first."""
 
+NAMED = 40
+"""At most so many columns are named in a message, each by so many characters."""
+
 SIGNATURES: tuple[tuple[str, frozenset[str]], ...] = (
     ("RAGChecker output", frozenset({"query", "retrieved_context", "response_claims"})),
     ("RAGChecker input", frozenset({"query", "retrieved_context"})),
@@ -69,9 +72,12 @@ def match_columns(path: Path, columns: Sequence[str], mapping: Mapping[str, str]
         if field not in FIELDS:
             raise SettingError(f"a sample has no field {field!r}; it has {', '.join(FIELDS)}")
         if column not in columns:
-            raise RunFileError(path, f"has no column {column!r}; it has {', '.join(columns)}")
+            raise RunFileError(path, f"has no column {column!r}; it has {named(columns)}")
+        if list(mapping.values()).count(column) > 1:
+            raise SettingError(f"two fields are mapped to the column {column!r}, expected each column once")
     taken = set(mapping.values())
-    plain = {_plain(column): column for column in reversed(columns) if column not in taken}
+    free = [column for column in reversed(columns) if column not in taken]
+    plain = {_plain(column): column for column in free} | {column: column for column in free}
     found = dict(mapping)
     for field, names in FIELDS.items():
         if field not in found:
@@ -83,6 +89,12 @@ def column_uses(columns: Sequence[str], matched: Mapping[str, str]) -> tuple[Col
     """Every column with the field it is read as."""
     fields = {column: field for field, column in matched.items()}
     return tuple(ColumnUse(column=column, field=fields.get(column)) for column in columns)
+
+
+def named(columns: Sequence[str]) -> str:
+    """The first columns by name, for a message of one line."""
+    more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
+    return ", ".join(" ".join(column.split())[:NAMED] for column in columns[:NAMED]) + more
 
 
 def _plain(column: str) -> str:

@@ -11,7 +11,10 @@ __all__ = ["Coerced", "ColumnUse", "ImportReport", "Preview", "ReadResult", "Ren
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnUse:
-    """A column of the file and the field of a sample it was read as; None: it went to the metadata."""
+    """A column of the file and the field of a sample it was read as.
+
+    None: it went to the metadata; `run`: it tells the runs apart.
+    """
 
     column: str
     field: str | None
@@ -23,6 +26,7 @@ class RowNote:
 
     line: int
     field: str | None
+    """In a JSON file with the row's place: `results[3].answer`."""
     message: str
 
 
@@ -46,7 +50,10 @@ class Renamed:
 
 @dataclass(frozen=True, kw_only=True)
 class ImportReport:
-    """What was read, left out, coerced and renamed. Lines count from 1; rows of Parquet files likewise."""
+    """What was read, left out, coerced and renamed. Lines count from 1.
+
+    A Parquet file and a JSON of columns have no lines for their rows: there the row is counted.
+    """
 
     path: str
     format: str

@@ -1,24 +1,25 @@
-"""From rows of cells to samples, and from samples to runs."""
+"""From rows of cells to samples."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, cast
 
 from ragboard.errors import RunFileError
 from ragboard.readers.cells import (
     BadCellError,
-    Notes,
-    clean,
+    Conversation,
+    Note,
     read_history,
     read_passages,
     read_question,
+    read_reference,
     read_text,
-    read_texts,
 )
 from ragboard.readers.checked import UnusableError, checked
 from ragboard.readers.report import Renamed, RowNote
@@ -26,8 +27,6 @@ from ragboard.readers.tables import BadRow, RawRow, Table
 from ragboard.records import JsonValue, Sample
 
 __all__ = ["Reading", "read_rows"]
-
-Note = Callable[[str], None]
 
 
 @dataclass
@@ -37,8 +36,38 @@ class Reading:
     samples: dict[str | None, list[Sample]] = field(default_factory=dict[str | None, list[Sample]])
     dropped: list[RowNote] = field(default_factory=list[RowNote])
     renamed: list[Renamed] = field(default_factory=list[Renamed])
-    notes: Notes = field(default_factory=Notes)
+    coerced: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    """What was read as something else, with the line of every time."""
     derived_ids: int = 0
+
+    def note(self, line: int, notes: Iterable[str]) -> None:
+        """Note what was read as something else on a line."""
+        for what in notes:
+            self.coerced.setdefault(what, []).append(line)
+
+
+@dataclass
+class _Ids:
+    """The ids of one run: each is given out once."""
+
+    taken: set[str] = field(default_factory=set[str])
+    again: Counter[str] = field(default_factory=Counter[str])
+    questions: Counter[str] = field(default_factory=Counter[str])
+
+    def assign(self, wanted: str) -> str:
+        """The id itself, or `wanted#2` and so on where it is taken."""
+        assigned = wanted
+        while assigned in self.taken:
+            self.again[wanted] += 1
+            assigned = f"{wanted}#{self.again[wanted] + 1}"
+        self.taken.add(assigned)
+        return assigned
+
+    def derive(self, sample: Sample) -> str:
+        """A digest of question, history and how often they came before."""
+        said = json.dumps([sample.question, [[turn.role, turn.text] for turn in sample.history]])
+        self.questions[said] += 1
+        return self.assign(blake2b(f"{said}{self.questions[said]}".encode(), digest_size=6).hexdigest())
 
 
 def read_rows(
@@ -46,39 +75,42 @@ def read_rows(
 ) -> Reading:
     """Read every row. Raises RunFileError at the first bad one, unless bad rows are to be left out."""
     reading = Reading()
-    seen: dict[str | None, Counter[str]] = {}
+    ids: dict[str | None, _Ids] = {}
+    if table.run:
+        reading.note(table.run.line, table.run.notes)
     for row in table.rows:
+        notes: list[str] = []
         try:
-            group, sample = _sample(row, matched, run_column, reading)
+            group, sample = _sample(row, matched, run_column, notes.append)
         except BadCellError as error:
+            place = ".".join(filter(None, (row.place, error.field))) or None
             if not skip_bad:
-                raise RunFileError(path, str(error), line=row.line, field=error.field or None) from error
-            reading.dropped.append(RowNote(line=row.line, field=error.field or None, message=str(error)))
+                raise RunFileError(path, str(error), line=row.line, field=place) from error
+            reading.dropped.append(RowNote(line=row.line, field=place, message=str(error)))
             continue
-        named = _with_id(sample, seen.setdefault(group, Counter()), row.line, reading)
+        reading.note(row.line, notes)
+        named = _with_id(sample, ids.setdefault(group, _Ids()), row.line, reading)
         reading.samples.setdefault(group, []).append(named)
     return reading
 
 
 def _sample(
-    row: RawRow | BadRow, matched: Mapping[str, str], run_column: str | None, reading: Reading
+    row: RawRow | BadRow, matched: Mapping[str, str], run_column: str | None, note: Note
 ) -> tuple[str | None, Sample]:
     if isinstance(row, BadRow):
         raise BadCellError("", row.message)
-
-    def note(what: str) -> None:
-        reading.notes.add(what, row.line)
-
+    for what in row.notes:
+        note(what)
     cells = {name: row.cells.get(column) for name, column in matched.items()}
-    question, before = read_question(cells.get("question"), note)
+    asked = read_question(cells.get("question"), note, written=row.written)
     sample = Sample(
-        id=_given_id(cells.get("id"), note),
-        question=question,
-        answer=_answer(cells.get("answer"), note),
-        contexts=read_passages(cells.get("contexts"), note, written=row.written),
-        reference=_reference(cells.get("reference"), note, written=row.written),
-        reference_contexts=read_texts("reference_contexts", cells.get("reference_contexts"), note, written=row.written),
-        history=(*_history(cells.get("history"), note), *before),
+        id=_given_id(cells.get("id")),
+        question=asked.question,
+        answer=_answer(cells.get("answer"), asked, note),
+        contexts=read_passages("contexts", cells.get("contexts"), note, written=row.written),
+        reference=read_reference(cells.get("reference"), note, written=row.written),
+        reference_contexts=_reference_contexts(cells.get("reference_contexts"), note, written=row.written),
+        history=(*read_history("history", cells.get("history"), note), *asked.before),
         metadata=_metadata(row, matched, run_column, note),
     )
     try:
@@ -92,94 +124,67 @@ def _group(row: RawRow, run_column: str | None) -> str | None:
     if run_column is None:
         return None
     value = row.cells.get(run_column)
-    if value is None or isinstance(value, (list, dict)):
+    if value is None or not isinstance(value, (str, int, float)) or not str(value).strip():
         raise BadCellError(run_column, "is empty or a list, expected the name of a run")
-    return str(cast("object", value))
+    return str(value)
 
 
-def _given_id(value: Any, note: Note) -> str:
-    if isinstance(value, (list, dict)):
-        raise BadCellError("id", "got a list or object, expected text or a number")
-    return "" if value is None else str(clean(str(value), note)).strip()
+def _given_id(value: JsonValue) -> str:
+    if value is not None and not isinstance(value, (str, int, float)):
+        raise BadCellError("id", "got a list or an object, expected text or a number")
+    return "" if value is None else str(value).strip()
 
 
-def _answer(value: Any, note: Note) -> str | None:
-    """The answer; of a conversation the last message of the assistant."""
-    if isinstance(value, list) and value and all(isinstance(turn, Mapping) for turn in cast("list[Any]", value)):
-        said = [turn.text for turn in read_history("answer", value, note) if turn.role == "assistant"]
-        return said[-1] if said else None
-    return read_text("answer", value, note)
+def _answer(value: JsonValue, asked: Conversation, note: Note) -> str | None:
+    """The answer; where there is none, the reply that ends the conversation."""
+    answer = read_text("answer", value, note)
+    replies = [turn.text for turn in asked.after if turn.role == "assistant"]
+    if answer is None and replies:
+        note("answer: the last reply of the conversation taken")
+        return replies[-1]
+    if asked.after:
+        note("question: the messages after it left out")
+    return answer
 
 
-def _reference(value: Any, note: Note, *, written: bool) -> str | None:
-    """The reference; of several the first, as ragas does."""
-    if not isinstance(value, list) and not (written and isinstance(value, str) and value.startswith("[")):
-        return read_text("reference", value, note)
-    items = read_texts("reference", value, note, written=written) or ()
-    if len(items) > 1:
-        note("reference: the first of several taken")
-    return items[0] if items else None
-
-
-def _history(value: Any, note: Note) -> tuple[Any, ...]:
-    if isinstance(value, str):
-        import json
-
-        try:
-            value = json.loads(value)
-        except ValueError:
-            value = [value] if value.strip() else []
-    return read_history("history", value, note)
+def _reference_contexts(value: JsonValue, note: Note, *, written: bool) -> tuple[str, ...] | None:
+    passages = read_passages("reference_contexts", value, note, written=written)
+    return None if passages is None else tuple(passage.text for passage in passages)
 
 
 def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, note: Note) -> dict[str, JsonValue]:
     used = {*matched.values(), run_column}
     found = {
-        str(clean(column, note)): clean(_number(cell) if row.written else cell, note)
+        column: _number(cell) if row.written else cell
         for column, cell in row.cells.items()
         if column not in used and cell is not None
     }
     merged = row.cells.get(matched.get("metadata", ""))
     if isinstance(merged, Mapping):
-        found |= {str(key): clean(cell, note) for key, cell in cast("Mapping[str, Any]", merged).items()}
-    elif merged is not None:
-        found["metadata"] = clean(merged, note)
-    return {key: value for key, value in found.items() if value is not None}
+        inner = {key: value for key, value in merged.items() if value is not None}
+        if inner.keys() & found.keys():
+            note("metadata: a key of a column's name, whose value was taken instead of the column's")
+        return {**found, **inner}
+    return found if merged is None else {**found, "metadata": merged}
 
 
-def _number(cell: str) -> str | int | float:
-    """A cell of a CSV: a number where it is plainly one."""
-    try:
-        return int(cell) if cell.strip().lstrip("-").isdecimal() and len(cell) < 16 else float(cell)
-    except ValueError:
-        return cell
+def _number(cell: JsonValue) -> JsonValue:
+    """A cell of a CSV: a number where writing that number gives the same text again."""
+    for kind in (int, float):
+        try:
+            number = kind(str(cell))
+        except ValueError:
+            continue
+        if str(number) == cell and abs(number) != math.inf:
+            return number
+    return cell
 
 
-def _with_id(sample: Sample, seen: Counter[str], line: int, reading: Reading) -> Sample:
-    given = sample.id
-    if not given:
+def _with_id(sample: Sample, ids: _Ids, line: int, reading: Reading) -> Sample:
+    if not sample.id:
         reading.derived_ids += 1
-        return replace(sample, id=_derived(sample, seen))
-    seen[given] += 1
-    assigned = given
-    while seen[given] > 1 and (assigned == given or assigned in seen):
-        assigned = f"{given}#{seen[given]}"
-        if assigned in seen:
-            seen[given] += 1
-    if assigned == given:
-        return sample
-    seen[assigned] += 1
-    reading.renamed.append(Renamed(line=line, given=given, assigned=assigned))
+        return replace(sample, id=ids.derive(sample))
+    assigned = ids.assign(sample.id)
+    if assigned != sample.id:
+        reading.renamed.append(Renamed(line=line, given=sample.id, assigned=assigned))
     return replace(sample, id=assigned)
-
-
-def _derived(sample: Sample, seen: Counter[str]) -> str:
-    """A digest of question, history and how often they came before."""
-    base = repr((sample.question, sample.history))
-    while True:
-        key = f"\0{base}"
-        seen[key] += 1
-        name = blake2b(f"{base}{seen[key]}".encode("utf-8", errors="replace"), digest_size=6).hexdigest()
-        if name not in seen:
-            seen[name] += 1
-            return name

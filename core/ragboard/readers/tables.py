@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import csv
-import json
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ragboard.errors import RunFileError
+from ragboard.readers.cells import BadCellError, clean, kind_of_value
 from ragboard.readers.files import MAX_ROW, file_lines, file_text, kind_of
+from ragboard.readers.located import parse, parse_located, what_is_wrong
+from ragboard.records import JsonValue
 
 __all__ = ["BadRow", "RawRow", "Table", "read_table"]
+
+SAMPLES = ("samples", "results", "input_data")
+"""Keys under which an object keeps its samples: ours, RAGChecker's, RAGChecker's first."""
+
+HEADER: dict[str, tuple[type, str]] = {
+    "name": (str, "a text"),
+    "config": (dict, "an object of settings"),
+    "dataset": (str, "a text"),
+    "tags": (list, "a list of texts"),
+}
+"""What a file of ours may say of its run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RawRow:
-    """The cells of one row by column; a missing one is not in it."""
+    """The cells of one row by column, fit to be stored."""
 
     line: int
-    cells: dict[str, Any]
+    cells: dict[str, JsonValue]
+    place: str = ""
+    """Where in a JSON file: `results[3]`."""
+    notes: tuple[str, ...] = ()
+    """What had to be changed to make the cells fit."""
     written: bool = False
     """Whether cells are text as written in a CSV, where a list is its own source."""
 
@@ -32,6 +48,7 @@ class BadRow:
 
     line: int
     message: str
+    place: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +59,8 @@ class Table:
     encoding: str
     rows: tuple[RawRow | BadRow, ...]
     columns: tuple[str, ...]
-    run: dict[str, Any] = field(default_factory=dict[str, Any])
+    run: RawRow | None = None
+    """Name, config, dataset and tags; None where the file says nothing of its run."""
     ours: bool = False
 
 
@@ -52,120 +70,97 @@ def read_table(path: Path) -> Table:
     return _PARSERS[kind](path, encoding)
 
 
-def _table(kind: str, encoding: str, rows: list[RawRow | BadRow], **more: Any) -> Table:
-    columns = dict.fromkeys(column for row in rows if isinstance(row, RawRow) for column in row.cells)
-    return Table(kind=kind, encoding=encoding, rows=tuple(rows), columns=tuple(columns), **more)
-
-
 def _jsonl(path: Path, encoding: str) -> Table:
     rows: list[RawRow | BadRow] = []
-    run: dict[str, Any] | None = None
+    run: RawRow | None = None
     for number, line in file_lines(path, encoding):
         if not line.strip():
             continue
         try:
-            value = _parse(line)
-        except ValueError as error:
-            rows.append(BadRow(line=number, message=f"not JSON ({error})"))
+            value = parse(line)
+        except (ValueError, RecursionError) as error:
+            rows.append(BadRow(line=number, message=f"not JSON ({what_is_wrong(error)})"))
             continue
         if run is None and not rows and isinstance(value, dict) and set(value) == {"run"}:
             run = _run(path, value["run"], number)
-            continue
-        rows.append(_row(number, value))
-    return _table("JSONL", encoding, rows, run=run or {}, ours=run is not None)
+        else:
+            rows.append(_row(number, value))
+    return Table(
+        kind="JSONL", encoding=encoding, rows=tuple(rows), columns=_columns(rows), run=run, ours=run is not None
+    )
 
 
 def _json(path: Path, encoding: str) -> Table:
     text = file_text(path, encoding)
     try:
-        value = _parse(text)
-    except json.JSONDecodeError as error:
-        if error.msg == "Extra data" and error.lineno > 1:
+        value, lines = parse_located(text)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        if line and line > 1 and what_is_wrong(error).startswith("Extra data"):
             return _jsonl(path, encoding)
-        raise RunFileError(path, f"not JSON ({error.msg})", line=error.lineno) from error
-    except ValueError as error:
-        raise RunFileError(path, f"not JSON ({error})") from error
-    return _from_value(path, encoding, text, value)
-
-
-def _from_value(path: Path, encoding: str, text: str, value: Any) -> Table:
-    run: dict[str, Any] = {}
-    ours = False
+        raise RunFileError(path, f"not JSON ({what_is_wrong(error)})", line=line) from error
+    name, run = "", None
     if isinstance(value, dict):
-        name = next((key for key in ("samples", "results", "input_data") if isinstance(value.get(key), list)), None)
-        if name is None:
-            return _table("JSON", encoding, _columns_as_rows(path, value))
-        ours = name == "samples"
-        run = _run(path, value.get("run", {}), 1)
+        name = next((key for key in SAMPLES if isinstance(value.get(key), list)), "")
+        if not name:
+            rows = _rows_of_columns(path, value)
+            return Table(kind="JSON", encoding=encoding, rows=rows, columns=_columns(rows))
+        if name == "samples" and "run" in value:
+            run = _run(path, value["run"], lines["run"][0])
         value = value[name]
     if not isinstance(value, list):
-        raise RunFileError(path, f"holds a {_name(value)}, expected a list of samples")
-    lines = _element_lines(text, len(value))
-    rows = [_row(line, element) for line, element in zip(lines, value, strict=True)]
-    return _table("JSON", encoding, rows, run=run, ours=ours)
+        raise RunFileError(path, f"holds {kind_of_value(value)}, expected a list of samples")
+    located = zip(lines[name], value, strict=True)
+    rows = tuple(_row(line, element, f"{name}[{place}]") for place, (line, element) in enumerate(located))
+    return Table(kind="JSON", encoding=encoding, rows=rows, columns=_columns(rows), run=run, ours=name == "samples")
 
 
-def _columns_as_rows(path: Path, value: dict[str, Any]) -> list[RawRow | BadRow]:
-    """`{"question": [..], "answer": [..]}`, or with `{"0": ..}` in place of lists, as pandas writes them."""
-    columns = {key: list(cells.values()) if isinstance(cells, dict) else cells for key, cells in value.items()}
-    lengths = {len(cells) for cells in columns.values() if isinstance(cells, list)}
-    if len(lengths) == 1 and all(isinstance(cells, list) for cells in columns.values()):
-        (length,) = lengths
-        return [RawRow(line=n + 1, cells={key: cells[n] for key, cells in columns.items()}) for n in range(length)]
-    raise RunFileError(path, "holds one object without `samples` or `results`, expected a list of samples")
+def _rows_of_columns(path: Path, value: dict[str, Any]) -> tuple[RawRow | BadRow, ...]:
+    """`{"question": [..], "answer": [..]}`, or with `{"0": .., "1": ..}` in place of lists, as pandas writes them."""
+    columns = {name: cells if isinstance(cells, dict) else _by_place(cells) for name, cells in value.items()}
+    places = next(iter(columns.values()), {})
+    if not places or any(cells.keys() != places.keys() for cells in columns.values()):
+        raise RunFileError(path, "holds one object without `samples` or `results`, expected a list of samples")
+    return tuple(
+        _row(number, {name: cells[place] for name, cells in columns.items()}) for number, place in enumerate(places, 1)
+    )
 
 
-def _element_lines(text: str, count: int) -> Iterator[int]:
-    """The line on which each element of the list of samples begins; 1 where that cannot be told."""
-    decoder = json.JSONDecoder()
-    start = text.find("[")
-    head = text[:start]
-    if head.strip() and not any(f'"{name}"' in head for name in ("samples", "results", "input_data")):
-        yield from (1 for _ in range(count))
-        return
-    at, line = start + 1, text.count("\n", 0, start + 1) + 1
-    for _ in range(count):
-        begin = at
-        while text[at] in " \t\r\n,":
-            at += 1
-        line += text.count("\n", begin, at)
-        yield line
-        _, end = decoder.raw_decode(text, at)
-        line += text.count("\n", at, end)
-        at = end
+def _by_place(cells: Any) -> dict[int, Any]:
+    return dict(enumerate(cells)) if isinstance(cells, list) else {}
 
 
-def _row(line: int, value: Any) -> RawRow | BadRow:
+def _columns(rows: Iterable[RawRow | BadRow]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(column for row in rows if isinstance(row, RawRow) for column in row.cells))
+
+
+def _row(line: int, value: Any, place: str = "") -> RawRow | BadRow:
     if not isinstance(value, dict):
-        return BadRow(line=line, message=f"got a {_name(value)}, expected an object with the sample's fields")
-    return RawRow(line=line, cells={str(key): cell for key, cell in value.items() if cell is not None})
-
-
-def _run(path: Path, value: Any, line: int) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise RunFileError(path, f"got a {_name(value)}, expected an object", line=line, field="run")
-    return dict(value)
-
-
-def _parse(text: str) -> Any:
+        message = f"got {kind_of_value(value)}, expected an object with the fields of a sample"
+        return BadRow(line=line, message=message, place=place)
+    notes: list[str] = []
     try:
-        return json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+        cells = {str(clean(str(key), notes.append)): clean(cell, notes.append) for key, cell in value.items()}
+    except BadCellError as error:
+        return BadRow(line=line, message=str(error), place=place)
+    return RawRow(line=line, cells=cells, place=place, notes=tuple(notes))
 
 
-def _finite(text: str) -> float | None:
-    number = float(text)
-    return number if math.isfinite(number) else None
-
-
-def _name(value: Any) -> str:
-    names: dict[type, str] = {dict: "object", list: "list", str: "string", bool: "boolean", type(None): "null"}
-    return names.get(type(value), "number")
+def _run(path: Path, value: Any, line: int) -> RawRow:
+    """What a file says of its run."""
+    row = _row(line, value)
+    if isinstance(row, BadRow):
+        raise RunFileError(path, row.message.replace("a sample", "a run"), line=line, field="run")
+    for name, given in row.cells.items():
+        kind, expected = HEADER.get(name, (object, ""))
+        if given is not None and not isinstance(given, kind):
+            raise RunFileError(path, f"got {kind_of_value(given)}, expected {expected}", line=line, field=f"run.{name}")
+    unknown = (f"run: {name!r} left out" for name in row.cells if name not in HEADER)
+    return RawRow(line=line, cells=row.cells, notes=(*row.notes, *unknown))
 
 
 def _delimited(delimiter: str, kind: str) -> Callable[[Path, str], Table]:
-    def parse(path: Path, encoding: str) -> Table:
+    def read(path: Path, encoding: str) -> Table:
         csv.field_size_limit(MAX_ROW)
         lines = (line for _, line in file_lines(path, encoding))
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -178,30 +173,38 @@ def _delimited(delimiter: str, kind: str) -> Callable[[Path, str], Table]:
                 if not any(cell.strip() for cell in cells):
                     continue
                 if head:
-                    rows.append(_cells(line, head, cells))
+                    rows.append(_written_row(line, head, cells))
                 else:
                     head = _head(path, cells, line)
         except csv.Error as error:
-            raise RunFileError(path, f"not {kind} ({error})", line=begin) from error
-        table = _table(kind, encoding, rows)
-        return Table(kind=kind, encoding=encoding, rows=table.rows, columns=tuple(head))
+            said = str(error).split(" - ")[0]
+            raise RunFileError(path, f"not {kind} ({said})", line=begin) from error
+        return Table(kind=kind, encoding=encoding, rows=tuple(rows), columns=tuple(head))
 
-    return parse
+    return read
 
 
 def _head(path: Path, cells: list[str], line: int) -> list[str]:
-    names = [cell.strip() for cell in cells]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise RunFileError(path, f"two columns are called {twice[0]!r}, expected each name once", line=line)
+    """The names of the columns; one without a name, as pandas leaves its index, is called by its place."""
+    names = [cell.strip() or f"column {place}" for place, cell in enumerate(cells, 1)]
+    _once(path, names, line)
     return names
 
 
-def _cells(line: int, head: list[str], cells: list[str]) -> RawRow | BadRow:
+def _once(path: Path, names: list[str], line: int | None = None) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise RunFileError(path, f"two columns are called {twice!r}, expected each name once", line=line)
+
+
+def _written_row(line: int, head: list[str], cells: list[str]) -> RawRow | BadRow:
     if len(cells) != len(head):
         return BadRow(line=line, message=f"got {len(cells)} cells, expected {len(head)} as in the header")
-    found = {name: cell for name, cell in zip(head, cells, strict=True) if cell.strip() and cell not in ("NaN", "nan")}
-    return RawRow(line=line, cells=found, written=True)
+    absent = [cell in ("NaN", "nan") for cell in cells]
+    found: dict[str, JsonValue] = {
+        name: cell if cell.strip() and not nan else None for name, cell, nan in zip(head, cells, absent, strict=True)
+    }
+    return RawRow(line=line, cells=found, notes=("NaN or infinity left out",) * sum(absent), written=True)
 
 
 def _parquet(path: Path, encoding: str) -> Table:
@@ -209,19 +212,15 @@ def _parquet(path: Path, encoding: str) -> Table:
     import pyarrow.parquet as pq
 
     try:
-        frame = pq.read_table(path)
-        found: list[dict[str, Any]] = frame.to_pylist()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise RunFileError(path, f"not readable as Parquet ({str(error).splitlines()[0][:200]})") from error
-    rows: list[RawRow | BadRow] = [
-        RawRow(line=number, cells={key: cell for key, cell in row.items() if not _absent(cell)})
-        for number, row in enumerate(found, 1)
-    ]
-    return Table(kind="Parquet", encoding=encoding, rows=tuple(rows), columns=tuple(frame.column_names))
-
-
-def _absent(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, float) and not math.isfinite(cell))
+        with pq.ParquetFile(path) as file:
+            names: list[str] = list(file.schema_arrow.names)
+            _once(path, names)
+            found: list[dict[str, Any]] = file.read().to_pylist()
+    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise RunFileError(path, f"not readable as Parquet ({reason})") from error
+    rows = tuple(_row(number, row) for number, row in enumerate(found, 1))
+    return Table(kind="Parquet", encoding=encoding, rows=rows, columns=tuple(names))
 
 
 _PARSERS: dict[str, Callable[[Path, str], Table]] = {

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from ragboard.records import Score
-from ragboard.report import Columns, Distribution, Only, Order, RunSummary, SamplePage, SampleQuery, SampleRow
+from ragboard.report import Bin, Columns, Distribution, Only, Order, RunSummary, SamplePage, SampleQuery, SampleRow
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import SHAPES, Shape, breakdown_figure, distribution_figure, palette, scatter_figure
 from ragboard_dashboard.components.verdicts import VERDICTS
@@ -96,7 +96,6 @@ def _spread(run: RunRef, column: str) -> tuple[float, float] | None:
         required=True,
         label_visibility="collapsed",
     )
-    low, high = found.bins[0].low, found.bins[-1].high
     picked = st.plotly_chart(
         distribution_figure(found, shape, column_title(column), palette(st.context.theme.type)),
         key=f"spread-{run.run_id}-{column}-{shape}",
@@ -104,29 +103,34 @@ def _spread(run: RunRef, column: str) -> tuple[float, float] | None:
         selection_mode="box",
         config=CHART,
     )
-    _take_brush(picked, f"range-{column}", low, high)
-    between = st.slider(
-        "Only samples within", low, high, (low, high), key=f"range-{column}", bind="query-params", format="%.2f"
+    return _range(f"range-{column}", found.bins, picked["selection"]["box"])
+
+
+def _range(key: str, bins: tuple[Bin, ...], boxes: list[Any]) -> tuple[float, float] | None:
+    """The range slider: a fresh brush in the chart sets it, and unlike the brush it stays."""
+    whole = bins[0].low, bins[-1].high
+    brush = tuple(sorted(boxes[0]["x"])) if boxes else None
+    if brush != st.session_state.get(f"{key}-brush"):
+        st.session_state[f"{key}-brush"] = brush
+        within = [part for part in bins if brush and brush[0] <= (part.low + part.high) / 2 <= brush[1]]
+        if within:
+            st.session_state[key] = within[0].low, within[-1].high
+    initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
+    between: tuple[float, float] = st.slider(
+        "Only samples within",
+        *whole,
+        **initial,
+        key=key,
+        bind="query-params",
+        format="%.2f",
     )
-    return None if between == (low, high) else between
+    return None if between == whole else between
 
 
 def _counted(found: Distribution) -> str:
     """How many samples have a value, and why the others have none."""
     left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
     return f"{found.scored:,} of {found.total:,} have a value" + (f". Unscored: {left_out}" if left_out else "")
-
-
-def _take_brush(picked: Any, key: str, low: float, high: float) -> None:
-    """Copy a fresh box selection into the slider, whose place survives what the chart's does not."""
-    boxes = picked["selection"]["box"]
-    brush = tuple(boxes[0]["x"]) if boxes else None
-    if brush == st.session_state.get(f"{key}-brush"):
-        return
-    st.session_state[f"{key}-brush"] = brush
-    if brush:
-        first, last = sorted(brush)
-        st.session_state[key] = (max(low, first), min(high, last))
 
 
 REASONS = {

@@ -8,9 +8,9 @@ from ragboard.errors import NotFoundError
 from ragboard.report import SampleQuery, SampleReport
 from ragboard.store import RunRef
 from ragboard_dashboard.components.reader import statement_reader
-from ragboard_dashboard.data import get_sample, get_sample_rows
+from ragboard_dashboard.data import get_run, get_sample, get_sample_rows
 from ragboard_dashboard.navigation import open_run, open_sample
-from ragboard_dashboard.shared import choose_run, facts, outcome_fact, plain
+from ragboard_dashboard.shared import choose_run, config_line, facts, outcome_fact, plain
 
 __all__ = ["page"]
 
@@ -23,7 +23,7 @@ def page() -> None:
     report = _report(run)
     if report is None:
         return
-    _head(report)
+    _head(report, config_line(get_run(run)))
     plain(report.sample.question, "title")
     facts([outcome_fact(spec, outcome) for spec, outcome in report.scores.items()])
     _reader(report)
@@ -43,7 +43,7 @@ def _report(run: RunRef) -> SampleReport | None:
         return None
 
 
-def _head(report: SampleReport) -> None:
+def _head(report: SampleReport, config: str) -> None:
     row = st.container(horizontal=True, vertical_alignment="center")
     if row.button("Previous", icon=":material/chevron_left:", shortcut="k", disabled=report.previous is None):
         open_sample(report.run.name, str(report.previous))
@@ -55,7 +55,7 @@ def _head(report: SampleReport) -> None:
     if report.judged:
         judge = report.judged.judge + (" judge (heuristic)" if report.judged.heuristic else " judge")
     with row:
-        plain(f"{report.run.name} · sample {report.sample.id} · {judge}", "note")
+        plain(" · ".join(filter(None, [report.run.name, config, f"sample {report.sample.id}", judge])), "note")
 
 
 def _reader(report: SampleReport) -> None:

@@ -184,6 +184,11 @@ def _report(report: ImportReport) -> None:
     plain("\n".join(lines), "note")
 
 
+def _untidy(report: ImportReport) -> bool:
+    """Whether there is something in it to read before going on."""
+    return bool(report.dropped or report.coerced or report.duplicated)
+
+
 def _start(added: tuple[AddedRun, ...], specs: tuple[str, ...]) -> None:
     watched = [
         start_evaluation(
@@ -211,7 +216,12 @@ def _follow(evaluations: list[str], run: str) -> None:
     for progress in seen:
         _bar(progress)
     if all(progress is not None and progress.state == "finished" for progress in seen):
-        open_run(run)
+        kept = st.session_state.get("import-report")
+        if kept is None or not _untidy(kept[0]):
+            open_run(run)
+        if st.button("Open the run", type="primary", icon=":material/arrow_forward:"):
+            open_run(run)
+        return
     ended = any(progress is not None and progress.state in ("failed", "stopped") for progress in seen)
     if ended and st.button("Back to upload"):
         st.query_params.clear()

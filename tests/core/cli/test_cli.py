@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from tests.chat_server import chat_server
 
 from ragboard import Store
 from ragboard.cli import main
@@ -253,3 +254,30 @@ def test_ten_random_kills_lose_nothing(folder: Path, tmp_path: Path) -> None:
     ragboard(untouched, "import", path)
     whole_end = json.loads(ragboard(untouched, "evaluate", "long", "--json").stdout)
     assert end["runs"][0]["metrics"] == whole_end["runs"][0]["metrics"]
+
+
+def test_a_file_is_judged_by_a_model_behind_a_server(folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with chat_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+        done = ragboard(folder, "evaluate", file, "--judge", "openai:m", "--embed", "openai:e", "--json")
+    assert done.exit_code == 0
+    (run,) = json.loads(done.stdout)["runs"]
+    assert (run["judged"]["judge"], run["judged"]["heuristic"]) == ("openai:m + openai:e", False)
+    assert run["metrics"]["ragas.faithfulness"]["scored"] == 2
+    assert "very-secret" not in done.output
+    assert not any(b"very-secret" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_judge_without_its_key_or_embedder_is_one_line_and_stores_nothing_judged(
+    folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    done = ragboard(folder, "evaluate", file, "--judge", "openai:m")
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert "OPENAI_API_KEY is not set" in done.stderr
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    done = ragboard(folder, "evaluate", file, "--judge", "openai:m")
+    assert done.exit_code == 1
+    assert "role 'embed'" in done.stderr

@@ -24,6 +24,8 @@ ALIKE = 0.65
 """The share of the rest of the statement that a sentence must hold to be about the same thing."""
 MUCH_ALIKE = 0.8
 """The same where the place in the sentence does not show it."""
+VERY_ALIKE = 0.9
+"""The same for a denial, which may be of something else in the sentence."""
 FEWEST = 2
 """Words that must agree, and one more where the statement says `it` of who knows what."""
 
@@ -132,15 +134,15 @@ def _other_bearer(name: Name, other: Name, claim: Claim) -> bool:
 
 
 def _in_its_place(name: Name, other: Name, claim: Claim, sentence: Reading) -> bool:
-    """None of the name is said, and another, unknown to the claim, stands between the same words."""
+    """None of the name is said, and another, unknown to the claim, stands between the same words or edges."""
     if sentence.content & set(name.terms) or claim.reading.content & set(other.terms):
         return False
     mine = claim.reading
-    before = _before(mine, name.first) == _before(sentence, other.first) != ""
-    after = _after(mine, name.stop) == _after(sentence, other.stop) != ""
     said_before = _content_before(mine, name.first) == _content_before(sentence, other.first) != ""
     said_after = _content(mine, name.stop) == _content(sentence, other.stop) != ""
-    return (before and said_before) or (after and said_after)
+    before = said_before or _before(mine, name.first) == _before(sentence, other.first)
+    after = said_after or _after(mine, name.stop) == _after(sentence, other.stop)
+    return before and after and (said_before or said_after)
 
 
 # Opposites and denials
@@ -163,7 +165,7 @@ def _opposed(language: Language) -> dict[str, str]:
 
 
 def _denial(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
-    if _rest(claim, found, frozenset()) < MUCH_ALIKE:
+    if _rest(claim, found, frozenset()) < VERY_ALIKE:
         return
     if not UNTIL.isdisjoint(sentence.words | claim.reading.words):
         return

@@ -49,11 +49,11 @@ class EmbeddedJudge:
         return f"embedded/{VERSION}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
-        """One reply for each task, in order; it never fails."""
+        """One reply for each task, in order; it fails only a task that it does not answer."""
         return [_reply(task) for task in tasks]
 
 
-def _reply(task: Task) -> Reply:
+def _reply(task: Task) -> Reply | Failure:
     match task:
         case ExtractStatements():
             return extract(task.text)
@@ -65,3 +65,5 @@ def _reply(task: Task) -> Reply:
             return Selection(chosen=helping(task.question, task.sentences))
         case Similarity():
             return Similarities(values=similarities(task.text, task.others))
+        case _:
+            return Failure(detail=f"the embedded judge does not answer {type(task).__name__}")

@@ -51,7 +51,10 @@ _REFUSAL = re.compile(
             r"\bthere is (?:no|not enough|insufficient) (?:information|mention|evidence|detail|answer)",
             rf"\b{_SOURCES} (?:does not|do not|doesn't|don't|did not|didn't|fails? to) (?:\w+ )?"
             r"(?:say|state|mention|contain|provide|include|specify|answer|tell|give|indicate|address"
-            r"|cover|explain|describe|discuss)",
+            r"|cover|explain|describe|discuss|name|list|report|reveal|settle|support)",
+            rf"\b(?:none of|nothing in|no) {_SOURCES} (?:says?|states?|mentions?|names?|gives?|tells?|contains?"
+            r"|provides?|answers?|explains?)",
+            r"\bI (?:have |could )?(?:found|find|see) (?:no|nothing)\b",
             rf"\b{_SOURCES} (?:has|have|is|are|offers?|contains?|provides?|gives?) "
             r"(?:no|not enough|insufficient|silent|nothing) ?(?:information|details|answer|mention|on"
             r"|about)?",

@@ -12,8 +12,8 @@ from ragboard.judges.embedded.weights import Weights
 
 __all__ = ["helping"]
 
-ENOUGH = 0.5
-NEAR_BEST = 0.6
+ENOUGH = 0.3
+NEAR_BEST = 0.5
 """A sentence is chosen from this share of the question's weight on, and of the best one's score."""
 INHERITED = 0.6
 """What a word of the sentence before is worth to one that begins with a pronoun."""

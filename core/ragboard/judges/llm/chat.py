@@ -1,0 +1,159 @@
+"""One call to a chat model, in the form of reply that this server and model will have."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ragboard.judges.llm.dialogue import Line
+from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, RefusedError
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+__all__ = ["Chat", "Said", "Usage"]
+
+MODES = ("json_schema", "json_object", "text")
+"""Forms of reply, the strictest first."""
+
+_OF_MODE = re.compile(
+    r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|\bschema\b", re.I
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What was spent: calls that were answered, and their tokens as the server counted them."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """A reply's text, whether it was cut off at the token limit, and what it cost."""
+
+    text: str
+    cut: bool
+    usage: Usage
+
+
+@dataclass
+class Chat:
+    """A model at an endpoint, and what it turned out to refuse; that is remembered here, nowhere else."""
+
+    endpoint: Endpoint
+    model: str
+    mode: int = 0
+    """The place in MODES that is used."""
+    dropped: set[str] = field(default_factory=set[str])
+    """Parameters that the model refuses."""
+    renamed: dict[str, str] = field(default_factory=dict[str, str])
+
+    async def say(self, lines: Sequence[Line], schema: Mapping[str, Any], parameters: Mapping[str, Any]) -> Said:
+        """The model's reply. Raises CallFailedError where there is none."""
+        while True:
+            mode = self.mode
+            sent = {self.renamed.get(key, key): given for key, given in parameters.items() if key not in self.dropped}
+            extra = sent | _response_format(mode, schema)
+            try:
+                return await self.endpoint.call(partial(self._ask, lines, extra))
+            except RefusedError as error:
+                if not self._give_way(error, sent, mode):
+                    raise
+
+    def _give_way(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
+        """Drop what was refused, and whether there was such a thing."""
+        named = _named(error, sent)
+        if named:
+            self._drop(named, str(error))
+            return True
+        if mode + 1 < len(MODES) and _OF_MODE.search(f"{error.param or ''} {error}"):
+            self.mode = max(self.mode, mode + 1)
+            return True
+        return False
+
+    def _drop(self, named: str, message: str) -> None:
+        if named == "max_tokens" and "max_completion_tokens" in message:
+            self.renamed[named] = "max_completion_tokens"
+            return
+        own = {new: old for old, new in self.renamed.items()}
+        self.dropped.add(own.get(named, named))
+
+    async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], client: AsyncOpenAI) -> Said:
+        messages: Any = [{"role": line.role, "content": line.text} for line in lines]
+        response = await client.chat.completions.with_raw_response.create(
+            model=self.model, messages=messages, **_arguments(extra)
+        )
+        return _said(response.text)
+
+
+_SDK = frozenset({"temperature", "response_format", "max_tokens", "max_completion_tokens", "top_p", "seed", "n"})
+
+
+def _arguments(extra: Mapping[str, Any]) -> dict[str, Any]:
+    """What the SDK has an argument for, and the rest as further fields of the request."""
+    known = {key: value for key, value in extra.items() if key in _SDK}
+    further = {key: value for key, value in extra.items() if key not in _SDK}
+    return known | ({"extra_body": further} if further else {})
+
+
+def _response_format(mode: int, schema: Mapping[str, Any]) -> dict[str, Any]:
+    match MODES[mode]:
+        case "json_schema":
+            given = {"name": "reply", "strict": True, "schema": schema}
+            return {"response_format": {"type": "json_schema", "json_schema": given}}
+        case "json_object":
+            return {"response_format": {"type": "json_object"}}
+        case _:
+            return {}
+
+
+def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
+    """The parameter that the server refuses, by its own field for that, else by its first words."""
+    if error.param in sent:
+        return error.param
+    if error.param and _OF_MODE.search(error.param):
+        return None
+    return next((key for key in sent if re.search(rf"\b{re.escape(key)}\b", str(error))), None)
+
+
+def _said(body: str) -> Said:
+    """The reply in the body of a response. Raises CallFailedError where it is something else."""
+    try:
+        answer = json.loads(body)
+        choice = answer["choices"][0]
+        message = choice["message"]
+        content, refusal = message.get("content"), message.get("refusal")
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise CallFailedError(f"the server's response is no chat completion: {body[:200]!r}") from error
+    if isinstance(refusal, str) and refusal and not content:
+        raise CallFailedError(f"the model refuses: {refusal[:300]}")
+    if choice.get("finish_reason") == "content_filter":
+        raise CallFailedError("the server's content filter stopped the reply")
+    if not isinstance(content, str | None):
+        raise CallFailedError(f"the server's response holds no text: {body[:200]!r}")
+    return Said(text=content or "", cut=choice.get("finish_reason") == "length", usage=_usage(answer))
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage:
+    counted = answer.get("usage")
+    given: Mapping[str, Any] = counted if isinstance(counted, dict) else {}
+    prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
+    return Usage(
+        calls=1,
+        prompt_tokens=prompt if isinstance(prompt, int) else 0,
+        completion_tokens=completion if isinstance(completion, int) else 0,
+    )

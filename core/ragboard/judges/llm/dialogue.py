@@ -1,0 +1,75 @@
+"""One task's exchange with a model: the prompt, its reply, and at most two requests to repair it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ragboard.judges.llm.objects import MisfitError
+from ragboard.judges.llm.prompts import Prompts
+from ragboard.judges.llm.replies import read_reply, without_asking
+from ragboard.judges.tasks import Failure, Reply, Task
+
+__all__ = ["REPAIRS", "Dialogue", "Line"]
+
+REPAIRS = 2
+"""How often a model is told what is wrong with its reply."""
+
+ECHOED = 8_000
+"""Characters of a reply that its model is shown again."""
+
+RAW_SHOWN = 2_000
+"""Characters of a reply that a failure quotes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """What one side said."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass
+class Dialogue:
+    """Knows what is to be said next, until there is a result."""
+
+    task: Task
+    prompts: Prompts
+    lines: list[Line] = field(default_factory=list[Line])
+    result: Reply | Failure | None = None
+    repairs: int = 0
+
+    def __post_init__(self) -> None:
+        self.result = without_asking(self.task)
+        if self.result is None:
+            self.lines.append(Line(role="user", text=self.prompts.render(self.task)))
+
+    def hear(self, text: str, *, cut: bool = False) -> None:
+        """Take in a reply (`cut` where the model was stopped at its token limit)."""
+        text = text.encode("utf-8", "replace").decode()
+        try:
+            self.result = read_reply(self.task, text, self.lines[0].text)
+        except MisfitError as error:
+            self._repair(text, f"{error}; it was cut off at the token limit" if cut else str(error))
+
+    def fail(self, detail: str) -> None:
+        """End without a reply."""
+        self.result = Failure(detail=detail)
+
+    def as_text(self) -> str:
+        """All that was said as one prompt, for a model that takes only one."""
+        first, *later = self.lines
+        said = (f"{'Your reply was:' if line.role == 'assistant' else 'But:'}\n{line.text}" for line in later)
+        return "\n\n".join((first.text, *said))
+
+    def _repair(self, text: str, problem: str) -> None:
+        if self.repairs == REPAIRS:
+            times = f"after {REPAIRS} requests to repair it"
+            self.fail(f"the reply does not fit what was asked, {times}: {problem}; reply: {text[:RAW_SHOWN]}")
+            return
+        self.repairs += 1
+        self.lines += (
+            Line(role="assistant", text=text.strip()[:ECHOED] or "(nothing)"),
+            Line(role="user", text=self.prompts.repair(problem)),
+        )

@@ -1,0 +1,116 @@
+"""Similarity by an embedding model, at OpenAI or any server that speaks its protocol."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from operator import mul
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
+from ragboard.judges.tasks import Failure, Reply, Similarities, Similarity, Task
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+__all__ = ["OpenAiEmbedder"]
+
+VERSION = "1"
+
+BATCH = 256
+"""Texts in one call."""
+
+Vector: TypeAlias = tuple[float, ...]
+
+
+class OpenAiEmbedder:
+    """Answers Similarity by cosines of embeddings; the texts of a batch are embedded together, each once."""
+
+    heuristic = False
+    answers: frozenset[type[Task]] = frozenset({Similarity})
+
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
+        self.model = model
+        self.endpoint = endpoint
+
+    @property
+    def name(self) -> str:
+        """`openai:MODEL`."""
+        return f"openai:{self.model}"
+
+    def __repr__(self) -> str:
+        return f"OpenAiEmbedder({self.model!r}, {self.endpoint!r})"
+
+    def identity(self, task: type[Task]) -> str:
+        """Model and address."""
+        return f"embedding/{VERSION}/{self.model}/{self.endpoint.address}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+        """One reply or failure for each task, in order. Raises JudgeError where no call can succeed."""
+        texts = list(
+            dict.fromkeys(
+                text
+                for task in tasks
+                if isinstance(task, Similarity) and task.others
+                for text in (task.text, *task.others)
+                if text.strip()
+            )
+        )
+        vectors: dict[str, Vector | Failure] = {}
+        for start in range(0, len(texts), BATCH):
+            vectors |= await self._embed(texts[start : start + BATCH])
+        return [_similarities(task, vectors) for task in tasks]
+
+    async def _embed(self, texts: list[str]) -> dict[str, Vector | Failure]:
+        try:
+            body = await self.endpoint.call(lambda client: self._ask(client, texts))
+            found = _vectors(body, len(texts))
+        except CallFailedError as error:
+            return dict.fromkeys(texts, Failure(detail=str(error)))
+        return dict(zip(texts, found, strict=True))
+
+    async def _ask(self, client: AsyncOpenAI, texts: list[str]) -> str:
+        response = await client.embeddings.with_raw_response.create(
+            model=self.model, input=texts, encoding_format="float"
+        )
+        return response.text
+
+
+def _vectors(body: str, count: int) -> list[Vector]:
+    """The vectors in the order of their texts. Raises CallFailedError where they are not that."""
+    try:
+        rows: list[Mapping[str, Any]] = json.loads(body)["data"]
+        by_place = {int(row["index"]): tuple(float(part) for part in row["embedding"]) for row in rows}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CallFailedError(f"the server's response holds no embeddings: {body[:200]!r}") from error
+    if len(rows) != count or sorted(by_place) != list(range(count)):
+        raise CallFailedError(f"the server sent {len(rows)} embeddings for {count} texts")
+    if len({len(vector) for vector in by_place.values()}) > 1:
+        raise CallFailedError("the server sent embeddings of different lengths")
+    return [by_place[place] for place in range(count)]
+
+
+def _similarities(task: Task, vectors: Mapping[str, Vector | Failure]) -> Similarities | Failure:
+    if not isinstance(task, Similarity):
+        return Failure(detail=f"an embedder does not answer {type(task).__name__}")
+    if not task.others:
+        return Similarities(values=())
+    found = [vectors.get(text, Failure(detail="an empty text has no embedding")) for text in (task.text, *task.others)]
+    failed = next((vector for vector in found if isinstance(vector, Failure)), None)
+    if failed:
+        return failed
+    first, *others = (vector for vector in found if not isinstance(vector, Failure))
+    values = tuple(_cosine(first, other) for other in others)
+    if not all(math.isfinite(value) for value in values):
+        return Failure(detail="the server sent an embedding that is zero or not finite")
+    return Similarities(values=values)
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    """NaN where one of them has no direction."""
+    lengths = math.hypot(*one) * math.hypot(*other)
+    if not lengths or not math.isfinite(lengths):
+        return math.nan
+    product: float = sum(map(mul, one, other))
+    return max(-1.0, min(1.0, product / lengths))

@@ -1,0 +1,193 @@
+"""The way to an OpenAI-compatible server: connections, retries, and errors without secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from ragboard.errors import JudgeError
+
+if TYPE_CHECKING:
+    from openai import APIError, AsyncOpenAI
+
+__all__ = ["CallFailedError", "Endpoint", "RefusedError"]
+
+T = TypeVar("T")
+
+RETRIES = 2
+LONGEST_PAUSE = 60.0
+"""Seconds; a server that asks for more is not asked again."""
+
+OFFICIAL = "https://api.openai.com/v1"
+NO_KEY = "none"
+"""What is sent as a key where none is set, to servers that want none."""
+
+_SETUP = {401: "the key is refused", 403: "access is denied", 404: "there is no such model or address"}
+_LATER = frozenset({408, 409, 425, 429})
+
+
+class CallFailedError(Exception):
+    """One call came to nothing, after retries where these could help; the message has no secret."""
+
+
+class RefusedError(CallFailedError):
+    """The server will not have the request as it is (status 400 or 422)."""
+
+    def __init__(self, message: str, param: str | None) -> None:
+        self.param = param
+        super().__init__(message)
+
+
+@dataclass
+class _Lease:
+    client: AsyncOpenAI
+    gate: asyncio.Semaphore
+    users: int = 0
+
+
+@dataclass
+class Endpoint:
+    """A server, and how patient we are with it. Its `repr` shows neither key nor address details.
+
+    A client lives as long as calls are under way in an event loop, and is closed with the last, so
+    that nothing is left open between evaluations.
+    """
+
+    base_url: str
+    api_key: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    timeout: float = 120.0
+    """Seconds for one request, from its start to the last byte of the reply."""
+    concurrency: int = 16
+    """Requests under way at a time."""
+    pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
+    _leases: dict[asyncio.AbstractEventLoop, _Lease] = field(
+        default_factory=dict[asyncio.AbstractEventLoop, _Lease], repr=False
+    )
+
+    @property
+    def address(self) -> str:
+        """The base URL without user, password, query."""
+        parts = urlsplit(self.base_url)
+        host = parts.netloc.rpartition("@")[2]
+        return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.address!r})"
+
+    async def call(self, request: Callable[[AsyncOpenAI], Awaitable[T]]) -> T:
+        """What the request gets, asked again where that may help.
+
+        Raises RefusedError for a 400 or 422, CallFailedError for what lasted through the retries,
+        JudgeError where no call can succeed (key, access, address).
+        """
+        async with self._client() as client:
+            for left in range(RETRIES, -1, -1):
+                wait = await self._try(request, client, left)
+                if not isinstance(wait, _Wait):
+                    return wait
+                await self.pause(wait.seconds)
+        raise AssertionError("the last try returns or raises")
+
+    async def _try(self, request: Callable[[AsyncOpenAI], Awaitable[T]], client: AsyncOpenAI, left: int) -> T | _Wait:
+        from openai import APIConnectionError, APIError, APIStatusError
+
+        pause = 0.5 * 2 ** (RETRIES - left)
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await request(client)
+        except TimeoutError as error:
+            return self._again(left, pause, f"no reply within {self.timeout:g} s", error)
+        except APIStatusError as error:
+            return self._after(error, left, pause)
+        except APIConnectionError as error:
+            cause = f" ({error.__cause__})" if error.__cause__ else ""
+            return self._again(left, pause, f"the connection failed: {error}{cause}", error)
+        except APIError as error:
+            raise CallFailedError(self.plain(str(error))) from error
+
+    def _after(self, error: APIError, left: int, pause: float) -> _Wait:
+        status = int(getattr(error, "status_code", 0))
+        said = f"status {status}: {error.message}"
+        if status in _SETUP:
+            raise JudgeError(f"{self.address}: {_SETUP[status]} ({self._setup_detail(status, said)})") from error
+        if status in (400, 422):
+            raise RefusedError(self.plain(said), error.param) from error
+        if error.code == "insufficient_quota" or (status not in _LATER and status < 500):
+            raise CallFailedError(self.plain(said)) from error
+        asked = _retry_after(getattr(error, "response", None))
+        if asked is not None and asked > LONGEST_PAUSE:
+            raise CallFailedError(self.plain(f"{said} (to be asked again after {asked:g} s)")) from error
+        return self._again(left, pause if asked is None else asked, said, error)
+
+    def _setup_detail(self, status: int, said: str) -> str:
+        """A server's words on a refused key may quote a part of it, so they are not repeated."""
+        return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.plain(said)
+
+    def _again(self, left: int, pause: float, said: str, error: Exception) -> _Wait:
+        if left:
+            return _Wait(pause)
+        raise CallFailedError(self.plain(f"{said}, {RETRIES + 1} times")) from error
+
+    def plain(self, text: str) -> str:
+        """One short line in which nothing is secret."""
+        for secret in (self.api_key, *self.headers.values()):
+            if len(secret) > len(NO_KEY):
+                text = text.replace(secret, "***")
+        text = re.sub(r"(?i)\b(sk-|bearer\s+)[\w*.-]{4,}", "***", text)
+        return " ".join(text.split())[:300]
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncGenerator[AsyncOpenAI]:
+        loop = asyncio.get_running_loop()
+        lease = self._leases.get(loop)
+        if lease is None:
+            lease = self._leases[loop] = _Lease(self._open(), asyncio.Semaphore(self.concurrency))
+        lease.users += 1
+        try:
+            async with lease.gate:
+                yield lease.client
+        finally:
+            lease.users -= 1
+            if not lease.users:
+                del self._leases[loop]
+                await lease.client.close()
+
+    def _open(self) -> AsyncOpenAI:
+        from openai import AsyncOpenAI, DefaultAioHttpClient
+
+        return AsyncOpenAI(
+            api_key=self.api_key,
+            base_url=self.base_url,
+            default_headers=dict(self.headers),
+            http_client=DefaultAioHttpClient(),
+            max_retries=0,
+            timeout=self.timeout,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    seconds: float
+
+
+def _retry_after(response: object) -> float | None:
+    """Seconds that the server asks us to wait, by number or date; None where it does not say."""
+    from datetime import UTC, datetime
+
+    headers: Mapping[str, str] = getattr(response, "headers", {})
+    given = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", given):
+        return float(given)
+    try:
+        when = parsedate_to_datetime(given)
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,106 @@
+"""A judge that asks a chat model, at OpenAI or any server that speaks its protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragboard.errors import SettingError
+from ragboard.judges.llm.chat import Chat, Usage
+from ragboard.judges.llm.dialogue import Dialogue
+from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
+from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
+from ragboard.judges.llm.shapes import reply_schema
+from ragboard.judges.tasks import Failure, Reply, Task
+from ragboard.records import JsonValue
+
+__all__ = ["VERSION", "LlmJudge"]
+
+VERSION = "1"
+"""Changes with every change of how replies are read that could change an answer."""
+
+DRAW_TEMPERATURE = 1.0
+"""For the second and later draws of a task, which are to differ; the first is asked at 0."""
+
+_NOT_PARAMETERS = frozenset({"model", "messages", "response_format", "stream", "n", "extra_headers", "api_key"})
+
+
+class LlmJudge:
+    """Answers every task but Similarity by asking a chat model.
+
+    `parameters` go to the model as they are (`temperature`, `max_tokens`, `reasoning_effort`, ...);
+    without a temperature it is 0, and 1 for the second and later draws. `prompts` is a folder whose
+    files stand in place of the package's. `on_usage` is called with each task and what it cost, as
+    soon as it has its reply; `usage` is the sum. Raises SettingError for prompts or parameters that
+    cannot be.
+    """
+
+    heuristic = False
+    answers: frozenset[type[Task]] = frozenset(PROMPT_FILES)
+
+    def __init__(
+        self,
+        model: str,
+        endpoint: Endpoint,
+        *,
+        parameters: Mapping[str, JsonValue] | None = None,
+        prompts: Path | None = None,
+        on_usage: Callable[[Task, Usage], None] = lambda _task, _usage: None,
+    ) -> None:
+        self.model = model
+        self.endpoint = endpoint
+        self.parameters = dict(parameters or {})
+        if wrong := sorted(_NOT_PARAMETERS & self.parameters.keys()):
+            raise SettingError(f"{wrong[0]} is no parameter of a judge; ragboard sets it itself")
+        self.prompts = Prompts.read(prompts)
+        self.on_usage = on_usage
+        self.usage = Usage()
+        self._chat = Chat(endpoint, model)
+
+    @property
+    def name(self) -> str:
+        """`openai:MODEL`."""
+        return f"openai:{self.model}"
+
+    def __repr__(self) -> str:
+        return f"LlmJudge({self.model!r}, {self.endpoint!r})"
+
+    def identity(self, task: type[Task]) -> str:
+        """Model, address, parameters, and a digest of the prompts; no key."""
+        parameters = json.dumps(self.parameters, sort_keys=True)
+        asked = self.prompts.digest(task)
+        return f"llm/{VERSION}/{self.model}/{self.endpoint.address}/{parameters}/{asked}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+        """One reply or failure for each task, in order, asked side by side.
+
+        Raises JudgeError where no call can succeed: the key is refused, the model is not there.
+        """
+        return await asyncio.gather(*(self._answer(task) for task in tasks))
+
+    async def _answer(self, task: Task) -> Reply | Failure:
+        if type(task) not in self.answers:
+            return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
+        dialogue, spent = Dialogue(task, self.prompts), Usage()
+        while dialogue.result is None:
+            try:
+                said = await self._chat.say(dialogue.lines, reply_schema(task), self._sampling(task))
+            except CallFailedError as error:
+                dialogue.fail(str(error))
+            else:
+                spent += said.usage
+                dialogue.hear(said.text, cut=said.cut)
+        self.usage += spent
+        self.on_usage(task, spent)
+        return dialogue.result
+
+    def _sampling(self, task: Task) -> dict[str, Any]:
+        """The parameters; a draw after the first needs some temperature to be another answer."""
+        given = dict(self.parameters)
+        temperature = given.get("temperature", 0.0)
+        if task.draw and temperature == 0:
+            temperature = DRAW_TEMPERATURE
+        return given | {"temperature": temperature}

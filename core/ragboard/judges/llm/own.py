@@ -1,0 +1,77 @@
+"""A judge made of the user's own function from prompts to texts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from ragboard.errors import JudgeError, SettingError
+from ragboard.judges.llm.dialogue import Dialogue
+from ragboard.judges.llm.judge import VERSION
+from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
+from ragboard.judges.tasks import Failure, Reply, Task
+
+__all__ = ["OwnJudge", "Texts", "judge_from"]
+
+Texts: TypeAlias = Sequence[str | None]
+Function: TypeAlias = Callable[[list[str]], Texts | Awaitable[Texts]]
+
+
+def judge_from(function: Function, *, version: str, name: str = "own", prompts: Path | None = None) -> OwnJudge:
+    """A judge that asks `function`: a list of prompts in, as many texts out, in order.
+
+    The function may be async. None in place of a text says that this one prompt got no answer; what
+    the function raises ends the evaluation. Change `version` with anything that changes its answers
+    (model, settings), for answers are kept under it.
+
+    >>> judge_from(lambda prompts: [my_model(prompt) for prompt in prompts], version="my-model-7b")
+    """
+    if not version.strip():
+        raise SettingError("an own judge needs a version: a text that changes when its answers may change")
+    return OwnJudge(function, version=version, name=name, prompts=Prompts.read(prompts))
+
+
+class OwnJudge:
+    """Answers every task but Similarity, with the same prompts and checks as an LLM judge."""
+
+    heuristic = False
+    answers: frozenset[type[Task]] = frozenset(PROMPT_FILES)
+
+    def __init__(self, function: Function, *, version: str, name: str, prompts: Prompts) -> None:
+        self.name = name
+        self.version = version
+        self.prompts = prompts
+        self._function = function
+
+    def __repr__(self) -> str:
+        return f"OwnJudge({self.name!r}, version={self.version!r})"
+
+    def identity(self, task: type[Task]) -> str:
+        """Name and version as given, and a digest of the prompts."""
+        return f"own/{VERSION}/{self.name}/{self.version}/{self.prompts.digest(task)}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+        """One reply or failure for each task, in order; all prompts of a round in one call."""
+        results: list[Reply | Failure | None] = [self._refusal(task) for task in tasks]
+        dialogues = {place: Dialogue(task, self.prompts) for place, task in enumerate(tasks) if results[place] is None}
+        while waiting := [dialogue for dialogue in dialogues.values() if dialogue.result is None]:
+            await self._round(waiting)
+        return [results[place] or dialogues[place].result or Failure(detail="no reply") for place in range(len(tasks))]
+
+    def _refusal(self, task: Task) -> Failure | None:
+        known = type(task) in self.answers
+        return None if known else Failure(detail=f"{self.name} does not answer {type(task).__name__}")
+
+    async def _round(self, waiting: Sequence[Dialogue]) -> None:
+        said = self._function([dialogue.as_text() for dialogue in waiting])
+        texts = await said if inspect.isawaitable(said) else said
+        if isinstance(texts, str) or len(texts) != len(waiting):
+            got = "one text" if isinstance(texts, str) else f"{len(texts)} texts"
+            raise JudgeError(f"{self.name}: the function returned {got} for a list of {len(waiting)} prompts")
+        for dialogue, text in zip(waiting, texts, strict=True):
+            if text is None:
+                dialogue.fail(f"{self.name} gave no text")
+            else:
+                dialogue.hear(text)

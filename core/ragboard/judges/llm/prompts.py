@@ -1,0 +1,220 @@
+"""Prompts: one Markdown file each, with `$fields` that are filled strictly, in a versioned set.
+
+A folder of the user's own overrides the set file by file. A file that names a field which its task
+does not have, or leaves out one without which the task makes no sense, is refused when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from ragboard.errors import SettingError
+from ragboard.judges.tasks import (
+    Critique,
+    ExtractEntities,
+    ExtractStatements,
+    GenerateQuestions,
+    JudgePassages,
+    Prefer,
+    Quality,
+    Rate,
+    RateAnswer,
+    SelectSentences,
+    Task,
+    Verify,
+)
+
+__all__ = ["PROMPT_FILES", "PROMPT_SET", "Prompts"]
+
+PROMPT_SET = "1"
+"""The newest set that the package brings."""
+
+QUALITY_FILES = ("quality_faithfulness", "quality_answer_relevance", "quality_context_relevance")
+
+PROMPT_FILES: dict[type[Task], tuple[str, ...]] = {
+    ExtractStatements: ("extract_statements",),
+    Verify: ("verify", "verify_joint", "verify_single"),
+    GenerateQuestions: ("generate_questions",),
+    SelectSentences: ("select_sentences",),
+    Critique: ("critique",),
+    Rate: ("rate", *QUALITY_FILES),
+    Prefer: ("prefer", *QUALITY_FILES),
+    JudgePassages: ("judge_passages",),
+    ExtractEntities: ("extract_entities",),
+    RateAnswer: ("rate_answer",),
+}
+"""The files that each task type is asked with; `repair` goes with all of them."""
+
+_VERIFY = ("statements", "passages", "question?")
+
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "extract_statements": ("answer", "question?"),
+    "verify": _VERIFY,
+    "verify_joint": _VERIFY,
+    "verify_single": _VERIFY,
+    "generate_questions": ("answer", "n"),
+    "select_sentences": ("question", "sentences"),
+    "critique": ("definition", "material"),
+    "rate": ("quality", "material"),
+    "prefer": ("quality", "material", "a", "b"),
+    "judge_passages": ("question", "answer", "passages"),
+    "extract_entities": ("text",),
+    "rate_answer": ("question", "answer"),
+    "repair": ("problem",),
+}
+"""The fields of each file; one with a question mark may be left out. Other files have none."""
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The texts of a set, by the names of their files without `.md`."""
+
+    texts: Mapping[str, str]
+
+    @classmethod
+    def read(cls, folder: Path | None = None) -> Prompts:
+        """The package's set, and in place of its files those of `folder`.
+
+        Raises SettingError naming the file: one that the set does not have, or with a wrong field.
+        """
+        own = {} if folder is None else _own(folder)
+        return cls({name: own.get(name) or _packaged(name) for name in _names()})
+
+    def render(self, task: Task) -> str:
+        """What to ask. Raises KeyError for a task type without a prompt."""
+        return self._fill(_file(task), _given(self.texts, task))
+
+    def repair(self, problem: str) -> str:
+        """What to say to a reply that does not fit."""
+        return self._fill("repair", {"problem": problem})
+
+    def digest(self, kind: type[Task]) -> str:
+        """A digest of every text that a task of this type may be asked with."""
+        texts = (self.texts[name] for name in (*PROMPT_FILES[kind], "repair"))
+        return blake2b("\0".join(texts).encode(), digest_size=8).hexdigest()
+
+    def _fill(self, name: str, given: Mapping[str, str]) -> str:
+        return Template(self.texts[name]).substitute(given).strip()
+
+
+def _names() -> Iterable[str]:
+    return dict.fromkeys((*(name for names in PROMPT_FILES.values() for name in names), "repair"))
+
+
+def _packaged(name: str) -> str:
+    return files("ragboard.judges.llm").joinpath("prompts", PROMPT_SET, f"{name}.md").read_text("utf-8")
+
+
+def _own(folder: Path) -> dict[str, str]:
+    try:
+        found = {path.stem: path.read_text("utf-8-sig") for path in sorted(folder.iterdir()) if path.suffix == ".md"}
+    except OSError as error:
+        raise SettingError(f"{error.filename or folder}: {error.strerror or error}, expected prompt files") from error
+    except UnicodeDecodeError as error:
+        raise SettingError(f"{folder}: a prompt file is not UTF-8: {error}") from error
+    if not found:
+        raise SettingError(f"{folder}: holds no prompt file; there may be {', '.join(_names())}, each as .md")
+    for name, text in found.items():
+        _check(folder / f"{name}.md", text)
+    return found
+
+
+def _check(path: Path, text: str) -> None:
+    if path.stem not in _names():
+        raise SettingError(f"{path}: no prompt has this name; there are {', '.join(_names())}")
+    if not text.strip():
+        raise SettingError(f"{path}: the prompt is empty")
+    template, fields = Template(text), _FIELDS.get(path.stem, ())
+    if not template.is_valid():
+        raise SettingError(f"{path}: a `$` that names no field; write `$$` for a dollar sign")
+    named, allowed = set(template.get_identifiers()), {field.rstrip("?") for field in fields}
+    if unknown := sorted(named - allowed):
+        raise SettingError(f"{path}: no field ${unknown[0]} here; there are {_listed(allowed) or 'none'}")
+    if absent := sorted(allowed - named - {field.rstrip("?") for field in fields if field.endswith("?")}):
+        raise SettingError(f"{path}: the field ${absent[0]} is missing; the prompt needs it")
+
+
+def _listed(fields: Iterable[str]) -> str:
+    return ", ".join(f"${field}" for field in sorted(fields))
+
+
+def _file(task: Task) -> str:
+    if isinstance(task, Verify) and task.joint != task.single:
+        return "verify_joint" if task.joint else "verify_single"
+    return PROMPT_FILES[type(task)][0]
+
+
+def _given(texts: Mapping[str, str], task: Task) -> dict[str, str]:
+    match task:
+        case Verify():
+            return {
+                "question": task.question,
+                "passages": _numbered("passage", task.passages),
+                "statements": _lines("statement", task.statements),
+            }
+        case SelectSentences():
+            return {"question": task.question, "sentences": _lines("sentence", task.sentences)}
+        case JudgePassages():
+            return _texts(task, "question", "answer") | {"passages": _numbered("passage", task.passages)}
+        case Critique():
+            shown = _material(task.question, task.contexts, task.answer)
+            return {"definition": task.definition, "material": shown}
+        case Rate():
+            return {"quality": _quality(texts, task.quality), "material": _rated(task)}
+        case Prefer():
+            passages = task.contexts if task.quality == "faithfulness" else ()
+            shown = _material(task.question, passages, None)
+            return {"quality": _quality(texts, task.quality), "material": shown, "a": task.a, "b": task.b}
+        case _:
+            return _plain(task)
+
+
+def _plain(task: Task) -> dict[str, str]:
+    match task:
+        case ExtractStatements():
+            return {"question": task.question, "answer": task.text}
+        case GenerateQuestions():
+            return {"answer": task.answer, "n": str(task.n)}
+        case ExtractEntities():
+            return {"text": task.text}
+        case _:
+            return _texts(task, "question", "answer")
+
+
+def _texts(task: Task, *names: str) -> dict[str, str]:
+    return {name: str(getattr(task, name)) for name in names}
+
+
+def _quality(texts: Mapping[str, str], quality: Quality) -> str:
+    return texts[f"quality_{quality}"].strip()
+
+
+def _rated(task: Rate) -> str:
+    """What the quality is about, and no more."""
+    contexts = () if task.quality == "answer_relevance" else task.contexts
+    answer = None if task.quality == "context_relevance" else task.answer
+    return _material(task.question, contexts, answer)
+
+
+def _material(question: str, contexts: tuple[str, ...], answer: str | None) -> str:
+    parts = [f"<question>\n{question}\n</question>"]
+    if contexts:
+        parts.append(_numbered("passage", contexts))
+    if answer is not None:
+        parts.append(f"<answer>\n{answer}\n</answer>")
+    return "\n".join(parts)
+
+
+def _numbered(tag: str, texts: tuple[str, ...]) -> str:
+    return "\n".join(f'<{tag} number="{number}">\n{text}\n</{tag}>' for number, text in enumerate(texts, 1))
+
+
+def _lines(tag: str, texts: tuple[str, ...]) -> str:
+    return "\n".join(
+        f'<{tag} number="{number}">{" ".join(text.split())}</{tag}>' for number, text in enumerate(texts, 1)
+    )

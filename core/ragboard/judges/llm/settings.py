@@ -1,0 +1,28 @@
+"""Where the server is and by which key, from the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from ragboard.errors import JudgeError, SettingError
+from ragboard.judges.llm.endpoint import NO_KEY, OFFICIAL, Endpoint
+
+__all__ = ["openai_endpoint"]
+
+
+def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] | None = None) -> Endpoint:
+    """The endpoint of `OPENAI_BASE_URL` (or the one given) and `OPENAI_API_KEY`.
+
+    A server of one's own may need no key; OpenAI does. Raises JudgeError where it is missing,
+    SettingError for an address that is no http(s) URL.
+    """
+    known = os.environ if environment is None else environment
+    address = (base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip()
+    key = known.get("OPENAI_API_KEY", "").strip()
+    if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
+        raise SettingError("OPENAI_BASE_URL is no http(s) address; expected one such as http://localhost:8000/v1")
+    if not key and address == OFFICIAL:
+        raise JudgeError("OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL for a server that needs no key")
+    return Endpoint(address, key or NO_KEY)

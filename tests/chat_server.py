@@ -1,0 +1,278 @@
+"""A real HTTP server that speaks the chat and embeddings protocol, answers well, and misbehaves on demand.
+
+It finds out what it is asked from the prompt alone, as a model would: the title names the task, and
+what follows `## Now` holds the texts in their tags.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+__all__ = [
+    "ChatServer",
+    "chat_server",
+    "closes_midway",
+    "completion",
+    "never",
+    "refuses",
+    "replies",
+    "spoils",
+    "status",
+]
+
+Asked = dict[str, Any]
+Fault = Callable[[Request, Asked, str], Awaitable[Response]]
+
+
+@dataclass
+class ChatServer:
+    """What was asked, and what is to go wrong."""
+
+    port: int = 0
+    asked: list[Asked] = field(default_factory=list[Asked])
+    """Bodies of the requests, in order of arrival."""
+    keys: list[str] = field(default_factory=list[str])
+    faults: list[Fault] = field(default_factory=list[Fault])
+    """One for each of the next requests; afterwards all is well."""
+    rules: list[Callable[[Asked], Response | None]] = field(default_factory=list[Callable[[Asked], Response | None]])
+    """Held against every request; the first response that one gives is sent."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/v1/chat/completions", self._chat, methods=["POST"]),
+                Route("/v1/embeddings", self._embeddings, methods=["POST"]),
+            ]
+        )
+
+    async def _chat(self, request: Request) -> Response:
+        return await self._respond(request, lambda asked: answer(asked["messages"][0]["content"]), completion)
+
+    async def _embeddings(self, request: Request) -> Response:
+        return await self._respond(request, lambda asked: json.dumps([vector(text) for text in asked["input"]]), _data)
+
+    async def _respond(
+        self, request: Request, good: Callable[[Asked], str], wrap: Callable[[str], Response]
+    ) -> Response:
+        asked = json.loads(await request.body())
+        self.asked.append(asked)
+        self.keys.append(request.headers.get("authorization", ""))
+        for rule in self.rules:
+            refused = rule(asked)
+            if refused is not None:
+                return refused
+        if self.faults:
+            return await self.faults.pop(0)(request, asked, good(asked))
+        return wrap(good(asked))
+
+
+@contextmanager
+def chat_server() -> Iterator[ChatServer]:
+    """A server on a free port, for as long as the block lasts."""
+    state = ChatServer()
+    config = uvicorn.Config(
+        state.app(), port=0, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    waiting = threading.Event()
+    while not server.started:
+        waiting.wait(0.01)
+    state.port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield state
+    finally:
+        server.should_exit = True
+        thread.join(timeout=10)
+
+
+def completion(text: str, finish: str = "stop") -> Response:
+    """A chat completion that says this."""
+    message = {"role": "assistant", "content": text}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    return JSONResponse(
+        {"id": "c", "object": "chat.completion", "model": "m", "usage": usage}
+        | {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+    )
+
+
+def _data(text: str) -> Response:
+    rows = [{"index": place, "embedding": row} for place, row in enumerate(json.loads(text))]
+    return JSONResponse({"object": "list", "model": "e", "data": rows[::-1]})
+
+
+def replies(text: str, finish: str = "stop") -> Fault:
+    """Says this in place of the good reply."""
+
+    async def fault(_request: Request, _asked: Asked, _good: str) -> Response:
+        return completion(text, finish)
+
+    return fault
+
+
+def spoils(change: Callable[[str], str], finish: str = "stop") -> Fault:
+    """Says the good reply, changed."""
+
+    async def fault(_request: Request, _asked: Asked, good: str) -> Response:
+        return completion(change(good), finish)
+
+    return fault
+
+
+def status(code: int, message: str = "no", *, raw: str | None = None, **headers: str) -> Fault:
+    """Responds with an error (or with `raw` as it is)."""
+
+    async def fault(_request: Request, _asked: Asked, _good: str) -> Response:
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        if raw is not None:
+            return PlainTextResponse(raw, code, given)
+        return JSONResponse({"error": {"message": message, "type": "e", "code": None, "param": None}}, code, given)
+
+    return fault
+
+
+async def never(request: Request, _asked: Asked, _good: str) -> Response:
+    """Lets the client wait until it goes."""
+    while not await request.is_disconnected():
+        await anyio.sleep(0.02)
+    return Response()
+
+
+class _Midway(Response):
+    async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"5000")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b'{"choices": [{"mess', "more_body": False})
+
+
+async def closes_midway(_request: Request, _asked: Asked, _good: str) -> Response:
+    """Closes the connection in the middle of the body."""
+    return _Midway()
+
+
+def refuses(
+    named: str, message: str, *, param: str | None = None, code: int = 400
+) -> Callable[[Asked], Response | None]:
+    """A rule: requests whose body holds `named` anywhere but in their messages are refused."""
+
+    def rule(asked: Asked) -> Response | None:
+        if named not in json.dumps({key: value for key, value in asked.items() if key not in ("messages", "input")}):
+            return None
+        return JSONResponse({"error": {"message": message, "type": "e", "code": "c", "param": param}}, code)
+
+    return rule
+
+
+def vector(text: str) -> list[float]:
+    """Counts of letters: the same letters give the same direction."""
+    return [float(text.casefold().count(letter)) for letter in "abcdefghijklmnopqrstuvwxyz"]
+
+
+def answer(prompt: str) -> str:
+    """A good reply to a prompt of ours."""
+    title, now = prompt.split("\n", 1)[0], prompt.rpartition("## Now")[2]
+    return json.dumps(_ANSWERS[title.removeprefix("# ")](now), ensure_ascii=False)
+
+
+def _tag(now: str, name: str) -> str:
+    found = re.search(rf"<{name}(?: name=\"B\")?>\n(.*?)\n</{name}>", now, re.DOTALL)
+    return found.group(1) if found else ""
+
+
+def _numbered(now: str, name: str) -> list[str]:
+    return [text.strip() for text in re.findall(rf"<{name} number=\"\d+\">(.*?)</{name}>", now, re.DOTALL)]
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for part in re.split(r"(?<=[.!?])\s+", text.strip()) if part]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
+
+
+def _extract(now: str) -> Any:
+    said = [part for part in _sentences(_tag(now, "answer")) if "sorry" not in part]
+    refuses = "sorry" in now
+    return {"statements": [{"statement": part, "quote": part} for part in said], "refuses": refuses}
+
+
+def _label(statement: str, passage: str) -> str:
+    missing = _words(statement) - _words(passage)
+    if not missing:
+        return "supported"
+    return "contradicted" if all(word.isdecimal() for word in missing) else "unsupported"
+
+
+def _verify(now: str) -> Any:
+    passages = _numbered(now, "passage")
+    verdicts = []
+    for number, statement in enumerate(_numbered(now, "statement"), 1):
+        cells = [
+            {"passage": rank, "label": _label(statement, text), "quote": _sentences(text)[0]}
+            for rank, text in enumerate(passages, 1)
+        ]
+        best = min(cells, key=lambda cell: ("supported", "contradicted", "unsupported").index(str(cell["label"])))
+        quotes = [{"passage": best["passage"], "quote": best["quote"]}]
+        together = {"label": best["label"], "reason": f"So says passage {best['passage']}.", "quotes": quotes}
+        verdicts.append({"statement": number, "passages": cells, "together": together})
+    return {"verdicts": verdicts}
+
+
+def _questions(now: str) -> Any:
+    count = int(re.findall(r"this many questions: (\d+)", now)[0])
+    return {"questions": [f"Question {number} to: {_tag(now, 'answer')[:20]}?" for number in range(1, count + 1)]}
+
+
+def _select(now: str) -> Any:
+    asked = {word for word in _words(_tag(now, "question")) if len(word) > 3}
+    sentences = enumerate(_numbered(now, "sentence"), 1)
+    return {"chosen": [number for number, text in sentences if asked & _words(text)]}
+
+
+def _useful(now: str) -> Any:
+    said = _words(_tag(now, "answer"))
+    rows = enumerate(_numbered(now, "passage"), 1)
+    return {
+        "passages": [
+            {"passage": rank, "reason": "r", "useful": "yes" if said <= _words(text) else "no"} for rank, text in rows
+        ]
+    }
+
+
+_ANSWERS: dict[str, Callable[[str], Any]] = {
+    "Break an answer into statements": _extract,
+    "Hold statements against passages": _verify,
+    "Write the questions that an answer answers": _questions,
+    "Choose the sentences that help to answer a question": _select,
+    "Say whether a description fits an answer": lambda now: {
+        "reason": "r",
+        "verdict": "yes" if "rude" in _tag(now, "answer") else "no",
+    },
+    "Rate from 0 to 10": lambda now: {"reason": "r", "rating": min(10, len(_words(_tag(now, "answer"))))},
+    "Choose the better of two": lambda now: {
+        "reason": "r",
+        "better": "B" if "good" in now.split('name="B"')[1] else "A",
+    },
+    "Say which passages are useful": _useful,
+    "List what a text names": lambda now: {"entities": re.findall(r"[A-Z]\w+", _tag(now, "text"))},
+    "Rate how well an answer answers its question": lambda _: {"reason": "r", "rating": 7},
+}

@@ -1,0 +1,96 @@
+"""A reply either fits its task or is a failure that says how it does not."""
+
+from __future__ import annotations
+
+from math import nan
+
+import pytest
+
+from ragboard.judges.codec import REPLIES, TASKS, decode_reply, encode, task_key
+from ragboard.judges.fit import fitting
+from ragboard.judges.tasks import (
+    AnswerRated,
+    Critique,
+    Critiqued,
+    Entities,
+    ExtractEntities,
+    Failure,
+    GenerateQuestions,
+    JudgePassages,
+    Prefer,
+    Preference,
+    Questions,
+    Rate,
+    RateAnswer,
+    Rating,
+    Reply,
+    Selection,
+    SelectSentences,
+    Task,
+    Usefulness,
+)
+
+CRITIQUE = Critique(question="q", answer="a", contexts=(), definition="Is it short?")
+RATE = Rate(quality="faithfulness", question="q", answer="a", contexts=("c",))
+PREFER = Prefer(quality="answer_relevance", question="q", a="x", b="y", contexts=())
+PASSAGES = JudgePassages(question="q", answer="a", passages=("one", "two"))
+ENTITIES = ExtractEntities(text="Ada met Bob.")
+ANSWER = RateAnswer(question="q", answer="a")
+
+FITS: tuple[tuple[Task, Reply], ...] = (
+    (CRITIQUE, Critiqued(yes=True)),
+    (RATE, Rating(value=0)),
+    (RATE, Rating(value=10, reason="all of it")),
+    (PREFER, Preference(better="b")),
+    (PASSAGES, Usefulness(useful=(True, False), reasons=("", "off"))),
+    (ENTITIES, Entities(names=("Ada", "Bob"))),
+    (ENTITIES, Entities(names=())),
+    (ANSWER, AnswerRated(score=1.0)),
+)
+
+MISFITS: tuple[tuple[Task, Reply, str], ...] = (
+    (CRITIQUE, Rating(value=1), "Rating in answer to Critique"),
+    (RATE, Rating(value=11), "a rating of 11"),
+    (RATE, Rating(value=-1), "a rating of -1"),
+    (PREFER, Preference(better="c"), "neither"),  # type: ignore[arg-type]
+    (PASSAGES, Usefulness(useful=(True,), reasons=("",)), "1 verdicts on passages, 2 were asked for"),
+    (PASSAGES, Usefulness(useful=(True, True), reasons=("",)), "1 reasons"),
+    (ENTITIES, Entities(names=("Ada", " ")), "an empty name"),
+    (ENTITIES, Entities(names=("Ada", "Ada")), "a name twice"),
+    (ANSWER, AnswerRated(score=1.5), "outside 0 to 1"),
+    (ANSWER, AnswerRated(score=nan), "outside 0 to 1"),
+    (GenerateQuestions(answer="a", n=1), Questions(questions=("x", "y")), "2 questions"),
+    (SelectSentences(question="q", sentences=("x",)), Selection(chosen=(1,)), "not among the 1 offered"),
+    (SelectSentences(question="q", sentences=("x", "y")), Selection(chosen=(1, 0)), "out of order"),
+)
+
+
+@pytest.mark.parametrize(("task", "reply"), FITS)
+def test_a_reply_that_fits_is_passed_on(task: Task, reply: Reply) -> None:
+    assert fitting(task, reply) is reply
+
+
+@pytest.mark.parametrize(("task", "reply", "why"), MISFITS)
+def test_a_reply_that_does_not_fit_is_a_failure_that_says_why(task: Task, reply: Reply, why: str) -> None:
+    said = fitting(task, reply)
+    assert isinstance(said, Failure)
+    assert why in said.detail
+
+
+def test_a_failure_is_passed_on() -> None:
+    failure = Failure(detail="no")
+    assert fitting(RATE, failure) is failure
+
+
+@pytest.mark.parametrize(("task", "reply"), FITS)
+def test_a_reply_comes_back_from_json_as_it_was(task: Task, reply: Reply) -> None:
+    import json
+
+    assert decode_reply(type(task).__name__, json.loads(encode(reply))) == reply
+
+
+def test_every_task_type_has_a_reply_type_and_a_draw_that_changes_its_key() -> None:
+    assert set(TASKS.values()) == set(REPLIES)
+    assert task_key(RATE, "me") != task_key(
+        Rate(quality="faithfulness", question="q", answer="a", contexts=("c",), draw=1), "me"
+    )

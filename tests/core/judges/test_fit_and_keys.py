@@ -1,0 +1,94 @@
+"""A reply that does not fit its task is a failure that says how it deviates."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragboard.judges.codec import decode_reply, encode, task_key
+from ragboard.judges.fit import fitting
+from ragboard.judges.tasks import (
+    Extracted,
+    Extraction,
+    ExtractStatements,
+    Failure,
+    GenerateQuestions,
+    Questions,
+    Reply,
+    Selection,
+    SelectSentences,
+    Similarities,
+    Similarity,
+    Task,
+    Verification,
+    Verify,
+)
+from ragboard.records import Evidence, Span, Verdict
+
+VERIFY = Verify(question="q", statements=("a", "b"), passages=("one", "two"), joint=True, single=True)
+YES = Verdict(label="supported")
+FULL = Verification(joint=(YES, YES), single=((YES, YES), (YES, YES)))
+
+
+def marked(rank: int, start: int, end: int) -> Verification:
+    mark = Evidence(rank=rank, start=start, end=end, stance="for", how="quoted")
+    return Verification(joint=(YES, Verdict(label="supported", evidence=(mark,))), single=FULL.single)
+
+
+MISFITS: list[tuple[Task, Reply, str]] = [
+    (VERIFY, Verification(joint=(YES,), single=FULL.single), "1 joint verdicts, 2 were asked for"),
+    (VERIFY, Verification(joint=FULL.joint, single=((YES, YES),)), "1 rows of verdicts by passage, 2"),
+    (VERIFY, Verification(joint=FULL.joint, single=((YES, YES), (YES,))), "1 verdicts, 2 were asked for"),
+    (VERIFY, marked(3, 0, 1), "passage 3 of 2"),
+    (VERIFY, marked(1, 0, 4), "outside passage 1"),
+    (VERIFY, Questions(questions=()), "Questions in answer to Verify"),
+    (GenerateQuestions(answer="a", n=1), Questions(questions=("x", "y")), "2 questions, at most 1"),
+    (SelectSentences(question="q", sentences=("a",)), Selection(chosen=(1,)), "not among the 1 offered"),
+    (SelectSentences(question="q", sentences=("a", "b")), Selection(chosen=(1, 0)), "twice or out of order"),
+    (Similarity(text="a", others=("b", "c")), Similarities(values=(1.0,)), "1 similarities, 2"),
+    (
+        ExtractStatements(question="q", text="abc"),
+        Extraction(statements=(Extracted(text=" "),), refuses=False),
+        "empty",
+    ),
+    (
+        ExtractStatements(question="q", text="abc"),
+        Extraction(statements=(Extracted(text="a", span=Span(start=2, end=4, how="verbatim")),), refuses=False),
+        "outside a text of 3",
+    ),
+]
+
+
+@pytest.mark.parametrize(("task", "reply", "said"), MISFITS)
+def test_a_misfit_is_a_failure_that_names_it(task: Task, reply: Reply, said: str) -> None:
+    found = fitting(task, reply)
+    assert isinstance(found, Failure)
+    assert said in found.detail
+
+
+def test_a_reply_that_fits_and_a_failure_pass_unchanged() -> None:
+    assert fitting(VERIFY, FULL) is FULL
+    failure = Failure(detail="why")
+    assert fitting(VERIFY, failure) is failure
+
+
+def test_a_reply_survives_its_json() -> None:
+    import json
+
+    assert decode_reply("Verify", json.loads(encode(marked(1, 0, 2)))) == marked(1, 0, 2)
+    with pytest.raises(ValueError, match="not a reply to Verify"):
+        decode_reply("Verify", {"joint": [{"label": "perhaps"}]})
+
+
+def test_the_key_holds_all_that_could_change_the_answer() -> None:
+    from dataclasses import replace
+
+    keys = {
+        task_key(VERIFY, "j/1"),
+        task_key(VERIFY, "j/2"),
+        task_key(replace(VERIFY, draw=1), "j/1"),
+        task_key(replace(VERIFY, joint=False), "j/1"),
+        task_key(replace(VERIFY, statements=("ab",)), "j/1"),
+        task_key(GenerateQuestions(answer="a", n=1), "j/1"),
+    }
+    assert len(keys) == 6
+    assert task_key(replace(VERIFY), "j/1") in keys

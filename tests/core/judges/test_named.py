@@ -1,0 +1,61 @@
+"""Judges by name, and what they need to be there."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragboard import JudgeError, SettingError
+from ragboard.judges import LlmJudge, OpenAiEmbedder, embedder_named, judge_named, panel_named
+from ragboard.judges.llm import openai_endpoint
+from ragboard.judges.tasks import Rate, Similarity, Verify
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+    return monkeypatch
+
+
+def test_openai_and_a_model_is_an_llm_judge() -> None:
+    judge = judge_named("openai:gpt-x")
+    assert isinstance(judge, LlmJudge)
+    assert judge.name == "openai:gpt-x"
+    assert "https://api.openai.com/v1" in judge.identity(Rate)
+
+
+def test_the_address_is_taken_from_the_environment(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("OPENAI_BASE_URL", "http://localhost:11434/v1/")
+    environment.delenv("OPENAI_API_KEY")
+    assert "http://localhost:11434/v1/" in judge_named("openai:qwen:7b").identity(Rate)
+    assert judge_named("openai:qwen:7b").name == "openai:qwen:7b"
+
+
+def test_without_a_key_openai_is_refused_in_one_line(environment: pytest.MonkeyPatch) -> None:
+    environment.delenv("OPENAI_API_KEY")
+    with pytest.raises(JudgeError, match="OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL"):
+        judge_named("openai:gpt-x")
+
+
+@pytest.mark.parametrize("address", ["localhost:8000", "ftp://x/v1", "http://", "me:secret@host"])
+def test_an_address_that_is_none_is_refused_without_repeating_it(address: str) -> None:
+    with pytest.raises(SettingError, match="OPENAI_BASE_URL is no http") as caught:
+        openai_endpoint(environment={"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "k"})
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["openai:", "openai", "gpt-x", "replay:"])
+def test_another_name_is_refused_with_what_there_is(name: str) -> None:
+    with pytest.raises(SettingError, match="openai:MODEL"):
+        judge_named(name)
+    with pytest.raises(SettingError, match="openai:MODEL"):
+        embedder_named(name)
+
+
+def test_a_panel_has_its_embedder_apart() -> None:
+    panel = panel_named("openai:gpt-x", embed="openai:embedding-x")
+    assert isinstance(panel.for_task(Similarity), OpenAiEmbedder)
+    assert isinstance(panel.for_task(Verify), LlmJudge)
+    assert panel.name == "openai:gpt-x + openai:embedding-x"
+    with pytest.raises(JudgeError, match="role 'embed'"):
+        panel_named("openai:gpt-x").for_task(Similarity)

@@ -1,0 +1,66 @@
+"""A recording repeats what was answered, and an unknown task is a failure with its reason."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.core.conftest import make_run
+
+from ragboard import (
+    DEFAULT_METRICS,
+    EmbeddedJudge,
+    Panel,
+    RecordingJudge,
+    ReplayJudge,
+    RunFileError,
+    Store,
+    evaluate_run,
+)
+from ragboard.judges import judge_named
+from ragboard.judges.tasks import ExtractStatements, Failure, Verify
+
+ALL = DEFAULT_METRICS
+
+
+def test_an_evaluation_replayed_has_the_scores_of_the_one_recorded(tmp_path: Path) -> None:
+    means = []
+    for name in ("recorded", "replayed"):
+        store = Store(tmp_path / name)
+        file = tmp_path / "recording.jsonl"
+        judge = RecordingJudge(EmbeddedJudge(), file) if name == "recorded" else judge_named(f"replay:{file}")
+        done = evaluate_run(store, store.add_runs([make_run()])[0].id, ALL, Panel(judge=judge))
+        assert done.failed == 0
+        with store.database.read() as connection:
+            means.append(connection.execute("SELECT position, metric, value FROM scores ORDER BY ALL").fetchall())
+    assert means[0] == means[1]
+    assert len(means[0]) == 9
+
+
+def test_an_unknown_task_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
+    judge = ReplayJudge.from_file(tmp_path / "empty.jsonl")
+    (reply,) = asyncio.run(judge.answer([ExtractStatements(question="q", text="a")]))
+    assert reply == Failure(detail="no recorded reply to this ExtractStatements")
+
+
+def test_another_recording_is_another_judge(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    line = '{"task": "ExtractStatements", "asked": {"question": "q", "text": "a"}, "failure": "why"}'
+    first.write_text(line, encoding="utf-8")
+    second.write_text(line.replace("why", "not"), encoding="utf-8")
+    assert ReplayJudge.from_file(first).identity(Verify) != ReplayJudge.from_file(second).identity(Verify)
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"task": "Guess", "asked": {}}', '{"task": "Verify", "asked": {}}'])
+def test_a_line_that_is_no_reply_is_said_with_its_place(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text("\n" + line, encoding="utf-8")
+    with pytest.raises(RunFileError, match=r"bad\.jsonl:2: not a recorded reply"):
+        ReplayJudge.from_file(path)
+
+
+def test_a_recording_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(RunFileError, match="expected a recording"):
+        judge_named(f"replay:{tmp_path / 'absent.jsonl'}")

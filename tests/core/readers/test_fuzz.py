@@ -1,0 +1,165 @@
+"""Whatever a file holds, it is read, and then it can be stored, or refused in one line."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragboard import RunFileError, SettingError, Store, preview, read_runs
+from ragboard.readers import ReadResult
+from ragboard.readers.files import KINDS
+from ragboard.readers.formats import FIELDS
+from ragboard.readers.located import parse, parse_located
+
+ENDINGS = st.sampled_from([*KINDS, ".txt", ""])
+STARTS = st.sampled_from(
+    [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"PAR1", b"question,answer\n", b'[{"question":']
+)
+COLUMNS = st.sampled_from([name for names in FIELDS.values() for name in names]) | st.text(max_size=3)
+CELLS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(exclude_categories=()), max_size=8)
+    | st.sampled_from(["['a' 'b']", "['a', 'b']", '["a"]', "[", "nan", "[{'content': 'x', 'type': 'human'}]"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["text", "content", "role", "doc_id", "score", "type", "\ud800"]), inner, max_size=3
+        )
+    ),
+    max_leaves=12,
+)
+ROWS = st.dictionaries(COLUMNS, CELLS, max_size=6)
+QUESTIONS = st.builds(lambda row, question: {**row, "question": question}, ROWS, st.text(min_size=1) | CELLS)
+HEADERS = st.dictionaries(st.sampled_from(["name", "config", "dataset", "tags", "x"]), CELLS, max_size=3)
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def read_or_refuse(path: Path, **options: Any) -> ReadResult | None:
+    """Reads a file by both doors; what is refused is refused in one line."""
+    refused: list[str] = []
+    try:
+        preview(path)
+    except RunFileError as error:
+        refused.append(str(error))
+    try:
+        result = read_runs(path, **options)
+    except (RunFileError, SettingError) as error:
+        refused.append(str(error))
+        result = None
+    assert not any("\n" in message for message in refused)
+    if result is None:
+        return None
+    report = result.report
+    assert sum(len(run.samples) for run in result.runs) + len(report.dropped) == report.rows_read
+    return result
+
+
+@given(ending=ENDINGS, start=STARTS, rest=st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_are_read_or_refused(ending: str, start: bytes, rest: bytes) -> None:
+    with folder() as here:
+        path = here / f"run{ending}"
+        path.write_bytes(start + rest)
+        read_or_refuse(path, skip_bad=True)
+
+
+@given(
+    ending=st.sampled_from([".json", ".jsonl", ".csv"]),
+    value=CELLS | st.lists(ROWS | CELLS, max_size=4) | st.fixed_dictionaries({"run": HEADERS, "samples": CELLS}),
+    run_column=st.none() | COLUMNS,
+)
+@settings(max_examples=300, deadline=None)
+def test_any_json_is_read_or_refused(ending: str, value: Any, run_column: str | None) -> None:
+    with folder() as here:
+        path = here / f"run{ending}"
+        path.write_text(json.dumps(value), encoding="utf-8")
+        read_or_refuse(path, run_column=run_column)
+
+
+@given(rows=st.lists(QUESTIONS, min_size=1, max_size=5), header=HEADERS, split=st.booleans(), as_json=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_what_can_be_read_can_be_stored_and_comes_back(
+    rows: list[dict[str, Any]], header: dict[str, Any], split: bool, as_json: bool
+) -> None:
+    with folder() as here:
+        path = here / ("run.json" if as_json else "run.jsonl")
+        lines = [{"run": header}, *rows]
+        text = json.dumps({"run": header, "samples": rows}) if as_json else "\n".join(map(json.dumps, lines))
+        path.write_text(text, encoding="utf-8")
+        result = read_or_refuse(path, skip_bad=True, run_column="id" if split else None)
+        if result is None:
+            return
+        store = Store(here / "store")
+        for added, run in zip(store.add_runs(result.runs), result.runs, strict=True):
+            assert tuple(sample for _, sample in store.samples(added.id)) == run.samples
+            assert len({sample.id for sample in run.samples}) == len(run.samples)
+
+
+ARROW = st.sampled_from(
+    [pa.string(), pa.binary(), pa.float64(), pa.list_(pa.string()), pa.timestamp("ns"), pa.date32()]
+)
+
+
+@given(columns=st.dictionaries(COLUMNS, ARROW, min_size=1, max_size=4), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_parquet_is_read_or_refused(columns: dict[str, pa.DataType], data: st.DataObject) -> None:
+    values = {
+        pa.string(): st.text(max_size=5),
+        pa.binary(): st.binary(max_size=5),
+        pa.float64(): st.floats(),
+        pa.list_(pa.string()): st.lists(st.none() | st.text(max_size=5), max_size=3),
+        pa.timestamp("ns"): st.integers(-(2**62), 2**62),
+        pa.date32(): st.integers(-(2**31), 2**31 - 1),
+    }
+    filled = {
+        name: pa.array(data.draw(st.lists(st.none() | values[kind], min_size=2, max_size=2)), kind)
+        for name, kind in columns.items()
+    }
+    with folder() as here:
+        pq.write_table(pa.table(filled), here / "run.parquet")
+        read_or_refuse(here / "run.parquet", skip_bad=True)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_json_is_the_same_whether_its_lines_are_kept_or_not(value: Any) -> None:
+    text = json.dumps(value, indent=1)
+    found, lines = parse_located(text)
+    assert found == parse(text) == value
+    if isinstance(value, list):
+        assert len(lines[""]) == len(value)
+        assert all(text.splitlines()[line - 1].startswith(" ") for line in lines[""])
+
+
+@given(st.text(alphabet='{}[]",:1 \nab', max_size=30))
+@settings(max_examples=500, deadline=None)
+def test_what_is_no_json_is_none_whether_its_lines_are_kept_or_not(text: str) -> None:
+    try:
+        expected = parse(text)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"line \d+ column \d+"):
+            parse_located(text)
+    else:
+        assert parse_located(text)[0] == expected

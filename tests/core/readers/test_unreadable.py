@@ -1,0 +1,223 @@
+"""A file that cannot be read is refused in one line: file, line where there is one, what was found, what instead."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.core.readers.conftest import Write
+
+from ragboard import RunFileError, preview, read_runs
+
+Q = '{"question": "Q"}\n'
+DEEP = 200_000
+
+FILES: list[tuple[str, str | bytes, str]] = [
+    ("empty.jsonl", "", ": is empty, expected samples"),
+    ("blank.json", " \r\n\t\n", ": is empty, expected samples"),
+    ("bom.csv", b"\xef\xbb\xbf\n", ": is empty, expected samples"),
+    ("bom16.csv", b"\xff\xfe", ": is empty, expected samples"),
+    ("long-blank.jsonl", "\n" * 10_000, ": is empty, expected samples"),
+    ("header.csv", "question,answer\n", ": is empty, expected samples"),
+    ("run.jsonl", '{"run": {"name": "x"}}\n', ": is empty, expected samples"),
+    ("none.json", '{"samples": []}', ": is empty, expected samples"),
+    ("list.json", "[]", ": is empty, expected samples"),
+    ("cut.jsonl", Q + '{"question": "Q', ":2: not JSON (Unterminated string starting at at column 14)"),
+    ("cut.json", f'[{Q},\n{{"question": "Q"', ":3: not JSON (Expecting ',' delimiter at column 17)"),
+    ("open.json", f"[{Q}", ":2: not JSON (Expecting ',' at column 1)"),
+    ("comma.json", f"[{Q},]", ":2: not JSON (Expecting value at column 2)"),
+    ("key.json", "{1: 2}", ":1: not JSON (Expecting property name enclosed in double quotes at column 2)"),
+    ("two.json", "{} {}", ":1: not JSON (Extra data at column 4)"),
+    ("text.json", '"text"', ": holds a text, expected a list of samples"),
+    ("object.json", "{}", ": holds one object without `samples` or `results`, expected a list of samples"),
+    ("one.json", Q, ": holds one object without `samples` or `results`, expected a list of samples"),
+    (
+        "apart.json",
+        '{"question": {"0": "Q"}, "answer": {"1": "A"}}',
+        ": holds one object without `samples` or `results`, expected a list of samples",
+    ),
+    (
+        "uneven.json",
+        '{"question": ["Q", "R"], "answer": ["A"]}',
+        ": holds one object without `samples` or `results`, expected a list of samples",
+    ),
+    ("number.json", "[\n3]", ":2: [0]: got a number, expected an object with the fields of a sample"),
+    (
+        "wrong.json",
+        '{"name": "samples", "tags": ["a"], "samples":\n[{"question": "Q"}, {"question": true}]}',
+        ":2: samples[1].question: got a boolean, expected text",
+    ),
+    ("null.jsonl", Q + "null\n", ":2: got null, expected an object with the fields of a sample"),
+    ("answer.jsonl", '\n{"question": "Q", "answer": {}}', ":2: answer: got an object, expected text"),
+    ("history.jsonl", '{"question": "Q", "history": 3}', ":1: history: got a number, expected a list of messages"),
+    (
+        "turn.jsonl",
+        '{"question": "Q", "history": ["a", 3]}',
+        ":1: history: message 2 is a number, expected an object or a text",
+    ),
+    ("contexts.jsonl", '{"question": "Q", "contexts": 3}', ":1: contexts: got a number, expected a list of passages"),
+    (
+        "ai.jsonl",
+        '{"user_input": [{"type": "ai", "content": "A"}]}',
+        ":1: question: got messages with none of the user among them, expected a question",
+    ),
+    (
+        "hush.jsonl",
+        '{"user_input": [{"type": "human", "content": " "}]}',
+        ":1: question: is empty, expected a question",
+    ),
+    ("name.jsonl", '{"run": {"name": 3}}\n' + Q, ":1: run.name: got a number, expected a text"),
+    ("tags.jsonl", '{"run": {"tags": "x"}}\n' + Q, ":1: run.tags: got a text, expected a list of texts"),
+    (
+        "config.json",
+        '{\n"run": {"config": []}, "samples": []}',
+        ":2: run.config: got a list, expected an object of settings",
+    ),
+    ("run-is.jsonl", '{"run": "x"}\n' + Q, ":1: run: got a text, expected an object with the fields of a run"),
+    (
+        "columns.csv",
+        "frage,antwort\nQ,A\n",
+        ": no column was taken for the question; it has frage, antwort: --map question=COLUMN",
+    ),
+    ("twice.csv", "\nquestion,x,x\nQ,1,2\n", ":2: two columns are called 'x', expected each name once"),
+    ("narrow.csv", 'question,answer\n"Q\n1",A\nQ2\n', ":4: got 1 cells, expected 2 as in the header"),
+    ("quote.csv", 'question,answer\nQ,A\n"Q2,A\nQ3,A\n', ":3: not CSV (unexpected end of data)"),
+    (
+        "latin.csv",
+        b"question\nQ\nO\xf9 ?\n",
+        ":3: byte 0xf9 is not utf-8, expected UTF-8 or UTF-16 (save the file as UTF-8)",
+    ),
+    ("latin.json", b'[\n"\xe9"]', ":2: byte 0xe9 is not utf-8, expected UTF-8 or UTF-16 (save the file as UTF-8)"),
+    (
+        "half.jsonl",
+        "\ufeff\u0a05\n".encode("utf-16-le") + b"\x00",
+        ":2: byte 0x00 is not utf-16-le, expected UTF-8 or UTF-16 (save the file as UTF-8)",
+    ),
+    ("utf32.csv", "question\nQ".encode("utf-32"), ": is UTF-32 text, expected CSV"),
+    ("bom-less.csv", "question\nQ".encode("utf-16-le"), ": is binary, expected CSV"),
+    ("binary.jsonl", b"\x7fELF\0\0", ": is binary, expected JSONL"),
+    ("book.csv", b"PK\x03\x04rest", ": is a zip archive (an .xlsx is one too), expected CSV"),
+    ("run.jsonl.gz", gzip.compress(Q.encode()), ": is a gzip file, expected JSONL, JSON, CSV or Parquet"),
+    ("parquet.csv", b"PAR1rest", ": is a Parquet file, expected CSV"),
+    ("text.parquet", Q, ": is no Parquet file, expected Parquet by its name"),
+    ("zip.parquet", b"PK\x03\x04rest", ": is a zip archive (an .xlsx is one too), expected Parquet by its name"),
+    (
+        "run.txt",
+        Q,
+        ": has the ending '.txt', expected one of .jsonl, .ndjson, .json, .csv, .tsv, .tab, .parquet, .pq",
+    ),
+    ("deep.jsonl", Q + "[" * DEEP, ":2: not JSON (nested too deeply)"),
+    ("deep.json", "[" * DEEP, ": not JSON (nested too deeply)"),
+    ("deepish.jsonl", '{"x": ' + "[" * 100 + "]" * 100 + "}", ":1: nested deeper than 64 levels"),
+    ("digits.jsonl", '{"x": ' + "1" * 5000 + "}", ":1: not JSON (a number has too many digits)"),
+    ("digits.json", "[" + "1" * 5000 + "]", ": not JSON (a number has too many digits)"),
+    ("mac.csv", "question,answer\rQ,A\r", ":1: not CSV (new-line character seen in unquoted field)"),
+    ("nan.jsonl", '{"question": NaN}', ":1: question: is empty, expected a question"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[name for name, *_ in FILES])
+def test_an_unreadable_file_is_refused_in_one_line(write: Write, name: str, content: Any, message: str) -> None:
+    path = write(name, content)
+    with pytest.raises(RunFileError) as caught:
+        read_runs(path)
+    assert str(caught.value) == f"{path}{message}"
+
+
+@pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[name for name, *_ in FILES])
+def test_a_preview_shows_a_file_or_refuses_it_alike(write: Write, name: str, content: Any, message: str) -> None:
+    path = write(name, content)
+    refused = None
+    try:
+        seen = preview(path)
+    except RunFileError as error:
+        refused = str(error)
+    else:
+        assert seen.columns
+    assert refused in (None, f"{path}{message}")
+
+
+def test_where_every_row_is_bad_the_first_says_why(write: Write) -> None:
+    path = write("bad.jsonl", '{"question": ""}\n{"question": 3, "answer": []}\n')
+    with pytest.raises(RunFileError) as caught:
+        read_runs(path, skip_bad=True)
+    assert str(caught.value) == f"{path}:1: question: no row can be read; the first: is empty, expected a question"
+
+
+def test_a_line_too_long_is_refused_before_it_is_read_wholly(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        file.write(Q + '{"question": "')
+        for _ in range(100):
+            file.write("x" * 2**20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(RunFileError) as caught:
+            read_runs(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert str(caught.value) == f"{path}:2: is longer than 32 MiB, expected one sample"
+    assert peak < 80 * 2**20
+
+
+def test_a_cell_too_long_is_refused_where_its_row_begins(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write('question\nQ\n"')
+        for _ in range(40):
+            file.write("x" * 2**20 + "\n")
+    with pytest.raises(RunFileError) as caught:
+        read_runs(path)
+    assert str(caught.value) == f"{path}:3: not CSV (field larger than field limit (33554432))"
+
+
+def test_many_columns_are_not_all_named(write: Write) -> None:
+    columns = ",".join(f"c{place}" + "x" * 99 for place in range(1000))
+    with pytest.raises(RunFileError, match=r"and 960 more: --map question=COLUMN$") as caught:
+        read_runs(write("wide.csv", f"{columns}\n{columns}\n"))
+    assert len(str(caught.value)) < 2500
+
+
+def test_an_unknown_run_column_is_answered_with_the_columns(write: Write) -> None:
+    with pytest.raises(RunFileError, match=r"has no column 'model'; it has question$"):
+        read_runs(write("a.jsonl", Q), run_column="model")
+
+
+def test_parquet_is_refused_where_it_is_damaged_or_has_a_name_twice(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table([pa.array(["Q"]), pa.array(["R"])], names=["question", "question"])
+    pq.write_table(table, path)
+    with pytest.raises(RunFileError, match=r"two columns are called 'question', expected each name once$"):
+        read_runs(path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(RunFileError, match=r"a\.parquet: not readable as Parquet \(.+\)$"):
+        read_runs(path)
+    pq.write_table(pa.table({"question": pa.array([], pa.string())}), path)
+    with pytest.raises(RunFileError, match=r"is empty, expected samples$"):
+        read_runs(path)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    for path, message in [
+        (tmp_path, "is a directory, expected a file"),
+        (tmp_path / "none.jsonl", "no such file"),
+        (tmp_path / ("x" * 300 + ".jsonl"), "cannot be opened: .+"),
+        (tmp_path / "a\0.jsonl", "cannot be opened: .+"),
+    ]:
+        with pytest.raises(RunFileError, match=f": {message}$"):
+            read_runs(path)
+
+
+@pytest.mark.skipif(os.name == "nt" or getattr(os, "geteuid", lambda: 0)() == 0, reason="permissions bind nobody here")
+def test_a_file_that_may_not_be_read_is_refused(write: Write) -> None:
+    path = write("a.jsonl", Q)
+    path.chmod(0)
+    with pytest.raises(RunFileError, match=r"cannot be opened: Permission denied$"):
+        read_runs(path)
