@@ -14,7 +14,7 @@ from ragboard.evaluation.asker import Ask
 from ragboard.judges.tasks import Extraction, ExtractStatements, Failure, Reply, Task, Verification, Verify
 from ragboard.metrics.needs import Cells, CellVerdicts, Held, JointVerdicts, Judged, Need, Statements, StatementsFound
 from ragboard.readers.checked import Checked, UnusableError, checked
-from ragboard.records import Sample, Side, Statement, Target, Unscored, Verdict
+from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Verdict
 
 __all__ = ["Claims", "Known", "no_column", "replied"]
 
@@ -75,7 +75,7 @@ class Claims:
             return self.given
         claims = self.given.claims.get(need.side)
         if claims is not None:
-            said = tuple(Statement(side=need.side, text=text) for text in claims)
+            said = tuple(self._place(need.side, text) for text in claims)
             return StatementsFound(side=need.side, statements=said, refuses=None)
         return await self._extracted(need.side)
 
@@ -101,6 +101,12 @@ class Claims:
             rows=rows,
             refuses=found.refuses,
         )
+
+    def _place(self, side: Side, claim: str) -> Statement:
+        """A claim of the file, with its place where the text says it in these words."""
+        start = (self._text(side) or "").find(claim)
+        span = None if start < 0 else Span(start=start, end=start + len(claim), how="verbatim")
+        return Statement(side=side, text=claim, span=span)
 
     def _text(self, side: Side) -> str | None:
         return self.sample.answer if side == "response" else self.sample.reference
