@@ -4,7 +4,8 @@ All are counted from four tables of verdicts: the claims of the answer and of th
 against each other and against each passage by itself. Only *supported* counts as entailed.
 
 `compat=True` gives 0 for everything that cannot be counted, as RAGChecker does: an answer without
-claims, nothing retrieved, no passage that says anything of the reference.
+claims, nothing retrieved, no passage that says anything of the reference. Where nothing was retrieved
+its hallucination and self-knowledge are 0 too, though every claim is then one or the other.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ REFERENCE_COVERED = CellVerdicts("reference", "response")
 ANSWER_SOURCES = CellVerdicts("response", "passages")
 REFERENCE_SOURCES = CellVerdicts("reference", "passages")
 
+NOTHING_RETRIEVED = Unscored(reason="undefined", detail="no passage was retrieved")
 REFERENCE_CLAIMS = "claims of the reference"
 EXTRACT_BOTH = "1 to extract each side's claims"
 
@@ -67,8 +69,11 @@ class Checked(Metric):
         return self.reads
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Count; what cannot be counted is 0 where `compat` is set."""
-        found = nothing_to_count(sample, [findings.of(table) for table in self.reads]) or self.count(findings)
+        """Count; where `compat` is set, what cannot be counted is 0, and so is all of an empty list of passages."""
+        tables = [findings.of(table) for table in self.reads]
+        found = nothing_to_count(sample, tables) or self.count(findings)
+        if self.compat and not all(cells.targets for cells in tables):
+            found = NOTHING_RETRIEVED
         if self.compat and isinstance(found, Unscored):
             return Score(value=0.0, counted=f"0 by convention: {found.detail}")
         return found
@@ -162,7 +167,7 @@ class ContextPrecision(Checked):
         """Relevant / all."""
         cells = findings.of(REFERENCE_SOURCES)
         if not cells.targets:
-            return Unscored(reason="undefined", detail="no passage was retrieved")
+            return NOTHING_RETRIEVED
         return share(relevant_passages(cells.supported, len(cells.targets)), "passages")
 
 
