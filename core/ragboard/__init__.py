@@ -23,7 +23,7 @@ from ragboard.judges import (
     ReplayJudge,
     judge_from,
 )
-from ragboard.metrics import METRICS, Metric
+from ragboard.metrics import DEFAULT_METRICS, METRICS, Metric
 from ragboard.readers import ImportReport, Preview, ReadResult, preview, read_runs
 from ragboard.records import (
     Evaluation,
@@ -44,6 +44,7 @@ from ragboard.stats import Interval
 from ragboard.store import RunRef, Store
 
 __all__ = [
+    "DEFAULT_METRICS",
     "METRICS",
     "EmbeddedJudge",
     "Evaluation",

@@ -9,7 +9,7 @@ from typing import Literal
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.metrics import METRICS
+from ragboard.metrics import metric_of
 from ragboard.records import Outcome, Score
 from ragboard.report import MetricSummary, RunSummary
 from ragboard.stats import Interval
@@ -61,12 +61,13 @@ def facts(items: list[tuple[str, str, str]]) -> None:
 
 def metric_title(spec: str) -> str:
     """How pages call a metric."""
-    return METRICS[spec].title if spec in METRICS else spec
+    metric = metric_of(spec)
+    return metric.label if metric else spec
 
 
 def column_title(column: str) -> str:
     """How pages call a metric or a metadata column."""
-    return metric_title(column) if column in METRICS else column.removeprefix("metadata.")
+    return metric_title(column) if metric_of(column) else column.removeprefix("metadata.")
 
 
 def column_label(column: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Request, expect
 from tests.browser.conftest import OpenPage, settled
 
-from ragboard import METRICS, EmbeddedJudge, Panel, Run, Store, evaluate_run, read_runs
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Run, Store, evaluate_run, read_runs
 
 ROWS = [
     {
@@ -38,7 +38,7 @@ HOSTILE = (
 
 def keep(store: Store, run: Run) -> None:
     added = store.add_runs([run])[0]
-    evaluate_run(store, added.id, tuple(METRICS.values()), Panel(judge=EmbeddedJudge()))
+    evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
 
 
 def keep_rows(store: Store, folder: Path, rows: list[dict[str, object]], name: str) -> None:

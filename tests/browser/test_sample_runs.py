@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage, serving, settled
 
-from ragboard import METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder: Path = tmp_path_factory.mktemp("sample")
     store = Store(folder)
     for added in store.add_runs(sample_runs()):
-        evaluate_run(store, added.id, tuple(METRICS.values()), Panel(judge=EmbeddedJudge()))
+        evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     with serving(folder) as address:
         yield address
 

@@ -65,8 +65,9 @@ def _plain(task: Task) -> Reply:
             said = [part.strip() for part in task.text.split(".") if part.strip()]
             return Extraction(statements=tuple(Extracted(text=text) for text in said), refuses=False)
         case Verify():
-            verdicts = (Verdict(label="supported" if "red" in text else "unsupported") for text in task.statements)
-            return Verification(joint=tuple(verdicts))
+            verdicts = tuple(Verdict(label="supported" if "red" in text else "unsupported") for text in task.statements)
+            rows = tuple((verdict,) * len(task.passages) for verdict in verdicts)
+            return Verification(joint=verdicts if task.joint else (), single=rows if task.single else ())
         case GenerateQuestions():
             return Questions(questions=tuple(f"question {n}" for n in range(task.n)))
         case SelectSentences():

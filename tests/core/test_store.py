@@ -13,7 +13,7 @@ import pytest
 from tests.core.conftest import PlainJudge, make_run, make_sample
 
 from ragboard import (
-    METRICS,
+    DEFAULT_METRICS,
     NotFoundError,
     Panel,
     Passage,
@@ -83,7 +83,7 @@ def test_a_name_or_setting_that_cannot_be_stored_is_refused(store: Store, run: R
 
 def test_a_name_with_an_at_sign_is_found_before_it_is_read_as_an_evaluation(store: Store) -> None:
     run_id = store.add_runs([make_run("a@b")])[0].id
-    done = evaluate_run(store, run_id, tuple(METRICS.values()), Panel(judge=PlainJudge()))
+    done = evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
     assert store.resolve("a@b").run_id == run_id
     assert store.resolve(f"a@b@{done.evaluation.id[:6]}").evaluation_id == done.evaluation.id
     with pytest.raises(NotFoundError, match=done.evaluation.id):
@@ -93,7 +93,7 @@ def test_a_name_with_an_at_sign_is_found_before_it_is_read_as_an_evaluation(stor
 def test_removing_a_run_leaves_nothing_of_it_and_the_others_alone(store: Store) -> None:
     kept, gone = (store.add_runs([make_run(name)])[0].id for name in ("kept", "gone"))
     for run_id in (kept, gone):
-        evaluate_run(store, run_id, tuple(METRICS.values()), Panel(judge=PlainJudge()))
+        evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
     evaluation = store.resolve("gone").evaluation_id
     store.remove_runs([gone])
     with store.database.read() as connection:

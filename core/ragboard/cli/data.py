@@ -10,7 +10,7 @@ import click
 from ragboard.cli.options import as_json, config_of, mapping_of, reading_options, store_option
 from ragboard.cli.output import MARKS, plain, print_json, print_table, run_json, show_outcome, show_summary
 from ragboard.exporting import FORMATS, TABLES, export_table
-from ragboard.metrics import METRICS
+from ragboard.metrics import metric_of
 from ragboard.readers import ImportReport, read_runs
 from ragboard.report import RunSummary, SampleReport, leaderboard, run_summary, sample_report
 from ragboard.store import AddedRun, Store
@@ -116,7 +116,7 @@ def runs(store: Store, as_json: bool) -> None:
 def print_runs(found: tuple[RunSummary, ...]) -> None:
     """The leaderboard as a table."""
     specs = list(dict.fromkeys(metric for run in found for metric in run.metrics))
-    titles = [METRICS[spec].title if spec in METRICS else spec for spec in specs]
+    titles = [metric.label if (metric := metric_of(spec)) else spec for spec in specs]
     print_table(
         ["run", "dataset", "samples", "judge", *titles, "refusals"],
         [

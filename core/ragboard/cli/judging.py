@@ -16,7 +16,7 @@ from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.evaluation.progress import Progress
 from ragboard.judges import panel_named
 from ragboard.judges.panel import Panel
-from ragboard.metrics import METRICS, Metric, metrics_named
+from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named, split_names
 from ragboard.report import run_summary
 from ragboard.store import RunRef, Store
 
@@ -25,7 +25,11 @@ __all__ = ["evaluate", "evaluate_with_bar"]
 
 @click.command()
 @click.argument("run")
-@click.option("--metrics", "names", help="Names separated by commas; else all.  [ragas.faithfulness, ...]")
+@click.option(
+    "--metrics",
+    "names",
+    help="Names separated by commas, metrics or sources; else ragas's three.  [ragchecker, ragas.faithfulness, ...]",
+)
 @click.option(
     "--judge",
     default="embedded",
@@ -56,7 +60,7 @@ def evaluate(
     ragboard evaluate results.jsonl --run-column model --json
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed openai:text-embedding-3-small
     """
-    metrics = metrics_named(names.split(",")) if names else tuple(METRICS.values())
+    metrics = metrics_named(split_names(names)) if names else DEFAULT_METRICS
     panel = panel_named(judge, embed=embed)
     refs, report = _runs(store, run, reading)
     if report is not None and not as_json:

@@ -15,7 +15,7 @@ from ragboard.cli.judging import evaluate_with_bar
 from ragboard.cli.options import store_option
 from ragboard.errors import RagboardError
 from ragboard.judges import panel_named
-from ragboard.metrics import METRICS
+from ragboard.metrics import DEFAULT_METRICS
 from ragboard.samples import SAMPLE_TAG, sample_runs
 from ragboard.store import RunRef, Store
 
@@ -67,7 +67,7 @@ def _evaluate_sample(store: Store) -> None:
     panel = panel_named("embedded")
     for added in store.add_runs(sample_runs()):
         ref = RunRef(run_id=added.id, name=added.name, evaluation_id=None)
-        evaluate_with_bar(store, ref, tuple(METRICS.values()), panel)
+        evaluate_with_bar(store, ref, DEFAULT_METRICS, panel)
         click.echo(f"sample run {added.name}: {added.samples} samples, evaluated on the embedded judge (a heuristic)")
 
 

@@ -49,6 +49,10 @@ class Asker:
 
         return ask
 
+    def knows(self, task: Task) -> bool:
+        """Whether the journal has the answer."""
+        return task_key(task, self.panel.for_task(type(task)).identity(type(task))) in self.journal
+
     async def _answer(self, task: Task, sample_id: str) -> Reply | Failure:
         judge = self.panel.for_task(type(task))
         key = task_key(task, judge.identity(type(task)))

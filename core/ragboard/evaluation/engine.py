@@ -6,18 +6,18 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 from ragboard.errors import RagboardError, SettingError
 from ragboard.evaluation.asker import Asker, Tally
-from ragboard.evaluation.gather import ASKED, gather
+from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.progress import Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
 from ragboard.judges.panel import Panel
-from ragboard.metrics import METRICS, Metric, metrics_named, outcome
+from ragboard.metrics import METRICS, Metric, metric_of, outcome
 from ragboard.metrics.needs import Need
 from ragboard.records import Evaluation, Outcome, Sample, Unscored
 from ragboard.store import Store
@@ -26,6 +26,9 @@ __all__ = ["Finished", "evaluate_run", "evaluation_of"]
 
 WINDOW = 32
 """Samples under way at a time."""
+
+NOBODY = "none"
+"""The judge of an evaluation in which nothing had to be asked: the file had it all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +92,8 @@ def evaluate_run(
         unscored = _wait_for(_run(store.samples(run_id), metrics, asker, results, status))
         results.close()
         journal.sync()
+        if not asker.tally.asked and not asker.tally.replayed:
+            evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
         store.load(evaluation, results.paths)
     return _finished(evaluation, status.done, asker.tally, unscored)
 
@@ -104,15 +109,16 @@ def _wait_for(work: Coroutine[Any, Any, int]) -> int:
 
 
 def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    earlier = [spec for spec in store.evaluation_metrics(evaluation.id) if spec in METRICS]
-    kept = {metric.spec: metric for metric in metrics_named(earlier)}
-    return tuple((kept | {metric.spec: metric for metric in metrics}).values())
+    earlier = (metric_of(spec) for spec in store.evaluation_metrics(evaluation.id))
+    kept = [metric for metric in earlier if metric is not None]
+    return tuple({metric.spec: metric for metric in (*kept, *metrics)}.values())
 
 
 def _check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
     if not metrics:
         raise SettingError(f"no metric was chosen; there are {', '.join(METRICS)}")
-    for kind in ASKED:
+    needs = tuple(need for metric in metrics for need in metric.needs())
+    for kind in sorted(tasks_for(needs), key=lambda kind: kind.__name__):
         panel.for_task(kind)
 
 
@@ -168,7 +174,7 @@ async def _judge(
     asker: Asker,
     results: ResultFiles,
 ) -> bool:
-    findings = await gather(sample, needs, asker.for_sample(sample.id))
+    findings = await gather(sample, needs, asker.for_sample(sample.id), asker.knows)
     outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, findings) for metric in metrics}
     results.add(position, outcomes, findings)
     return any(isinstance(found, Unscored) for found in outcomes.values())

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ragboard.errors import StoreError
-from ragboard.metrics.needs import Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
-from ragboard.records import Outcome, Score, Statement, Verdict
+from ragboard.metrics.needs import Cells, Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
+from ragboard.records import Outcome, Score, Statement, Target, Verdict
 
 __all__ = ["ResultFiles", "result_files"]
 
@@ -118,7 +118,12 @@ def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]
         match found:
             case Judged():
                 yield from _statement_rows(position, found)
-                yield from _verdict_rows(position, found.statements, found.verdicts)
+                yield from _verdict_rows(position, found.statements, found.verdicts, Target(kind="joint"))
+            case Cells():
+                yield from _statement_rows(position, found)
+                for place, target in enumerate(found.targets):
+                    column = tuple(row[place] for row in found.rows)
+                    yield from _verdict_rows(position, found.statements, column, target)
             case StatementsFound():
                 yield from _statement_rows(position, found)
             case QuestionsFound():
@@ -135,9 +140,9 @@ def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]
                 pass
 
 
-def _statement_rows(position: int, found: Judged | StatementsFound) -> Iterator[tuple[str, Row]]:
-    side = found.statements[0].side if found.statements else "response"
-    yield "sides", (position, side, found.refuses)
+def _statement_rows(position: int, found: Judged | Cells | StatementsFound) -> Iterator[tuple[str, Row]]:
+    if found.refuses is not None:
+        yield "sides", (position, found.side, found.refuses)
     for number, said in enumerate(found.statements):
         span = said.span
         place = (span.start, span.end, span.how) if span else (None, None, None)
@@ -145,11 +150,12 @@ def _statement_rows(position: int, found: Judged | StatementsFound) -> Iterator[
 
 
 def _verdict_rows(
-    position: int, statements: tuple[Statement, ...], verdicts: tuple[Verdict, ...]
+    position: int, statements: tuple[Statement, ...], verdicts: tuple[Verdict, ...], target: Target
 ) -> Iterator[tuple[str, Row]]:
+    name = target.kind if target.rank is None else f"{target.kind}:{target.rank}"
     for number, (said, verdict) in enumerate(zip(statements, verdicts, strict=True)):
         evidence = json.dumps([asdict(mark) for mark in verdict.evidence])
         yield (
             "verdicts",
-            (position, said.side, number, "joint", verdict.label, verdict.reason, verdict.score, evidence),
+            (position, said.side, number, name, verdict.label, verdict.reason, verdict.score, evidence),
         )

@@ -2,37 +2,137 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ragboard.errors import SettingError
+from ragboard.metrics import overlap, ragchecker, retrieval
 from ragboard.metrics.base import Metric, outcome
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
+from ragboard.metrics.ragas_library import AnswerSimilarity, ContextRecall, FactualCorrectness, NoiseSensitivity
+from ragboard.metrics.refusal import Refusal
 
-__all__ = ["METRICS", "Metric", "metrics_named", "outcome"]
+__all__ = ["DEFAULT_METRICS", "METRICS", "Metric", "metric_of", "metrics_named", "outcome", "split_names"]
 
-METRICS: dict[str, Metric] = {metric.spec: metric for metric in (Faithfulness(), AnswerRelevance(), ContextRelevance())}
+DEFAULT_METRICS: tuple[Metric, ...] = (Faithfulness(), AnswerRelevance(), ContextRelevance())
+"""What an evaluation counts where nothing else is asked for."""
+
+METRICS: dict[str, Metric] = {
+    metric.spec: metric
+    for metric in (
+        *DEFAULT_METRICS,
+        ContextRecall(),
+        FactualCorrectness(),
+        NoiseSensitivity(),
+        AnswerSimilarity(),
+        ragchecker.Precision(),
+        ragchecker.Recall(),
+        ragchecker.F1(),
+        ragchecker.ClaimRecall(),
+        ragchecker.ContextPrecision(),
+        ragchecker.ContextUtilization(),
+        ragchecker.NoiseSensitivityInRelevant(),
+        ragchecker.NoiseSensitivityInIrrelevant(),
+        ragchecker.Hallucination(),
+        ragchecker.SelfKnowledge(),
+        ragchecker.Faithfulness(),
+        retrieval.Recall(),
+        retrieval.Precision(),
+        retrieval.HitRate(),
+        retrieval.ReciprocalRank(),
+        retrieval.NDCG(),
+        retrieval.AveragePrecision(),
+        overlap.ExactMatch(),
+        overlap.TokenF1(),
+        overlap.Bleu(),
+        overlap.RougeL(),
+        overlap.ChrF(),
+        overlap.LengthRatio(),
+        overlap.ContextOverlap(),
+        Refusal(),
+    )
+}
+
+WITH_SETTINGS = re.compile(r"(?P<name>[^()]+)\((?P<settings>[^()]*)\)")
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """The names in a list separated by commas; a comma within brackets separates settings."""
+    return tuple(name.strip() for name in re.split(r",(?![^(]*\))", text))
 
 
 def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
     """The metrics of these names, each once, in order.
 
-    A bare name (`faithfulness`) is enough where one source alone has it; a source (`ragas`) means
-    all of its metrics. Raises SettingError naming the candidates.
+    A bare name (`faithfulness`) is enough where one source alone has it, or the default metrics do; a
+    source (`ragas`) means all of its metrics; settings follow in brackets (`retrieval.recall(k=5)`).
+    Raises SettingError naming the candidates.
     """
     found: dict[str, Metric] = {}
     for name in names:
-        matches = _matching(name.strip())
-        if not matches:
-            raise SettingError(f"no metric is called {name!r}; there are {', '.join(METRICS)}")
-        found |= {metric.spec: metric for metric in matches}
+        found |= {metric.spec: metric for metric in _named(name.strip())}
     return tuple(found.values())
+
+
+def metric_of(spec: str) -> Metric | None:
+    """The metric of that identity, or None where there is none (any more)."""
+    if spec in METRICS:
+        return METRICS[spec]
+    try:
+        found = _named(spec)
+    except SettingError:
+        return None
+    return next((metric for metric in found if metric.spec == spec), None)
+
+
+def _named(name: str) -> list[Metric]:
+    written = WITH_SETTINGS.fullmatch(name)
+    if written is None:
+        return _matching(name)
+    pairs = [pair.partition("=") for pair in written["settings"].split(",") if pair.strip()]
+    return [
+        _with_settings(metric, {key.strip(): value.strip() for key, _, value in pairs})
+        for metric in _matching(written["name"].strip())
+    ]
 
 
 def _matching(name: str) -> list[Metric]:
     if name in METRICS:
         return [METRICS[name]]
-    of_source = [metric for metric in METRICS.values() if metric.source == name]
-    by_name = [metric for metric in METRICS.values() if metric.name == name]
-    if len(by_name) > 1:
-        raise SettingError(f"{name!r} is ambiguous: {', '.join(metric.spec for metric in by_name)}")
-    return of_source or by_name
+    found = [metric for metric in METRICS.values() if metric.source == name]
+    if found:
+        return found
+    found = [metric for metric in METRICS.values() if metric.name == name]
+    if not found:
+        raise SettingError(f"no metric is called {name!r}; there are {', '.join(METRICS)}")
+    usual = [metric for metric in found if metric in DEFAULT_METRICS]
+    if len(found) > 1 and len(usual) != 1:
+        raise SettingError(f"{name!r} is ambiguous: {', '.join(metric.spec for metric in found)}")
+    return usual or found
+
+
+def _with_settings(metric: Metric, settings: dict[str, str]) -> Metric:
+    kinds = {field.name: get_type_hints(type(metric))[field.name] for field in fields(metric)}
+    unknown = [key for key in settings if key not in kinds]
+    if unknown:
+        has = f"has {', '.join(kinds)}" if kinds else "has none"
+        raise SettingError(f"{metric.source}.{metric.name} has no setting {unknown[0]!r}; it {has}")
+    values = {key: _value(f"{metric.source}.{metric.name}: {key}", text, kinds[key]) for key, text in settings.items()}
+    try:
+        return replace(metric, **values)
+    except ValueError as error:
+        raise SettingError(f"{metric.source}.{metric.name}: {error}") from error
+
+
+def _value(what: str, text: str, kind: Any) -> object:
+    """A setting as it is written in an identity: a whole number, True or False, or one of some words."""
+    choices = (True, False) if kind is bool else get_args(kind) if get_origin(kind) is Literal else ()
+    for choice in choices:
+        if text == str(choice):
+            return choice
+    if not choices and text.isdecimal():
+        return int(text)
+    expected = " or ".join(map(str, choices)) or "a whole number"
+    raise SettingError(f"{what}: got {text!r}, expected {expected}")

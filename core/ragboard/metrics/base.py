@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal
 from ragboard.metrics.needs import Findings, Need
 from ragboard.records import Outcome, Sample, Unscored
 
-__all__ = ["Column", "Metric", "outcome"]
+__all__ = ["Column", "Direction", "Metric", "outcome"]
 
 Column = Literal["answer", "contexts", "reference", "reference_contexts"]
+Direction = Literal["higher", "lower", "neutral"]
 
 
 @dataclass(frozen=True)
@@ -33,21 +34,29 @@ class Metric(ABC):
     requires: ClassVar[tuple[Column, ...]]
     """Columns a sample must have, besides the question."""
     range: ClassVar[tuple[float, float]]
-    direction: ClassVar[Literal["higher", "lower"]]
-    """Which way is better."""
+    direction: ClassVar[Direction]
+    """Which way is better; neutral where that depends on what one wants."""
     calls: ClassVar[str]
     """What it asks a judge, in words."""
 
     @property
     def spec(self) -> str:
         """The identity as one string: `ragas.answer_relevance`, `ragas.answer_relevance(n=5)`."""
-        changed = [
+        settings = ",".join(self._changed())
+        return f"{self.source}.{self.name}" + (f"({settings})" if settings else "")
+
+    @property
+    def label(self) -> str:
+        """The title with the settings that differ from their defaults: `Recall (k=5)`."""
+        settings = ", ".join(self._changed())
+        return f"{self.title} ({settings})" if settings else self.title
+
+    def _changed(self) -> list[str]:
+        return [
             f"{field.name}={getattr(self, field.name)}"
             for field in fields(self)
             if getattr(self, field.name) != field.default
         ]
-        settings = f"({','.join(changed)})" if changed else ""
-        return f"{self.source}.{self.name}{settings}"
 
     @abstractmethod
     def needs(self) -> tuple[Need[Any], ...]:

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Generic, Literal, TypeVar, cast
 
-from ragboard.records import Side, Statement, Unscored, Verdict
+from ragboard.records import Side, Statement, Target, Unscored, Verdict
 
 __all__ = [
+    "AnswerSimilarity",
+    "CellVerdicts",
+    "Cells",
     "Findings",
     "GeneratedQuestions",
+    "Held",
     "JointVerdicts",
     "Judged",
     "Need",
@@ -39,8 +43,10 @@ class Need(Generic[T]):
 class StatementsFound:
     """The statements of one side, and whether that text refuses to answer."""
 
+    side: Side
     statements: tuple[Statement, ...]
-    refuses: bool
+    refuses: bool | None
+    """None where the run file brought the statements: it does not say."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,10 @@ class Statements(Need[StatementsFound]):
 class Judged:
     """Statements with one verdict each, in the same order."""
 
+    side: Side
     statements: tuple[Statement, ...]
     verdicts: tuple[Verdict, ...]
-    refuses: bool
+    refuses: bool | None
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,39 @@ class JointVerdicts(Need[Judged]):
     """What the passages together say of each statement of a side."""
 
     side: Side = "response"
+
+
+Held = Literal["passages", "reference", "response"]
+"""What statements are held against, cell by cell: each passage by itself, the reference, the answer."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cells:
+    """A table of verdicts: a row for each statement, in order, and in it one cell for each target."""
+
+    side: Side
+    statements: tuple[Statement, ...]
+    targets: tuple[Target, ...]
+    rows: tuple[tuple[Verdict, ...], ...]
+    refuses: bool | None
+
+    @property
+    def supported(self) -> tuple[tuple[bool, ...], ...]:
+        """The same table: whether each target says so. Contradicted and unsupported are both no."""
+        return tuple(tuple(verdict.label == "supported" for verdict in row) for row in self.rows)
+
+
+@dataclass(frozen=True)
+class CellVerdicts(Need[Cells]):
+    """What each single target says of each statement of a side."""
+
+    side: Side = "response"
+    target: Held = "passages"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a side held against itself."""
+        if self.side == self.target:
+            raise ValueError(f"the statements of the {self.side} cannot be held against the {self.target} itself")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +119,11 @@ class GeneratedQuestions(Need[QuestionsFound]):
     """`n` questions that the answer answers, each compared with the question asked."""
 
     n: int = 3
+
+
+@dataclass(frozen=True)
+class AnswerSimilarity(Need[float]):
+    """The cosine between the answer and the reference; not met where one of them is empty."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from ragboard.metrics.base import Column, Metric
+from ragboard.metrics.base import Column, Direction, Metric
 from ragboard.metrics.needs import Findings, GeneratedQuestions, JointVerdicts, Need, SelectedSentences
 from ragboard.records import Outcome, Sample, Score, Unscored
 
@@ -29,7 +29,7 @@ class Faithfulness(Metric):
     paper: ClassVar[str] = PAPER
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    direction: ClassVar[Direction] = "higher"
     calls: ClassVar[str] = "1 to extract statements, 1 to verify them all"
 
     def needs(self) -> tuple[Need[Any], ...]:
@@ -61,7 +61,7 @@ class AnswerRelevance(Metric):
     paper: ClassVar[str] = PAPER
     requires: ClassVar[tuple[Column, ...]] = ("answer",)
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    direction: ClassVar[Direction] = "higher"
     calls: ClassVar[str] = "1 to generate the questions, embeddings of n + 1 questions"
 
     n: int = 3
@@ -94,7 +94,7 @@ class ContextRelevance(Metric):
     paper: ClassVar[str] = PAPER
     requires: ClassVar[tuple[Column, ...]] = ("contexts",)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    direction: ClassVar[Direction] = "higher"
     calls: ClassVar[str] = "1 to choose the sentences"
 
     def needs(self) -> tuple[Need[Any], ...]:
@@ -111,8 +111,10 @@ class ContextRelevance(Metric):
         return Score(value=len(found.chosen) / total, counted=f"{len(found.chosen)} of {total} sentences")
 
 
-def no_statements(sample: Sample, *, refuses: bool) -> Unscored:
+def no_statements(sample: Sample, *, refuses: bool | None) -> Unscored:
     """Why an answer without statements has no score."""
+    if refuses is None:
+        return Unscored(reason="undefined", detail="the run file lists no claim of the answer")
     if refuses:
         return Unscored(reason="refusal", detail="the answer only refuses")
     empty = not (sample.answer or "").strip()

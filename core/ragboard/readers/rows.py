@@ -21,6 +21,7 @@ from ragboard.readers.cells import (
     read_reference,
     read_text,
 )
+from ragboard.readers.checked import UnusableError, checked
 from ragboard.readers.report import Renamed, RowNote
 from ragboard.readers.tables import BadRow, RawRow, Table
 from ragboard.records import JsonValue, Sample
@@ -112,6 +113,10 @@ def _sample(
         history=(*read_history("history", cells.get("history"), note), *asked.before),
         metadata=_metadata(row, matched, run_column, note),
     )
+    try:
+        checked(sample)
+    except UnusableError as error:
+        raise BadCellError(error.column, str(error)) from error
     return _group(row, run_column), sample
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
 
 from ragboard.errors import NotFoundError
-from ragboard.metrics import METRICS
+from ragboard.metrics import METRICS, metric_of
 from ragboard.records import Label
 from ragboard.report.nouns import JudgedBy, MetricSummary, RunSummary
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval
@@ -128,10 +129,11 @@ def _in_order(by_metric: dict[str, MetricSummary]) -> dict[str, MetricSummary]:
 
 
 def mean_of(column: str, n: int, mean: float | None, deviation: float, varying: int) -> Interval | NoInterval:
-    """The interval of a column's mean; a metric's range bounds it, other columns have no bounds."""
+    """The interval of a column's mean; a metric's range bounds it where that is finite."""
     if mean is None:
         return NoInterval(reason="no sample has a value", n=0)
-    bounds = METRICS[column].range if column in METRICS else None
+    metric = metric_of(column)
+    bounds = metric.range if metric and math.isfinite(metric.range[1]) else None
     return mean_interval(Moments(n=n, mean=mean, deviation=deviation, varying=varying), bounds=bounds)
 
 

@@ -6,13 +6,14 @@ and sampling happen in the database, so that a page costs the same over a hundre
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
-from ragboard.metrics import METRICS
+from ragboard.metrics import METRICS, metric_of
 from ragboard.report.runs import mean_of
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef, Store
@@ -226,8 +227,9 @@ def _pointer(column: str) -> str:
 
 def _bounds(column: str, least: float | None, most: float | None) -> tuple[float, float]:
     """The range to draw: a metric's own from 0 up where no value is below, else that of the values."""
-    if column in METRICS:
-        low, high = METRICS[column].range
+    metric = metric_of(column)
+    if metric and math.isfinite(metric.range[1]):
+        low, high = metric.range
         return (max(low, 0.0) if least is None or least >= 0 else low, high)
     low, high = (0.0, 1.0) if least is None or most is None else (least, most)
     return (low, high) if high > low else (low - 0.5, high + 0.5)

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.resources import files
+from math import isfinite
 from typing import Any
 from urllib.parse import urlencode
 
 from streamlit.components.v2 import component
 
-from ragboard.metrics import METRICS
+from ragboard.metrics import metric_of
 from ragboard.report import MetricSummary, RunSummary
 from ragboard.stats import Interval
 from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.components.verdicts import VERDICTS
 
 __all__ = ["board_data", "run_board"]
+
+UNBOUNDED = 2.0
+"""Where the picture of a metric without an upper bound ends."""
 
 _FILES = files("ragboard_dashboard") / "components"
 _mount = component(
@@ -45,17 +49,17 @@ def board_data(runs: Sequence[RunSummary], now: datetime) -> dict[str, Any]:
 
 
 def _column(spec: str) -> dict[str, Any]:
-    metric = METRICS.get(spec)
+    metric = metric_of(spec)
     if metric is None:
         return {"title": spec, "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
-    arrow = "↑" if metric.direction == "higher" else "↓"
+    arrow = {"higher": "↑", "lower": "↓", "neutral": ""}[metric.direction]
     low, high = metric.range
     return {
-        "title": metric.title,
+        "title": metric.label,
         "arrow": arrow,
         "help": f"{spec}: {metric.formula}",
         "low": max(low, 0.0),
-        "high": high,
+        "high": high if isfinite(high) else UNBOUNDED,
     }
 
 

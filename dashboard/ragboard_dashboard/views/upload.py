@@ -13,7 +13,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import progress_of, start_evaluation
 from ragboard.evaluation.progress import Progress
-from ragboard.metrics import METRICS
+from ragboard.metrics import DEFAULT_METRICS, METRICS
 from ragboard.readers import ImportReport, Preview, preview, read_runs
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
@@ -140,8 +140,12 @@ def _form(path: Path, mapping: dict[str, str], seen: Preview, source: str) -> No
             [None, *(use.column for use in seen.columns)],
             format_func=lambda column: "(one run)" if column is None else str(column),
         )
-        specs = right.pills(
-            "Metrics", list(METRICS), selection_mode="multi", default=list(METRICS), format_func=metric_title
+        specs = st.pills(
+            "Metrics",
+            list(METRICS),
+            selection_mode="multi",
+            default=[metric.spec for metric in DEFAULT_METRICS],
+            format_func=metric_title,
         )
         skip = st.checkbox("Leave bad rows out and list them, instead of refusing the file")
         plain(

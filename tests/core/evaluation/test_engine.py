@@ -11,13 +11,24 @@ from pathlib import Path
 import pytest
 from tests.core.conftest import PlainJudge, make_run, make_sample
 
-from ragboard import METRICS, JudgeError, Panel, RunRef, Score, SettingError, Store, StoreError, Unscored, evaluate_run
+from ragboard import (
+    DEFAULT_METRICS,
+    JudgeError,
+    Panel,
+    RunRef,
+    Score,
+    SettingError,
+    Store,
+    StoreError,
+    Unscored,
+    evaluate_run,
+)
 from ragboard.judges.tasks import Failure, Task, Verification, Verify
 from ragboard.metrics import metrics_named
 from ragboard.records import Run
 from ragboard.report import SampleQuery, sample_report, sample_rows
 
-ALL = tuple(METRICS.values())
+ALL = DEFAULT_METRICS
 
 
 def add(store: Store, run: Run) -> str:
@@ -146,7 +157,7 @@ def test_an_error_of_the_store_ends_as_itself_not_as_a_group(store: Store) -> No
 KILLED = """
 import os, random, sys
 from pathlib import Path
-from ragboard import METRICS, Panel, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run
 from tests.core.conftest import PlainJudge
 store = Store(Path(sys.argv[1]))
 left = int(sys.argv[3])
@@ -155,7 +166,7 @@ def die(task):
     left -= 1
     if left < 0:
         os._exit(9)
-evaluate_run(store, sys.argv[2], tuple(METRICS.values()), Panel(judge=PlainJudge(before=die)))
+evaluate_run(store, sys.argv[2], DEFAULT_METRICS, Panel(judge=PlainJudge(before=die)))
 """
 
 

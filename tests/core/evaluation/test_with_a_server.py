@@ -8,14 +8,13 @@ import pytest
 from tests.chat_server import ChatServer, chat_server, closes_midway, refuses, replies, spoils, status
 from tests.core.conftest import make_run
 
-from ragboard import METRICS, JudgeError, Panel, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, METRICS, JudgeError, Panel, Store, evaluate_run
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
-from ragboard.metrics import metrics_named
 from ragboard.records import Score, Unscored
 from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
 
-ALL = metrics_named(["ragas"])
+ALL = DEFAULT_METRICS
 
 
 @pytest.fixture

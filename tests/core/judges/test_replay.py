@@ -8,11 +8,20 @@ from pathlib import Path
 import pytest
 from tests.core.conftest import make_run
 
-from ragboard import METRICS, EmbeddedJudge, Panel, RecordingJudge, ReplayJudge, RunFileError, Store, evaluate_run
+from ragboard import (
+    DEFAULT_METRICS,
+    EmbeddedJudge,
+    Panel,
+    RecordingJudge,
+    ReplayJudge,
+    RunFileError,
+    Store,
+    evaluate_run,
+)
 from ragboard.judges import judge_named
 from ragboard.judges.tasks import ExtractStatements, Failure, Verify
 
-ALL = tuple(METRICS.values())
+ALL = DEFAULT_METRICS
 
 
 def test_an_evaluation_replayed_has_the_scores_of_the_one_recorded(tmp_path: Path) -> None:

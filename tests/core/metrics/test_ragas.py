@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard import METRICS, Passage, Sample, Score, Unscored, Verdict
+from ragboard import DEFAULT_METRICS, Passage, Sample, Score, Unscored, Verdict
 from ragboard.evaluation.gather import gather
 from ragboard.judges.tasks import (
     Extracted,
@@ -149,14 +149,14 @@ def test_context_relevance_without_sentences_is_undefined() -> None:
     assert asked == []
 
 
-@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@pytest.mark.parametrize("metric", DEFAULT_METRICS, ids=lambda metric: metric.spec)
 def test_a_missing_column_is_skipped_and_named(metric: Metric) -> None:
     for column in metric.requires:
         found, _ = score(metric, replace(SAMPLE, **{column: None}), said("a"), verdicts("supported"))
         assert found == Unscored(reason="skipped", detail=f"the run file has no {column} for this sample")
 
 
-@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@pytest.mark.parametrize("metric", DEFAULT_METRICS, ids=lambda metric: metric.spec)
 def test_a_judge_that_fails_leaves_a_reason(metric: Metric) -> None:
     found, _ = score(metric, SAMPLE, Failure(detail="out of order"))
     assert found == Unscored(reason="failed", detail="out of order")

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from tests.core.conftest import PlainJudge, make_run, make_sample
 
-from ragboard import METRICS, Interval, Panel, Run, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, Interval, Panel, Run, Store, evaluate_run
 from ragboard.judges.tasks import Failure, Task, Verify
 from ragboard.report import leaderboard, loose_statements, run_summary, sample_report
 from ragboard.stats import NoInterval
 
-ALL = tuple(METRICS.values())
+ALL = DEFAULT_METRICS
 
 
 def evaluated(store: Store, run: Run, judge: PlainJudge | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import METRICS, Panel, Run, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
 from ragboard.report import SampleQuery, sample_rows
 
 FAITHFULNESS = "ragas.faithfulness"
@@ -20,7 +20,7 @@ def evaluated(store: Store) -> Store:
         replace(make_sample(n, answer=answer), metadata={"latency": 0.1 * n}) for n, answer in enumerate(ANSWERS)
     )
     run_id = store.add_runs([Run(name="run", samples=samples)])[0].id
-    evaluate_run(store, run_id, tuple(METRICS.values()), Panel(judge=PlainJudge()))
+    evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
     return store
 
 

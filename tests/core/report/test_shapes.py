@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import METRICS, Interval, Panel, Run, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, Interval, Panel, Run, Store, evaluate_run
 from ragboard.records import JsonValue
 from ragboard.report import breakdown, columns, distribution, scatter
 
@@ -28,13 +28,13 @@ def evaluated(store: Store) -> Store:
         for n in range(60)
     )
     run_id = store.add_runs([Run(name="run", samples=samples)])[0].id
-    evaluate_run(store, run_id, tuple(METRICS.values()), Panel(judge=PlainJudge()))
+    evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
     return store
 
 
 def test_columns_tell_numbers_from_categories(evaluated: Store) -> None:
     found = columns(evaluated, evaluated.resolve("run"))
-    assert found.metrics == tuple(METRICS)
+    assert found.metrics == tuple(metric.spec for metric in DEFAULT_METRICS)
     assert found.numeric == ("metadata.a/b~c",)
     assert found.categories == ("metadata.kind",)
 

@@ -1,0 +1,271 @@
+"""Metrics of words and characters, without a judge: what every other metric should beat.
+
+An empty reference leaves nothing to compare with (undefined); an empty answer matches nothing (0).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragboard.metrics.base import Column, Direction, Metric
+from ragboard.metrics.needs import Findings, Need
+from ragboard.records import Outcome, Sample, Score, Unscored
+
+__all__ = ["Bleu", "ChrF", "ContextOverlap", "ExactMatch", "LengthRatio", "RougeL", "TokenF1"]
+
+WORD = re.compile(r"\w+")
+ARTICLES = frozenset({"a", "an", "the"})
+SQUAD = "Rajpurkar et al. 2016, arXiv 1606.05250, section 6.1"
+BLEU_ORDER = 4
+CHRF_ORDER = 6
+CHRF_BETA = 2
+
+
+@dataclass(frozen=True)
+class Overlap(Metric):
+    """What they have in common."""
+
+    source: ClassVar[str] = "overlap"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    calls: ClassVar[str] = "none"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """Nothing: the file has it all."""
+        return ()
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """Compare; undefined where the reference is empty."""
+        del findings
+        answer, reference = sample.answer or "", sample.reference or ""
+        if not WORD.search(reference):
+            return self.without_reference(answer)
+        return self.compare(answer, reference)
+
+    def without_reference(self, answer: str) -> Outcome:
+        """Where the reference holds no word."""
+        del answer
+        return Unscored(reason="undefined", detail="the reference is empty")
+
+    @abstractmethod
+    def compare(self, answer: str, reference: str) -> Outcome:
+        """With a reference that holds a word."""
+
+
+@dataclass(frozen=True)
+class Squad(Overlap):
+    """Compared as SQuAD does: case, punctuation, articles and spaces aside.
+
+    `compat=True` takes an empty reference for an unanswerable question, as SQuAD 2.0 does: 1 for an
+    empty answer, 0 for any other.
+    """
+
+    compat: bool = False
+
+    def without_reference(self, answer: str) -> Outcome:
+        """As SQuAD 2.0 where `compat` is set."""
+        if not self.compat:
+            return super().without_reference(answer)
+        return Score(value=float(not squad_words(answer)), counted="an empty reference, by convention")
+
+
+@dataclass(frozen=True)
+class ExactMatch(Squad):
+    """1 where the answer is the reference; case, punctuation, articles and spaces aside."""
+
+    name: ClassVar[str] = "exact_match"
+    title: ClassVar[str] = "Exact match"
+    formula: ClassVar[str] = "1 where answer and reference are the same words, else 0"
+    paper: ClassVar[str] = SQUAD
+
+    def compare(self, answer: str, reference: str) -> Outcome:
+        """Whether they are the same."""
+        same = squad_words(answer) == squad_words(reference)
+        return Score(value=float(same), counted="the same words" if same else "other words")
+
+
+@dataclass(frozen=True)
+class TokenF1(Squad):
+    """The harmonic mean of the shares of words that answer and reference have in common, in any order."""
+
+    name: ClassVar[str] = "token_f1"
+    title: ClassVar[str] = "Token F1"
+    formula: ClassVar[str] = "2 x common words / (words of the answer + words of the reference)"
+    paper: ClassVar[str] = SQUAD
+
+    def compare(self, answer: str, reference: str) -> Outcome:
+        """Of the two bags of words."""
+        given, wanted = squad_words(answer), squad_words(reference)
+        common = (Counter(given) & Counter(wanted)).total()
+        both = len(given) + len(wanted)
+        if not both:
+            return self.without_reference(answer)
+        return Score(value=2 * common / both, counted=f"{common} common, {len(given)} and {len(wanted)} words")
+
+
+@dataclass(frozen=True)
+class Bleu(Overlap):
+    """The geometric mean of n-gram precisions up to n = 4, times a penalty for brevity, of one answer.
+
+    Of a text of fewer than 4 words only as many orders as it has words; an order without a match counts
+    half of what it would with one, halved again for each further such order; none without a common word.
+    """
+
+    name: ClassVar[str] = "bleu"
+    title: ClassVar[str] = "BLEU"
+    formula: ClassVar[str] = "exp(min(0, 1 - r / c)) x (product of n-gram precisions, n = 1 to 4) ^ (1/4)"
+    paper: ClassVar[str] = "Papineni et al. 2002; smoothing 3 of Chen and Cherry 2014"
+
+    def compare(self, answer: str, reference: str) -> Outcome:
+        """Of the words, case aside."""
+        given, wanted = words(answer), words(reference)
+        return Score(value=bleu(given, wanted), counted=f"{len(given)} and {len(wanted)} words")
+
+
+@dataclass(frozen=True)
+class RougeL(Overlap):
+    """The harmonic mean of the shares of both texts that their longest common subsequence of words makes."""
+
+    name: ClassVar[str] = "rouge_l"
+    title: ClassVar[str] = "ROUGE-L"
+    formula: ClassVar[str] = "2 x longest common subsequence / (words of the answer + words of the reference)"
+    paper: ClassVar[str] = "Lin 2004"
+
+    def compare(self, answer: str, reference: str) -> Outcome:
+        """Of the words, case aside."""
+        given, wanted = words(answer), words(reference)
+        common = common_subsequence(given, wanted)
+        counted = f"{common} in common order, {len(given)} and {len(wanted)} words"
+        return Score(value=2 * common / (len(given) + len(wanted)), counted=counted)
+
+
+@dataclass(frozen=True)
+class ChrF(Overlap):
+    """The F2 score of character n-grams, n = 1 to 6, spaces aside: recall counts twice as much as precision."""
+
+    name: ClassVar[str] = "chrf"
+    title: ClassVar[str] = "chrF"
+    formula: ClassVar[str] = "5 PR / (4 P + R) of the mean precision and recall of character n-grams"
+    paper: ClassVar[str] = "Popović 2015"
+
+    def compare(self, answer: str, reference: str) -> Outcome:
+        """Of the characters as they are."""
+        given, wanted = "".join(answer.split()), "".join(reference.split())
+        return Score(value=chrf(given, wanted), counted=f"{len(given)} and {len(wanted)} characters")
+
+
+@dataclass(frozen=True)
+class LengthRatio(Overlap):
+    """The answer's words over the reference's: 1 is as long, 2 twice as long."""
+
+    name: ClassVar[str] = "length_ratio"
+    title: ClassVar[str] = "Length"
+    formula: ClassVar[str] = "words of the answer / words of the reference"
+    paper: ClassVar[str] = "ragboard"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    direction: ClassVar[Direction] = "neutral"
+
+    def compare(self, answer: str, reference: str) -> Outcome:
+        """Of the words."""
+        given, wanted = len(words(answer)), len(words(reference))
+        return Score(value=given / wanted, counted=f"{given} and {wanted} words")
+
+
+@dataclass(frozen=True)
+class ContextOverlap(Metric):
+    """The share of the answer's words that stand in some passage; 0 where nothing was retrieved."""
+
+    source: ClassVar[str] = "overlap"
+    name: ClassVar[str] = "context_overlap"
+    title: ClassVar[str] = "Word overlap with the passages"
+    formula: ClassVar[str] = "words of the answer that a passage holds / all words of the answer"
+    paper: ClassVar[str] = "ragboard"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    calls: ClassVar[str] = "none"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """Nothing: the file has it all."""
+        return ()
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """There / all; undefined for an answer without a word."""
+        del findings
+        said = words(sample.answer or "")
+        if not said:
+            return Unscored(reason="undefined", detail="the answer is empty")
+        there = {word for passage in sample.contexts or () for word in words(passage.text)}
+        found = sum(word in there for word in said)
+        return Score(value=found / len(said), counted=f"{found} of {len(said)} words")
+
+
+def words(text: str) -> list[str]:
+    """Runs of letters and digits, case aside."""
+    return WORD.findall(text.casefold())
+
+
+def squad_words(text: str) -> list[str]:
+    """Words as SQuAD compares them: punctuation left out (`U.S.` is `us`), then articles."""
+    bare = "".join(mark for mark in text.casefold() if not unicodedata.category(mark).startswith("P"))
+    return [word for word in bare.split() if word not in ARTICLES]
+
+
+def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:
+    """Sentence BLEU in [0, 1] of words against one reference; both may be of any length, 0 for no words."""
+    orders = min(BLEU_ORDER, len(answer))
+    if not orders:
+        return 0.0
+    total, missing = 0.0, 0
+    for n in range(1, orders + 1):
+        grams = _grams(answer, n)
+        matched = (grams & _grams(reference, n)).total()
+        if not matched:
+            if n == 1:
+                return 0.0
+            missing += 1
+        total += math.log((matched or 0.5**missing) / grams.total())
+    brevity = min(0.0, 1 - len(reference) / len(answer))
+    return math.exp(brevity + total / orders)
+
+
+def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
+    """The length of the longest common subsequence, by rows of bits (Hyyrö 2004)."""
+    places: dict[str, int] = {}
+    for place, word in enumerate(one):
+        places[word] = places.get(word, 0) | 1 << place
+    everywhere = (1 << len(one)) - 1
+    open_places = everywhere
+    for word in other:
+        matched = open_places & places.get(word, 0)
+        open_places = (open_places + matched | open_places - matched) & everywhere
+    return len(one) - open_places.bit_count()
+
+
+def chrf(answer: str, reference: str) -> float:
+    """Score in [0, 1] of texts without spaces; over the orders that both are long enough for."""
+    orders = min(CHRF_ORDER, len(answer), len(reference))
+    if not orders:
+        return 0.0
+    precision = recall = 0.0
+    for n in range(1, orders + 1):
+        given, wanted = _grams(answer, n), _grams(reference, n)
+        common = (given & wanted).total()
+        precision += common / given.total() / orders
+        recall += common / wanted.total() / orders
+    if not precision:
+        return 0.0
+    square = CHRF_BETA * CHRF_BETA
+    return (1 + square) * precision * recall / (square * precision + recall)
+
+
+def _grams(items: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(items[place : place + n]) for place in range(len(items) - n + 1))

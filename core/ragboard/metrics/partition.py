@@ -1,0 +1,55 @@
+"""The six-way partition of an answer's claims: right or wrong, and where each comes from.
+
+Every claim is in exactly one class, so the classes of an answer add up to its claims; RAGChecker's
+precision, noise sensitivities, hallucination, self-knowledge and faithfulness are sums of classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+__all__ = ["CORRECT", "FROM_PASSAGES", "Origin", "origin", "partition", "relevant_passages"]
+
+Origin = Literal[
+    "right_relevant",
+    "right_irrelevant",
+    "self_knowledge",
+    "wrong_relevant",
+    "wrong_irrelevant",
+    "hallucination",
+]
+"""Right (the reference says so) or wrong; said by a relevant passage, by irrelevant ones only, by none.
+
+`self_knowledge` is right and said by no passage, `hallucination` wrong and said by none.
+"""
+
+CORRECT: frozenset[Origin] = frozenset({"right_relevant", "right_irrelevant", "self_knowledge"})
+FROM_PASSAGES: frozenset[Origin] = frozenset(
+    {"right_relevant", "right_irrelevant", "wrong_relevant", "wrong_irrelevant"}
+)
+
+Cells = Sequence[Sequence[bool]]
+"""A row for each claim: whether each passage says so."""
+
+
+def relevant_passages(reference: Cells, passages: int) -> tuple[bool, ...]:
+    """For each passage whether it says at least one claim of the reference."""
+    return tuple(any(row[place] for row in reference) for place in range(passages))
+
+
+def origin(*, correct: bool, said_by: Sequence[bool], relevant: Sequence[bool]) -> Origin:
+    """The class of one claim: `said_by` and `relevant` have one entry for each passage."""
+    sources = [useful for says, useful in zip(said_by, relevant, strict=True) if says]
+    if not sources:
+        return "self_knowledge" if correct else "hallucination"
+    if any(sources):
+        return "right_relevant" if correct else "wrong_relevant"
+    return "right_irrelevant" if correct else "wrong_irrelevant"
+
+
+def partition(correct: Sequence[bool], said_by: Cells, relevant: Sequence[bool]) -> tuple[Origin, ...]:
+    """The class of each claim of an answer, in order."""
+    return tuple(
+        origin(correct=right, said_by=row, relevant=relevant) for right, row in zip(correct, said_by, strict=True)
+    )

@@ -1,0 +1,172 @@
+"""Metrics that the ragas library has beside those of the paper, counted from verdicts on statements.
+
+Where the library adds a constant or rounds, `compat=True` does the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from ragboard.metrics.base import Column, Direction, Metric
+from ragboard.metrics.needs import AnswerSimilarity as Near
+from ragboard.metrics.needs import Cells, CellVerdicts, Findings, JointVerdicts, Need
+from ragboard.metrics.ragchecker import (
+    ANSWER_RIGHT,
+    ANSWER_SOURCES,
+    REFERENCE_COVERED,
+    REFERENCE_SOURCES,
+    noise,
+    nothing_to_count,
+    share,
+)
+from ragboard.records import Outcome, Sample, Score, Unscored
+
+__all__ = ["AnswerSimilarity", "ContextRecall", "FactualCorrectness", "NoiseSensitivity"]
+
+LIBRARY = "ragas library 0.4"
+TINY = 1e-8
+NO_STATEMENT = "the reference holds no statement"
+
+
+@dataclass(frozen=True)
+class ContextRecall(Metric):
+    """The share of the reference's statements that the passages, taken together, support."""
+
+    source: ClassVar[str] = "ragas"
+    name: ClassVar[str] = "context_recall"
+    title: ClassVar[str] = "Context recall"
+    formula: ClassVar[str] = "statements of the reference that the passages support / all of them"
+    paper: ClassVar[str] = LIBRARY
+    requires: ClassVar[tuple[Column, ...]] = ("contexts", "reference")
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    calls: ClassVar[str] = "1 to extract the reference's statements, 1 to verify them all"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The joint verdict of each statement of the reference."""
+        return (JointVerdicts("reference"),)
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """Supported / all."""
+        judged = findings.of(JointVerdicts("reference"))
+        if not judged.verdicts:
+            empty = not (sample.reference or "").strip()
+            return Unscored(reason="undefined", detail="the reference is empty" if empty else NO_STATEMENT)
+        return share([verdict.label == "supported" for verdict in judged.verdicts], "statements of the reference")
+
+
+@dataclass(frozen=True)
+class FactualCorrectness(Metric):
+    """How far the claims of answer and reference agree: precision, recall or their harmonic mean.
+
+    Right and wrong are claims of the answer that the reference supports or not, missing are claims of the
+    reference that the answer does not support. `compat` adds 1e-8 to the denominator of precision and
+    recall, rounds to two decimals and gives 0 where there is no claim, as the library does.
+    """
+
+    source: ClassVar[str] = "ragas"
+    name: ClassVar[str] = "factual_correctness"
+    title: ClassVar[str] = "Factual correctness"
+    formula: ClassVar[str] = "P = right / (right + wrong), R = right / (right + missing), F1 = 2 PR / (P + R)"
+    paper: ClassVar[str] = LIBRARY
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    calls: ClassVar[str] = "1 to extract each side's claims, 1 to verify each against the other text"
+
+    mode: Literal["f1", "precision", "recall"] = "f1"
+    compat: bool = False
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The verdicts on each side's claims by the other text, as far as the mode reads them."""
+        return self._reads()
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """Count as the mode says."""
+        nothing = nothing_to_count(sample, [findings.of(table) for table in self._reads()])
+        if nothing and not self.compat:
+            return nothing
+        return self._counted(findings)
+
+    def _reads(self) -> tuple[CellVerdicts, ...]:
+        return (ANSWER_RIGHT,) if self.mode == "precision" else (ANSWER_RIGHT, REFERENCE_COVERED)
+
+    def _counted(self, findings: Findings) -> Outcome:
+        right, wrong = _yes_and_no(findings.of(ANSWER_RIGHT))
+        missing = 0 if self.mode == "precision" else _yes_and_no(findings.of(REFERENCE_COVERED))[1]
+        over, under = {
+            "precision": (right, right + wrong),
+            "recall": (right, right + missing),
+            "f1": (2 * right, 2 * right + wrong + missing),
+        }[self.mode]
+        counted = f"{right} right, {wrong} wrong" + ("" if self.mode == "precision" else f", {missing} missing")
+        if self.compat:
+            tiny = 0.0 if self.mode == "f1" else TINY
+            return Score(value=round(over / (under + tiny), 2) if under else 0.0, counted=counted)
+        if not under:
+            return Unscored(reason="undefined", detail="no claim is right and none is missing")
+        return Score(value=over / under, counted=counted)
+
+
+@dataclass(frozen=True)
+class NoiseSensitivity(Metric):
+    """The share of the answer's claims that are wrong and come from relevant passages, or irrelevant ones.
+
+    The same as RAGChecker's two metrics of that name.
+    """
+
+    source: ClassVar[str] = "ragas"
+    name: ClassVar[str] = "noise_sensitivity"
+    title: ClassVar[str] = "Noise sensitivity"
+    formula: ClassVar[str] = "wrong claims that passages of that kind support / all claims of the answer"
+    paper: ClassVar[str] = LIBRARY
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "lower"
+    calls: ClassVar[str] = "as RAGChecker's: 1 to extract each side's claims, 3 to verify them"
+
+    mode: Literal["relevant", "irrelevant"] = "relevant"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The claims of both sides by each passage, and the answer's by the reference."""
+        return (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """Wrong by such passages / all."""
+        tables = [findings.of(table) for table in (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)]
+        nothing = nothing_to_count(sample, tables)
+        return nothing or noise(findings, "wrong_relevant" if self.mode == "relevant" else "wrong_irrelevant")
+
+
+@dataclass(frozen=True)
+class AnswerSimilarity(Metric):
+    """How near in meaning the answer is to the reference: the cosine of their embeddings.
+
+    Undefined where one of them is empty. Says nothing of truth: a negation is near.
+    """
+
+    source: ClassVar[str] = "ragas"
+    name: ClassVar[str] = "answer_similarity"
+    title: ClassVar[str] = "Answer similarity"
+    formula: ClassVar[str] = "cos(e(answer), e(reference))"
+    paper: ClassVar[str] = LIBRARY
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    calls: ClassVar[str] = "embeddings of 2 texts"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The cosine."""
+        return (Near(),)
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """The cosine."""
+        words = len((sample.answer or "").split())
+        return Score(value=findings.of(Near()), counted=f"an answer of {words} words")
+
+
+def _yes_and_no(cells: Cells) -> tuple[int, int]:
+    """How many of the claims the one target supports, and how many not."""
+    yes = sum(said for (said,) in cells.supported)
+    return yes, len(cells.rows) - yes

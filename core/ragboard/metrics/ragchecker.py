@@ -1,0 +1,335 @@
+"""RAGChecker's eleven metrics (Ru et al. 2024, arXiv 2408.08067), in its three groups.
+
+All are counted from four tables of verdicts: the claims of the answer and of the reference, held
+against each other and against each passage by itself. Only *supported* counts as entailed.
+
+`compat=True` gives 0 for everything that cannot be counted, as RAGChecker does: an answer without
+claims, nothing retrieved, no passage that says anything of the reference. Where nothing was retrieved
+its hallucination and self-knowledge are 0 too, though every claim is then one or the other.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from ragboard.metrics.base import Column, Direction, Metric
+from ragboard.metrics.needs import Cells, CellVerdicts, Findings, Need
+from ragboard.metrics.partition import Origin, partition, relevant_passages
+from ragboard.metrics.ragas import no_statements
+from ragboard.records import Outcome, Sample, Score, Unscored
+
+__all__ = [
+    "F1",
+    "ClaimRecall",
+    "ContextPrecision",
+    "ContextUtilization",
+    "Faithfulness",
+    "Hallucination",
+    "NoiseSensitivityInIrrelevant",
+    "NoiseSensitivityInRelevant",
+    "Precision",
+    "Recall",
+    "SelfKnowledge",
+    "f_score",
+    "noise",
+    "nothing_to_count",
+    "origins",
+    "share",
+]
+
+ANSWER_RIGHT = CellVerdicts("response", "reference")
+REFERENCE_COVERED = CellVerdicts("reference", "response")
+ANSWER_SOURCES = CellVerdicts("response", "passages")
+REFERENCE_SOURCES = CellVerdicts("reference", "passages")
+
+NOTHING_RETRIEVED = Unscored(reason="undefined", detail="no passage was retrieved")
+REFERENCE_CLAIMS = "claims of the reference"
+EXTRACT_BOTH = "1 to extract each side's claims"
+
+
+@dataclass(frozen=True)
+class Checked(Metric):
+    """What the eleven have in common."""
+
+    source: ClassVar[str] = "ragchecker"
+    paper: ClassVar[str] = "Ru et al. 2024, arXiv 2408.08067, section 3"
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    group: ClassVar[Literal["overall", "retriever", "generator"]]
+    reads: ClassVar[tuple[CellVerdicts, ...]]
+    """The tables it is counted from."""
+
+    compat: bool = False
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The tables it is counted from."""
+        return self.reads
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """Count; where `compat` is set, what cannot be counted is 0, and so is all of an empty list of passages."""
+        tables = [findings.of(table) for table in self.reads]
+        found = nothing_to_count(sample, tables) or self.count(findings)
+        if self.compat and not all(cells.targets for cells in tables):
+            found = NOTHING_RETRIEVED
+        if self.compat and isinstance(found, Unscored):
+            return Score(value=0.0, counted=f"0 by convention: {found.detail}")
+        return found
+
+    @abstractmethod
+    def count(self, findings: Findings) -> Outcome:
+        """The share, where every table has a claim, or why there is none."""
+
+
+@dataclass(frozen=True)
+class Precision(Checked):
+    """The share of the answer's claims that the reference supports."""
+
+    name: ClassVar[str] = "precision"
+    title: ClassVar[str] = "Precision"
+    formula: ClassVar[str] = "claims of the answer that the reference supports / all claims of the answer"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
+    calls: ClassVar[str] = "1 to extract the claims, 1 to verify them against the reference"
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT,)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Right / all."""
+        return share([said for (said,) in findings.of(ANSWER_RIGHT).supported], "claims")
+
+
+@dataclass(frozen=True)
+class Recall(Checked):
+    """The share of the reference's claims that the answer supports."""
+
+    name: ClassVar[str] = "recall"
+    title: ClassVar[str] = "Recall"
+    formula: ClassVar[str] = "claims of the reference that the answer supports / all claims of the reference"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
+    calls: ClassVar[str] = "1 to extract the reference's claims, 1 to verify them against the answer"
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_COVERED,)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Covered / all."""
+        return share([said for (said,) in findings.of(REFERENCE_COVERED).supported], REFERENCE_CLAIMS)
+
+
+@dataclass(frozen=True)
+class F1(Checked):
+    """The harmonic mean of precision and recall; 0 where both are 0."""
+
+    name: ClassVar[str] = "f1"
+    title: ClassVar[str] = "F1"
+    formula: ClassVar[str] = "2 PR / (P + R) of precision and recall"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
+    calls: ClassVar[str] = f"{EXTRACT_BOTH}, 1 to verify each against the other text"
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, REFERENCE_COVERED)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Of the two counts; undefined where one of them is."""
+        return f_score(Precision().count(findings), Recall().count(findings))
+
+
+@dataclass(frozen=True)
+class ClaimRecall(Checked):
+    """The share of the reference's claims that at least one passage supports."""
+
+    name: ClassVar[str] = "claim_recall"
+    title: ClassVar[str] = "Claim recall"
+    formula: ClassVar[str] = "claims of the reference that some passage supports / all claims of the reference"
+    requires: ClassVar[tuple[Column, ...]] = ("contexts", "reference")
+    calls: ClassVar[str] = "1 to extract the reference's claims, 1 to verify them against each passage"
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "retriever"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES,)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Retrieved / all."""
+        return share([any(row) for row in findings.of(REFERENCE_SOURCES).supported], REFERENCE_CLAIMS)
+
+
+@dataclass(frozen=True)
+class ContextPrecision(Checked):
+    """The share of the passages that support at least one claim of the reference, whatever their order."""
+
+    name: ClassVar[str] = "context_precision"
+    title: ClassVar[str] = "Context precision"
+    formula: ClassVar[str] = "passages that support some claim of the reference / all passages"
+    requires: ClassVar[tuple[Column, ...]] = ("contexts", "reference")
+    calls: ClassVar[str] = "1 to extract the reference's claims, 1 to verify them against each passage"
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "retriever"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES,)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Relevant / all."""
+        cells = findings.of(REFERENCE_SOURCES)
+        if not cells.targets:
+            return NOTHING_RETRIEVED
+        return share(relevant_passages(cells.supported, len(cells.targets)), "passages")
+
+
+@dataclass(frozen=True)
+class ContextUtilization(Checked):
+    """Of the reference's claims that some passage supports, the share that the answer supports too."""
+
+    name: ClassVar[str] = "context_utilization"
+    title: ClassVar[str] = "Context utilization"
+    formula: ClassVar[str] = "retrieved claims of the reference that the answer supports / all retrieved ones"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
+    calls: ClassVar[str] = "1 to extract the reference's claims, 2 to verify them: each passage, the answer"
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES, REFERENCE_COVERED)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Retrieved and covered / retrieved."""
+        retrieved = [any(row) for row in findings.of(REFERENCE_SOURCES).supported]
+        covered = [said for (said,) in findings.of(REFERENCE_COVERED).supported]
+        used = [said for said, there in zip(covered, retrieved, strict=True) if there]
+        if not used:
+            return Unscored(reason="undefined", detail="no passage supports a claim of the reference")
+        return share(used, f"retrieved {REFERENCE_CLAIMS}")
+
+
+@dataclass(frozen=True)
+class NoiseSensitivityInRelevant(Checked):
+    """The share of the answer's claims that are wrong and come from a relevant passage.
+
+    Wrong: the reference does not support it. A passage is relevant that supports a claim of the reference.
+    """
+
+    name: ClassVar[str] = "noise_sensitivity_in_relevant"
+    title: ClassVar[str] = "Noise sensitivity, relevant"
+    formula: ClassVar[str] = "wrong claims that some relevant passage supports / all claims of the answer"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
+    direction: ClassVar[Direction] = "lower"
+    calls: ClassVar[str] = f"{EXTRACT_BOTH}, 3 to verify: each passage for each side, the reference for the answer"
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Wrong by relevant passages / all."""
+        return noise(findings, "wrong_relevant")
+
+
+@dataclass(frozen=True)
+class NoiseSensitivityInIrrelevant(Checked):
+    """The share of the answer's claims that are wrong and come from irrelevant passages alone."""
+
+    name: ClassVar[str] = "noise_sensitivity_in_irrelevant"
+    title: ClassVar[str] = "Noise sensitivity, irrelevant"
+    formula: ClassVar[str] = "wrong claims that only irrelevant passages support / all claims of the answer"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
+    direction: ClassVar[Direction] = "lower"
+    calls: ClassVar[str] = NoiseSensitivityInRelevant.calls
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Wrong by irrelevant passages / all."""
+        return noise(findings, "wrong_irrelevant")
+
+
+@dataclass(frozen=True)
+class Hallucination(Checked):
+    """The share of the answer's claims that are wrong and that no passage supports."""
+
+    name: ClassVar[str] = "hallucination"
+    title: ClassVar[str] = "Hallucination"
+    formula: ClassVar[str] = "claims that neither the reference nor a passage supports / all claims of the answer"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
+    direction: ClassVar[Direction] = "lower"
+    calls: ClassVar[str] = "1 to extract the claims, 2 to verify them: each passage, the reference"
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Wrong and from nowhere / all."""
+        return _from_nowhere(findings, right=False)
+
+
+@dataclass(frozen=True)
+class SelfKnowledge(Checked):
+    """The share of the answer's claims that are right though no passage supports them.
+
+    Whether that is good depends: an open system may know things, a closed one should not answer from memory.
+    """
+
+    name: ClassVar[str] = "self_knowledge"
+    title: ClassVar[str] = "Self-knowledge"
+    formula: ClassVar[str] = "claims that the reference supports and no passage does / all claims of the answer"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
+    direction: ClassVar[Direction] = "neutral"
+    calls: ClassVar[str] = Hallucination.calls
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Right and from nowhere / all."""
+        return _from_nowhere(findings, right=True)
+
+
+@dataclass(frozen=True)
+class Faithfulness(Checked):
+    """The share of the answer's claims that at least one single passage supports.
+
+    A claim that only several passages together support does not count, unlike in `ragas.faithfulness`.
+    """
+
+    name: ClassVar[str] = "faithfulness"
+    title: ClassVar[str] = "Faithfulness (single passages)"
+    formula: ClassVar[str] = "claims of the answer that some passage supports / all claims of the answer"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
+    calls: ClassVar[str] = "1 to extract the claims, 1 to verify them against each passage"
+    group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
+    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_SOURCES,)
+
+    def count(self, findings: Findings) -> Outcome:
+        """Said by a passage / all."""
+        return share([any(row) for row in findings.of(ANSWER_SOURCES).supported], "claims")
+
+
+def origins(findings: Findings) -> tuple[Origin, ...]:
+    """The class of each claim of the answer; needs the tables that noise sensitivity reads."""
+    sources, reference = findings.of(ANSWER_SOURCES), findings.of(REFERENCE_SOURCES)
+    right = [said for (said,) in findings.of(ANSWER_RIGHT).supported]
+    return partition(right, sources.supported, relevant_passages(reference.supported, len(sources.targets)))
+
+
+def noise(findings: Findings, kind: Literal["wrong_relevant", "wrong_irrelevant"]) -> Outcome:
+    """The share of the answer's claims in one of the two classes of noise."""
+    return share([each == kind for each in origins(findings)], "claims")
+
+
+def nothing_to_count(sample: Sample, tables: Sequence[Cells]) -> Unscored | None:
+    """Why no share can be formed where a side has no claim, or None where each has."""
+    for cells in tables:
+        if cells.side == "response" and not cells.rows:
+            return no_statements(sample, refuses=cells.refuses)
+    if not all(cells.rows for cells in tables):
+        return Unscored(reason="undefined", detail="the reference holds no claim")
+    return None
+
+
+def f_score(precision: Outcome, recall: Outcome) -> Outcome:
+    """The harmonic mean of two shares; undefined where one is, 0 where both are 0."""
+    if isinstance(precision, Unscored):
+        return precision
+    if isinstance(recall, Unscored):
+        return recall
+    total = precision.value + recall.value
+    value = 2 * precision.value * recall.value / total if total else 0.0
+    return Score(value=value, counted=f"{precision.counted} right, {recall.counted} covered")
+
+
+def share(hits: Sequence[bool], what: str) -> Score:
+    """Hits / all, of at least one."""
+    return Score(value=sum(hits) / len(hits), counted=f"{sum(hits)} of {len(hits)} {what}")
+
+
+def _from_nowhere(findings: Findings, *, right: bool) -> Outcome:
+    correct = [said for (said,) in findings.of(ANSWER_RIGHT).supported]
+    unseen = [not any(row) for row in findings.of(ANSWER_SOURCES).supported]
+    return share([alone and is_right == right for alone, is_right in zip(unseen, correct, strict=True)], "claims")

@@ -1,0 +1,46 @@
+"""Whether an answer refuses; its mean is the refusal rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragboard.metrics.base import Column, Direction, Metric
+from ragboard.metrics.needs import Findings, Need, Statements
+from ragboard.records import Outcome, Sample, Score, Unscored
+
+__all__ = ["Refusal"]
+
+
+@dataclass(frozen=True)
+class Refusal(Metric):
+    """1 where the answer declines to answer, wholly or in part, else 0; the mean is the refusal rate.
+
+    Good where the passages hold no answer, bad where they do. An empty answer refuses nothing: undefined.
+    """
+
+    source: ClassVar[str] = "ragboard"
+    name: ClassVar[str] = "refusal"
+    title: ClassVar[str] = "Refusal"
+    formula: ClassVar[str] = "1 where the answer declines to answer, else 0"
+    paper: ClassVar[str] = "ragboard"
+    requires: ClassVar[tuple[Column, ...]] = ("answer",)
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "neutral"
+    calls: ClassVar[str] = "1 to extract statements, which says whether the answer refuses"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The answer's statements, with which comes whether it refuses."""
+        return (Statements(),)
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """As the extraction says."""
+        found = findings.of(Statements())
+        if not (sample.answer or "").strip():
+            return Unscored(reason="undefined", detail="the answer is empty")
+        if found.refuses is None:
+            return Unscored(reason="skipped", detail="the run file's claims do not say whether the answer refuses")
+        counted = "the answer refuses" if found.refuses else "the answer does not refuse"
+        if found.refuses and found.statements:
+            counted = "the answer refuses in part"
+        return Score(value=float(found.refuses), counted=counted)

@@ -1,0 +1,121 @@
+"""Metrics of the ragas library, by hand, with every empty case and as the library counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from tests.core.metrics.tables import SAMPLE, findings, tables
+
+from ragboard import METRICS, Score, Statement, Unscored, Verdict
+from ragboard.metrics import outcome
+from ragboard.metrics.needs import AnswerSimilarity as Near
+from ragboard.metrics.needs import Findings, JointVerdicts, Judged
+from ragboard.metrics.ragas_library import AnswerSimilarity, ContextRecall, FactualCorrectness, NoiseSensitivity
+from ragboard.records import Label, Outcome
+
+
+def recalled(*labels: Label, reference: str = "A reference.") -> Outcome:
+    judged = Judged(
+        side="reference",
+        statements=tuple(Statement(side="reference", text=label) for label in labels),
+        verdicts=tuple(Verdict(label=label) for label in labels),
+        refuses=False,
+    )
+    sample = replace(SAMPLE, reference=reference)
+    return outcome(ContextRecall(), sample, Findings({JointVerdicts("reference"): judged}))  # type: ignore[dict-item]
+
+
+def test_context_recall_is_supported_over_all_of_the_reference() -> None:
+    found = recalled("supported", "unsupported", "contradicted", "supported")
+    assert found == Score(value=0.5, counted="2 of 4 statements of the reference")
+
+
+def test_context_recall_without_a_statement_is_undefined() -> None:
+    assert recalled() == Unscored(reason="undefined", detail="the reference holds no statement")
+    assert recalled(reference=" ") == Unscored(reason="undefined", detail="the reference is empty")
+
+
+CLAIMS = {"right": [1, 1, 0], "covered": [1, 0, 0, 0, 1, 0]}
+"""2 right, 1 wrong; 4 missing."""
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected", "counted"),
+    [
+        (FactualCorrectness(mode="precision"), 2 / 3, "2 right, 1 wrong"),
+        (FactualCorrectness(mode="recall"), 2 / 6, "2 right, 1 wrong, 4 missing"),
+        (FactualCorrectness(), 4 / 9, "2 right, 1 wrong, 4 missing"),
+        (FactualCorrectness(mode="precision", compat=True), 0.67, "2 right, 1 wrong"),
+        (FactualCorrectness(mode="recall", compat=True), 0.33, "2 right, 1 wrong, 4 missing"),
+        (FactualCorrectness(compat=True), 0.44, "2 right, 1 wrong, 4 missing"),
+    ],
+    ids=lambda value: getattr(value, "spec", None),
+)
+def test_factual_correctness_counts_right_wrong_and_missing(
+    metric: FactualCorrectness, expected: float, counted: str
+) -> None:
+    found = outcome(metric, SAMPLE, findings(**CLAIMS))
+    assert found == Score(value=pytest.approx(expected, abs=1e-15), counted=counted)
+
+
+@given(tables())
+def test_f1_is_the_harmonic_mean_of_the_other_two_modes(made: dict[str, Any]) -> None:
+    found = findings(**made)
+    p, r, f = (outcome(FactualCorrectness(mode=mode), SAMPLE, found) for mode in ("precision", "recall", "f1"))
+    assert isinstance(f, Score)
+    assert isinstance(p, Score)
+    if isinstance(r, Score) and p.value and r.value:
+        assert f.value == pytest.approx(2 / (1 / p.value + 1 / r.value))
+    else:
+        assert f.value == 0.0
+
+
+def test_the_constant_of_the_library_shows_where_rounding_is_close() -> None:
+    """3 of 8 is a tie that rounds up to 0.38; with 1e-8 in the denominator it lies below and rounds down."""
+    found = findings(right=[1] * 3 + [0] * 5)
+    assert outcome(FactualCorrectness(mode="precision", compat=True), SAMPLE, found) == Score(
+        value=0.37, counted="3 right, 5 wrong"
+    )
+
+
+@pytest.mark.parametrize("mode", ["precision", "recall", "f1"])
+def test_no_claim_of_the_answer_is_undefined_and_0_in_the_library(mode: Any) -> None:
+    found = findings(covered=[0])
+    assert outcome(FactualCorrectness(mode=mode), SAMPLE, found) == Unscored(
+        reason="undefined", detail="the judge found no statement in the answer"
+    )
+    compat = outcome(FactualCorrectness(mode=mode, compat=True), SAMPLE, found)
+    assert isinstance(compat, Score)
+    assert compat.value == 0.0
+
+
+def test_a_refusal_is_a_refusal() -> None:
+    found = outcome(FactualCorrectness(), SAMPLE, findings(covered=[0], refuses=True))
+    assert found == Unscored(reason="refusal", detail="the answer only refuses")
+
+
+@pytest.mark.parametrize("mode", ["recall", "f1"])
+def test_no_claim_of_the_reference_is_undefined(mode: Any) -> None:
+    found = outcome(FactualCorrectness(mode=mode), SAMPLE, findings(right=[1]))
+    assert found == Unscored(reason="undefined", detail="the reference holds no claim")
+
+
+def test_recall_of_none_right_and_none_missing_is_undefined() -> None:
+    found = outcome(FactualCorrectness(mode="recall"), SAMPLE, findings(right=[0], covered=[1]))
+    assert found == Unscored(reason="undefined", detail="no claim is right and none is missing")
+
+
+@given(tables(least=0))
+def test_noise_sensitivity_is_that_of_ragchecker(made: dict[str, Any]) -> None:
+    found = findings(**made)
+    for mode in ("relevant", "irrelevant"):
+        ours = outcome(NoiseSensitivity(mode=mode), SAMPLE, found)
+        assert ours == outcome(METRICS[f"ragchecker.noise_sensitivity_in_{mode}"], SAMPLE, found)
+
+
+def test_answer_similarity_is_the_cosine() -> None:
+    found = outcome(AnswerSimilarity(), SAMPLE, Findings({Near(): -0.25}))  # type: ignore[dict-item]
+    assert found == Score(value=-0.25, counted="an answer of 2 words")
