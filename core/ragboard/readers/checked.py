@@ -102,7 +102,7 @@ def _verdict(column: str, place: int, label: object) -> Verdict:
 
 def _list(column: str, value: object, of: str) -> Sequence[object]:
     if not isinstance(value, (list, tuple)):
-        raise UnusableError(column, f"got {type(value).__name__}, expected a list of {of}")
+        raise UnusableError(column, f"is not a list of {of}")
     return cast("Sequence[object]", value)
 
 
