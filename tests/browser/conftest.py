@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -14,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from ragboard import Store
-from ragboard_dashboard.server import free_port, wait_until_healthy
+from ragboard_dashboard.server import wait_until_healthy
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 CHROMIUM_ARGUMENTS = (
@@ -71,7 +72,7 @@ def serve_script(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
     running: list[subprocess.Popen[bytes]] = []
 
     def serve(script: Path) -> str:
-        port = free_port(None)
+        port = unused_port()
         log = tmp_path_factory.mktemp("server") / "log.txt"
         with log.open("wb") as output:
             command = [sys.executable, "-c", LAUNCH, str(script), str(port)]
@@ -99,10 +100,18 @@ def dashboard(store: Store) -> Iterator[str]:
         yield address
 
 
+def unused_port() -> int:
+    """A port of the system's choice: no two servers of a test run share one, nor one that was just given up."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 @contextmanager
 def serving(folder: Path) -> Generator[str]:
     """`ragboard serve` over a folder, in a process of its own, until the end of the block."""
-    port = free_port(None)
+    port = unused_port()
     command = [sys.executable, "-m", "ragboard", "serve", "--port", str(port), "--no-browser", "--store", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         address = f"http://127.0.0.1:{port}"

@@ -52,7 +52,7 @@ def test_an_uploaded_file_becomes_a_verdict_with_its_reason(
 ) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
-    page = open_page(f"{dashboard}/upload")
+    page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
     expect(page.get_by_text("question from question", exact=False)).to_be_visible()
     page.get_by_role("textbox", name="Name of the run").fill("first light")
@@ -76,7 +76,7 @@ def test_an_untidy_file_is_reported_before_the_run_is_opened(
 ) -> None:
     file = tmp_path / "untidy.jsonl"
     file.write_text("\n".join(map(json.dumps, [*ROWS, ROWS[0] | {"answer": 2000}])), encoding="utf-8")
-    page = open_page(f"{dashboard}/upload")
+    page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
     page.get_by_role("button", name="Import and evaluate").click()
     expect(page.get_by_role("button", name="Open the run")).to_be_visible()
@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_read_is_said_on_the_page_and_nothing_is_stored(
 ) -> None:
     file = tmp_path / "torn.json"
     file.write_text('[{"question": "q"', encoding="utf-8")
-    page = open_page(f"{dashboard}/upload")
+    page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
     expect(page.get_by_text("Nothing was stored")).to_be_visible()
     expect(page.get_by_text("torn.json:1: not JSON")).to_be_visible()
@@ -121,7 +121,7 @@ def test_a_file_that_cannot_be_read_is_said_on_the_page_and_nothing_is_stored(
 def test_a_column_can_be_matched_by_hand(dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
     file = tmp_path / "frage.csv"
     file.write_text("frage,answer\nWann?,Im Jahr 2000.\n", encoding="utf-8")
-    page = open_page(f"{dashboard}/upload")
+    page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
     expect(page.get_by_text("Choose the column that holds the question")).to_be_visible()
     page.get_by_role("combobox", name="Question").click()
