@@ -40,7 +40,7 @@ TOGETHER: dict[str, bool] = {"joint": True, "single": True}
 def found(
     sample: Sample, *needs: Need[Any], known: Callable[[Task], bool] = lambda _: False
 ) -> tuple[Findings, list[Task]]:
-    """What the plain judge makes of the needs, and each task it was asked, once."""
+    """What the plain judge makes of the needs, and what it was asked."""
     judge = PlainJudge()
 
     async def ask(task: Task) -> Reply | Failure:
@@ -48,7 +48,7 @@ def found(
         return reply
 
     made = asyncio.run(gather(sample, needs, ask, known))
-    return made, list(dict.fromkeys(judge.asked))
+    return made, judge.asked
 
 
 def asked_ways(tasks: list[Task]) -> list[dict[str, bool]]:
