@@ -121,7 +121,7 @@ def choose_run(where: str) -> RunRef | None:
     if not runs:
         st.header("No run yet", anchor=False)
         st.markdown(f"There is nothing to show on the {where} page before a run is uploaded.")
-        if st.button("Upload a run", icon=":material/upload_file:", type="primary"):
+        if st.button("Upload a run", icon=":material/upload_file:"):
             open_upload()
         return None
     if wanted is None:

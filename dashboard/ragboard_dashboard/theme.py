@@ -33,7 +33,7 @@ DARK = {
     "dataframeBorderColor": "#30343c",
     "dataframeHeaderBackgroundColor": "#1b1e23",
     "dataframeHeaderTextColor": "#b4b0a7",
-    "primaryColor": "#4a78c4",
+    "primaryColor": "#9dbcf0",
     "linkColor": "#9dbcf0",
     "grayTextColor": "#b0aca3",
     "greenTextColor": "#6fd0c4",

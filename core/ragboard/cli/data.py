@@ -51,7 +51,7 @@ def add_file(
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @reading_options
 @store_option
 @as_json

@@ -1,4 +1,7 @@
-"""Asks each task once: from the journal where it was answered before, else the judge in its role."""
+"""Asks each task once: from the journal where it was answered before, else the judge in its role.
+
+A task that failed is asked again the next time, for what failed it may have passed.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ class Asker:
         judge = self.panel.for_task(type(task))
         key = task_key(task, judge.identity(type(task)))
         kept = self.journal.get(key)
-        if kept is not None:
+        if kept is not None and not isinstance(kept, Failure):
             self.tally.replayed += 1
             return kept
         if key in self._under_way:

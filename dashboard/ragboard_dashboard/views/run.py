@@ -143,7 +143,7 @@ REASONS = {
 
 def _groups(run: RunRef, there: Columns, column: str) -> None:
     if not there.categories:
-        st.caption("No column of the file to break this down by.")
+        plain("No column of the file to break this down by.", "note")
         return
     by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
     figure = breakdown_figure(get_breakdown(run, column, by), column_title(column), palette(st.context.theme.type))
@@ -165,7 +165,7 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
         config=CHART,
     )
     drawn = f"; {len(found.points):,} of them drawn" if found.both > len(found.points) else ""
-    st.caption(f"{found.both:,} of {found.total:,} samples have both{drawn}. Choose a point to read its sample.")
+    plain(f"{found.both:,} of {found.total:,} samples have both{drawn}. Choose a point to read its sample.", "note")
     points = picked["selection"]["points"]
     if points:
         open_sample(run.name, points[0]["customdata"][0])
@@ -214,7 +214,7 @@ def _table(run: RunRef, summary: RunSummary, found: SamplePage) -> None:
     columns: dict[str, Any] = {"Question": st.column_config.TextColumn(width="large")}
     for spec in summary.metrics:
         columns[column_title(spec)] = st.column_config.NumberColumn(format="%.2f", width="small")
-    st.caption(f"{found.total:,} of {summary.samples:,} samples. Choose a row to read it.")
+    plain(f"{found.total:,} of {summary.samples:,} samples. Choose a row to read it.", "note")
     choice = st.dataframe(
         frame,
         hide_index=True,

@@ -34,7 +34,7 @@ def page() -> None:
 def _head(runs: tuple[RunSummary, ...]) -> None:
     title, action = st.columns([5, 1], vertical_alignment="bottom")
     title.header("Runs", anchor=False)
-    if action.button("Upload a run", icon=":material/upload_file:", type="primary", width="stretch"):
+    if action.button("Upload a run", icon=":material/upload_file:", width="stretch"):
         open_upload()
     if any("sample" in run.tags for run in runs):
         st.markdown(
@@ -60,7 +60,7 @@ def _empty() -> None:
         "Upload a run file: questions, the passages that were retrieved, the answers. ragboard splits each answer "
         "into statements, holds every one against the passages and shows which none of them supports."
     )
-    if st.button("Upload a run", icon=":material/upload_file:", type="primary"):
+    if st.button("Upload a run", icon=":material/upload_file:"):
         open_upload()
     st.markdown("Nothing at hand? `ragboard demo` brings two sample runs. From the command line:")
-    st.code("ragboard evaluate answers.jsonl --name my-run --config k=5", language="shell")
+    st.code("ragboard evaluate answers.jsonl --name my-run --config k=5", language=None, wrap_lines=True)

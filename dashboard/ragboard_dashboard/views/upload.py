@@ -61,7 +61,8 @@ def _help() -> None:
     st.code(
         '{"question": "When did the bridge open?", "contexts": ["It opened to traffic in July 2000."], '
         '"answer": "It opened in 2000."}',
-        language="json",
+        language=None,
+        wrap_lines=True,
     )
 
 
@@ -139,15 +140,20 @@ def _form(path: Path, mapping: dict[str, str], seen: Preview, source: str) -> No
             [None, *(use.column for use in seen.columns)],
             format_func=lambda column: "(one run)" if column is None else str(column),
         )
-        specs = right.multiselect(
-            "Metrics", list(METRICS), default=[metric.spec for metric in DEFAULT_METRICS], format_func=metric_title
+        specs = st.pills(
+            "Metrics",
+            list(METRICS),
+            selection_mode="multi",
+            default=[metric.spec for metric in DEFAULT_METRICS],
+            format_func=metric_title,
         )
         skip = st.checkbox("Leave bad rows out and list them, instead of refusing the file")
-        st.caption(
-            "Judge: embedded. It needs no key and no network, and is a heuristic: rules of thumb on shared words."
+        plain(
+            "Judge: embedded. It needs no key and no network, and is a heuristic: rules of thumb on shared words.",
+            "note",
         )
         buttons = st.container(horizontal=True)
-        evaluate = buttons.form_submit_button("Import and evaluate", type="primary", icon=":material/play_arrow:")
+        evaluate = buttons.form_submit_button("Import and evaluate", icon=":material/play_arrow:")
         keep = buttons.form_submit_button("Import only", icon=":material/save:")
     if not (evaluate or keep):
         return
@@ -219,7 +225,7 @@ def _follow(evaluations: list[str], run: str) -> None:
         kept = st.session_state.get("import-report")
         if kept is None or not _untidy(kept[0]):
             open_run(run)
-        if st.button("Open the run", type="primary", icon=":material/arrow_forward:"):
+        if st.button("Open the run", icon=":material/arrow_forward:"):
             open_run(run)
         return
     ended = any(progress is not None and progress.state in ("failed", "stopped") for progress in seen)

@@ -111,6 +111,19 @@ def test_a_failed_task_leaves_its_metric_unscored_with_the_reason(store: Store) 
     assert done.failed == 3
 
 
+def test_only_what_failed_is_asked_again(store: Store) -> None:
+    def refuse(task: Task) -> Failure | None:
+        return Failure(detail="silent") if isinstance(task, Verify) else None
+
+    run_id = add(store, make_run())
+    evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge(before=refuse)))
+    judge = PlainJudge()
+    done = evaluate_run(store, run_id, ALL, Panel(judge=judge))
+    assert {type(task) for task in judge.asked} == {Verify}
+    assert done.failed == 0
+    assert isinstance(scores(store, run_id, done.evaluation.id)["s0"]["ragas.faithfulness"], Score)
+
+
 def test_too_few_verdicts_are_a_failure_not_a_number(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.core.conftest._plain", lambda _: Verification())
     run_id = add(store, make_run())

@@ -44,6 +44,13 @@ def test_an_address_that_is_none_is_refused_without_repeating_it(address: str) -
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("key", ["sk-a\nsk-b", "sk-a b", "sk-\u00e4"])
+def test_a_key_that_is_none_is_refused_without_repeating_it(key: str) -> None:
+    with pytest.raises(SettingError, match="OPENAI_API_KEY holds") as caught:
+        openai_endpoint(environment={"OPENAI_API_KEY": key})
+    assert "sk-" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["openai:", "openai", "gpt-x", "replay:"])
 def test_another_name_is_refused_with_what_there_is(name: str) -> None:
     with pytest.raises(SettingError, match="openai:MODEL"):

@@ -28,7 +28,12 @@ OFFICIAL = "https://api.openai.com/v1"
 NO_KEY = "none"
 """What is sent as a key where none is set, to servers that want none."""
 
-_SETUP = {401: "the key is refused", 403: "access is denied", 404: "there is no such model or address"}
+_SETUP = {
+    401: "the key is refused",
+    402: "the account has no credit",
+    403: "access is denied",
+    404: "there is no such model or address",
+}
 _LATER = frozenset({408, 409, 425, 429})
 
 
@@ -115,11 +120,13 @@ class Endpoint:
     def _after(self, error: APIError, left: int, pause: float) -> _Wait:
         status = int(getattr(error, "status_code", 0))
         said = f"status {status}: {error.message}"
+        if error.code == "insufficient_quota":
+            status = 402
         if status in _SETUP:
             raise JudgeError(f"{self.address}: {_SETUP[status]} ({self._setup_detail(status, said)})") from error
         if status in (400, 422):
             raise RefusedError(self.plain(said), error.param) from error
-        if error.code == "insufficient_quota" or (status not in _LATER and status < 500):
+        if status not in _LATER and status < 500:
             raise CallFailedError(self.plain(said)) from error
         asked = _retry_after(getattr(error, "response", None))
         if asked is not None and asked > LONGEST_PAUSE:

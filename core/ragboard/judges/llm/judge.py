@@ -79,7 +79,12 @@ class LlmJudge:
 
         Raises JudgeError where no call can succeed: the key is refused, the model is not there.
         """
-        return await asyncio.gather(*(self._answer(task) for task in tasks))
+        asked = [asyncio.ensure_future(self._answer(task)) for task in tasks]
+        try:
+            return await asyncio.gather(*asked)
+        finally:
+            for one in asked:
+                one.cancel()
 
     async def _answer(self, task: Task) -> Reply | Failure:
         if type(task) not in self.answers:

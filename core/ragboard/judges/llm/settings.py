@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -23,6 +24,8 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
     key = known.get("OPENAI_API_KEY", "").strip()
     if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
         raise SettingError("OPENAI_BASE_URL is no http(s) address; expected one such as http://localhost:8000/v1")
+    if not re.fullmatch(r"[!-~]*", key):
+        raise SettingError("OPENAI_API_KEY holds a space or a sign that no key has; was it copied whole?")
     if not key and address == OFFICIAL:
         raise JudgeError("OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL for a server that needs no key")
     return Endpoint(address, key or NO_KEY)

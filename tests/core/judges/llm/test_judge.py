@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 import threading
@@ -436,22 +437,20 @@ def test_a_refusal_of_the_model_is_a_failure_in_its_words(judge: LlmJudge, serve
 @pytest.fixture
 def closing() -> Iterator[str]:
     """A server that closes every connection at once."""
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening, stop = socket.create_server(("127.0.0.1", 0)), threading.Event()
+    listening.settimeout(0.05)
 
     def close_all() -> None:
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            connection.close()
+        while not stop.is_set():
+            with contextlib.suppress(TimeoutError):
+                listening.accept()[0].close()
 
     thread = threading.Thread(target=close_all, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-    listening.shutdown(socket.SHUT_RDWR)
-    listening.close()
+    stop.set()
     thread.join(timeout=5)
+    listening.close()
 
 
 def test_closed_connections_are_a_failure(closing: str, pauses: Pauses) -> None:
@@ -459,7 +458,9 @@ def test_closed_connections_are_a_failure(closing: str, pauses: Pauses) -> None:
     assert pauses.seconds == [0.5, 1.0]
 
 
-@pytest.mark.parametrize(("code", "why"), [(401, "OPENAI_API_KEY"), (403, "denied"), (404, "no such model")])
+@pytest.mark.parametrize(
+    ("code", "why"), [(401, "OPENAI_API_KEY"), (402, "no credit"), (403, "denied"), (404, "no such model")]
+)
 def test_a_key_or_model_that_cannot_work_stops_everything(
     judge: LlmJudge, server: ChatServer, code: int, why: str
 ) -> None:
@@ -468,6 +469,13 @@ def test_a_key_or_model_that_cannot_work_stops_everything(
         ask(judge, RATE)
     assert "sk-sec" not in str(caught.value)
     assert len(server.asked) == 1
+
+
+def test_an_account_without_credit_stops_everything(judge: LlmJudge, server: ChatServer) -> None:
+    body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota", "type": "e", "param": None}}
+    server.faults = [status(429, raw=json.dumps(body), Content_Type="application/json")] * 9
+    with pytest.raises(JudgeError, match="no credit"):
+        ask(judge, *[RATE] * 3)
 
 
 def test_no_secret_is_in_identity_repr_or_failure(server: ChatServer) -> None:
