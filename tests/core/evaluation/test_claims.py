@@ -242,6 +242,15 @@ def test_a_metric_added_later_asks_no_cell_again_and_changes_no_score(store: Sto
     assert again.asked == 0
 
 
+def test_cells_that_failed_are_asked_again_together_with_the_rest(store: Store) -> None:
+    run_id = store.add_runs([Run(name="run", samples=(SAMPLE,))])[0].id
+    out = PlainJudge(before=lambda task: Failure(detail="out of order") if isinstance(task, Verify) else None)
+    evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=out))
+    judge = PlainJudge()
+    evaluate_run(store, run_id, metrics_named(["ragchecker.faithfulness"]), Panel(judge=judge))
+    assert asked_ways(judge.asked) == [TOGETHER]
+
+
 def test_settings_of_an_earlier_metric_are_kept(store: Store) -> None:
     sample = replace(SAMPLE, reference_contexts=("Another text.",))
     run_id = store.add_runs([Run(name="run", samples=(sample,))])[0].id
