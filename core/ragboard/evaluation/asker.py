@@ -50,8 +50,9 @@ class Asker:
         return ask
 
     def knows(self, task: Task) -> bool:
-        """Whether the journal has the answer."""
-        return task_key(task, self.panel.for_task(type(task)).identity(type(task))) in self.journal
+        """Whether the journal has an answer that will be taken; a failure is asked again."""
+        kept = self.journal.get(task_key(task, self.panel.for_task(type(task)).identity(type(task))))
+        return kept is not None and not isinstance(kept, Failure)
 
     async def _answer(self, task: Task, sample_id: str) -> Reply | Failure:
         judge = self.panel.for_task(type(task))

@@ -11,8 +11,10 @@ from ragboard.evaluation.claims import Claims, Known, no_column, replied
 from ragboard.judges.embedded.text import sentence_spans
 from ragboard.judges.tasks import (
     ExtractStatements,
+    Failure,
     GenerateQuestions,
     Questions,
+    Reply,
     Selection,
     SelectSentences,
     Similarities,
@@ -49,9 +51,21 @@ async def gather(sample: Sample, needs: Iterable[Need[Any]], ask: Ask, known: Kn
     `known` says whether a task was answered before: an answer that is there decides how the rest is asked.
     """
     wanted = tuple(dict.fromkeys(needs))
-    claims = Claims.of(sample, wanted, ask, known)
+    claims = Claims.of(sample, wanted, _once(ask), known)
     found = await asyncio.gather(*(_meet(need, claims) for need in wanted))
     return Findings(dict(zip(wanted, found, strict=True)))
+
+
+def _once(ask: Ask) -> Ask:
+    """Asks each task once, however many needs lead to it."""
+    asked: dict[Task, asyncio.Future[Reply | Failure]] = {}
+
+    async def once(task: Task) -> Reply | Failure:
+        if task not in asked:
+            asked[task] = asyncio.ensure_future(ask(task))
+        return await asked[task]
+
+    return once
 
 
 async def _meet(need: Need[Any], claims: Claims) -> object:

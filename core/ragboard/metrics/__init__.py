@@ -130,7 +130,7 @@ def _value(what: str, text: str, kind: Any) -> object:
     """A setting as it is written in an identity: a whole number, True or False, or one of some words."""
     choices = (True, False) if kind is bool else get_args(kind) if get_origin(kind) is Literal else ()
     for choice in choices:
-        if text == str(choice):
+        if text.casefold() == str(choice).casefold():
             return choice
     if not choices and text.isdecimal():
         return int(text)

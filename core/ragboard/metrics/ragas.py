@@ -66,6 +66,11 @@ class AnswerRelevance(Metric):
 
     n: int = 3
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for fewer than one question."""
+        if self.n < 1:
+            raise ValueError(f"n is a number of questions, at least 1, got {self.n}")
+
     def needs(self) -> tuple[Need[Any], ...]:
         """The generated questions and their similarities."""
         return (GeneratedQuestions(self.n),)

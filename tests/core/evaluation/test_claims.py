@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,7 +40,7 @@ TOGETHER: dict[str, bool] = {"joint": True, "single": True}
 def found(
     sample: Sample, *needs: Need[Any], known: Callable[[Task], bool] = lambda _: False
 ) -> tuple[Findings, list[Task]]:
-    """What the plain judge makes of the needs, and each task it was asked, once."""
+    """What the plain judge makes of the needs, and what it was asked."""
     judge = PlainJudge()
 
     async def ask(task: Task) -> Reply | Failure:
@@ -49,7 +48,7 @@ def found(
         return reply
 
     made = asyncio.run(gather(sample, needs, ask, known))
-    return made, list(dict.fromkeys(judge.asked))
+    return made, judge.asked
 
 
 def asked_ways(tasks: list[Task]) -> list[dict[str, bool]]:
@@ -243,6 +242,15 @@ def test_a_metric_added_later_asks_no_cell_again_and_changes_no_score(store: Sto
     assert again.asked == 0
 
 
+def test_cells_that_failed_are_asked_again_together_with_the_rest(store: Store) -> None:
+    run_id = store.add_runs([Run(name="run", samples=(SAMPLE,))])[0].id
+    out = PlainJudge(before=lambda task: Failure(detail="out of order") if isinstance(task, Verify) else None)
+    evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=out))
+    judge = PlainJudge()
+    evaluate_run(store, run_id, metrics_named(["ragchecker.faithfulness"]), Panel(judge=judge))
+    assert asked_ways(judge.asked) == [TOGETHER]
+
+
 def test_settings_of_an_earlier_metric_are_kept(store: Store) -> None:
     sample = replace(SAMPLE, reference_contexts=("Another text.",))
     run_id = store.add_runs([Run(name="run", samples=(sample,))])[0].id
@@ -271,13 +279,10 @@ def test_similarity_of_answer_and_reference_is_one_task() -> None:
         assert asked == []
 
 
-@pytest.mark.parametrize("spec", METRICS)
-def test_a_judge_that_fails_leaves_no_number(spec: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("spec", [spec for spec, metric in METRICS.items() if metric.needs()])
+def test_a_judge_that_fails_leaves_no_number(spec: str, store: Store) -> None:
     metric = METRICS[spec]
-    if not metric.needs():
-        pytest.skip("asks no judge")
     judge = PlainJudge(before=lambda _: Failure(detail="out of order"))
-    store = Store(tmp_path / "store")
     run_id = store.add_runs([Run(name="run", samples=(SAMPLE,))])[0].id
     done = evaluate_run(store, run_id, (metric,), Panel(judge=judge))
     assert scores(store, run_id, done.evaluation.id)[spec] == Unscored(reason="failed", detail="out of order")

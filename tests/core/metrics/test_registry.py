@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ragboard import METRICS, SettingError
-from ragboard.metrics import metrics_named
+from ragboard import DEFAULT_METRICS, METRICS, SettingError
+from ragboard.metrics import metric_of, metrics_named, split_names
 
 DOCS = Path(__file__).parents[3] / "docs" / "metrics.md"
 
@@ -17,6 +17,78 @@ def test_a_bare_name_a_full_name_and_a_source_are_understood() -> None:
     assert [metric.spec for metric in metrics_named(["ragas"])] == [
         spec for spec in METRICS if spec.startswith("ragas.")
     ]
+
+
+def test_a_bare_name_of_several_means_the_default_one_or_is_ambiguous() -> None:
+    assert metrics_named(["faithfulness"]) == (METRICS["ragas.faithfulness"],)
+    with pytest.raises(SettingError, match=r"'recall' is ambiguous: ragchecker\.recall, retrieval\.recall"):
+        metrics_named(["recall"])
+
+
+def test_settings_are_written_in_the_name_as_the_identity_shows_them() -> None:
+    names = ["retrieval.recall(k=5)", "ragas.factual_correctness( mode=recall , compat=True )", "f1(compat=true)"]
+    found = metrics_named(names)
+    assert [metric.spec for metric in found] == [
+        "retrieval.recall(k=5)",
+        "ragas.factual_correctness(mode=recall,compat=True)",
+        "ragchecker.f1(compat=True)",
+    ]
+    assert metrics_named(metric.spec for metric in found) == found
+    assert all(metric_of(metric.spec) == metric for metric in found)
+    assert metrics_named(["retrieval.recall()"]) == (METRICS["retrieval.recall"],)
+
+
+def test_settings_of_a_source_are_those_of_each_of_its_metrics() -> None:
+    found = metrics_named(["ragchecker(compat=True)"])
+    assert len(found) == 11
+    assert all(metric.spec.endswith("(compat=True)") for metric in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("retrieval.recall(size=5)", "retrieval.recall has no setting 'size'; it has k"),
+        ("overlap.bleu(n=5)", "overlap.bleu has no setting 'n'; it has none"),
+        ("retrieval.recall(k=0)", "retrieval.recall: k is a number of places, at least 1, got 0"),
+        ("ragas.answer_relevance(n=0)", "n is a number of questions, at least 1, got 0"),
+        ("retrieval.recall(k=many)", "retrieval.recall: k: got 'many', expected a whole number"),
+        ("ragchecker.f1(compat=yes)", "ragchecker.f1: compat: got 'yes', expected True or False"),
+        ("ragas.noise_sensitivity(mode=f1)", "mode: got 'f1', expected relevant or irrelevant"),
+        ("retrieval.recall(k=5", "no metric is called 'retrieval.recall(k=5'"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_an_error_that_says_what_can(name: str, message: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        metrics_named([name])
+    assert message in str(caught.value)
+
+
+def test_a_comma_within_brackets_separates_no_names() -> None:
+    assert split_names("a, b(c=1,d=2),e") == ("a", "b(c=1,d=2)", "e")
+
+
+def test_an_identity_that_is_no_metric_any_more_is_none() -> None:
+    assert metric_of("ragas.vanished") is None
+    assert metric_of("faithfulness") is None
+    assert metric_of("retrieval.recall(k=0)") is None
+
+
+def test_a_label_shows_the_settings_that_tell_it_apart() -> None:
+    (metric,) = metrics_named(["retrieval.recall(k=5)"])
+    assert (metric.label, METRICS["retrieval.recall"].label) == ("Retrieval recall (k=5)", "Retrieval recall")
+
+
+def test_the_default_metrics_are_those_of_the_paper() -> None:
+    assert [metric.spec for metric in DEFAULT_METRICS] == [
+        "ragas.faithfulness",
+        "ragas.answer_relevance",
+        "ragas.context_relevance",
+    ]
+
+
+def test_titles_tell_metrics_apart() -> None:
+    titles = [metric.label for metric in METRICS.values()]
+    assert len(titles) == len(set(titles))
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
