@@ -16,6 +16,7 @@ from ragboard.judges.tasks import (
     ExtractStatements,
     Failure,
     GenerateQuestions,
+    Hear,
     Questions,
     Reply,
     Selection,
@@ -25,6 +26,7 @@ from ragboard.judges.tasks import (
     Task,
     Verification,
     Verify,
+    unheard,
 )
 
 
@@ -54,7 +56,7 @@ class PlainJudge:
     def identity(self, task: type[Task]) -> str:
         return f"plain/{self.version}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
         self.asked.extend(tasks)
         return [self.before(task) or _plain(task) for task in tasks]
 

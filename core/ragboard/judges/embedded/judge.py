@@ -14,6 +14,7 @@ from ragboard.judges.tasks import (
     ExtractStatements,
     Failure,
     GenerateQuestions,
+    Hear,
     Questions,
     Reply,
     Selection,
@@ -22,6 +23,7 @@ from ragboard.judges.tasks import (
     Similarity,
     Task,
     Verify,
+    unheard,
 )
 
 __all__ = ["VERSION", "EmbeddedJudge"]
@@ -48,7 +50,7 @@ class EmbeddedJudge:
         """The version of its rules."""
         return f"embedded/{VERSION}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply for each task, in order; it fails only a task that it does not answer."""
         return [_reply(task) for task in tasks]
 
