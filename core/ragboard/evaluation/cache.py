@@ -6,6 +6,7 @@ key of its task, which holds all that could change it; failures are not kept.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Generator
@@ -60,7 +61,7 @@ class AnswerCache:
             return None
         task, reply = row
         try:
-            return decode_reply(task, reply)
+            return decode_reply(task, json.loads(reply))
         except ValueError:
             return None
 
@@ -98,7 +99,8 @@ def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
         return ()
     with _reading(path) as connection:
         rows = connection.execute(
-            "SELECT judge, task, count(*), sum(length(reply)), min(kept), max(kept) FROM answers GROUP BY 1, 2 ORDER BY 1, 2"
+            "SELECT judge, task, count(*), sum(length(reply)), min(kept), max(kept)"
+            " FROM answers GROUP BY 1, 2 ORDER BY 1, 2"
         ).fetchall()
     return tuple(
         CachedFrom(judge=judge, task=task, answers=answers, bytes=size, oldest=oldest, newest=newest)
