@@ -75,7 +75,7 @@ def panel_named(options: JudgeOptions) -> Panel:
         name: judge_named(name, endpoint=endpoint, parameters=options.parameters, prompts=options.prompts)
         for name in dict.fromkeys((options.judge, *judging.values()))
     }
-    roles = {role: judges[name] for role, name in judging.items()}
+    roles: dict[Role, Judge] = {role: judges[name] for role, name in judging.items()}
     if options.embed:
         roles["embed"] = embedder_named(options.embed, endpoint=endpoint)
     return Panel(judge=judges[options.judge], roles=roles)

@@ -74,7 +74,7 @@ def metric_settings(metric: MetricDescription) -> str:
 
 
 def _description(stored: dict[str, Any]) -> MetricDescription:
-    given = stored | {
+    given: dict[str, Any] = stored | {
         "requires": tuple(stored["requires"]),
         "settings": tuple(MetricSetting(**setting) for setting in stored["settings"]),
     }

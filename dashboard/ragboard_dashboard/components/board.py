@@ -33,7 +33,7 @@ _mount = component(
 def run_board(
     runs: Sequence[RunSummary], metrics: Mapping[str, MetricDescription], *, key: str, now: datetime
 ) -> str | None:
-    """Draw the leaderboard by what is known of its metrics. Returns the id of the run a person just opened, else None."""
+    """Draw the leaderboard by what its metrics are. Returns the id of the run a person just opened, else None."""
     result = _mount(key=key, data=board_data(runs, metrics, now), on_open_change=lambda: None)
     opened: str | None = result.open
     return opened

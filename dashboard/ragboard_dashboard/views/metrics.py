@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from importlib.resources import files
 
 import streamlit as st
 
 from ragboard.report import metric_groups
-from ragboard_dashboard import components
 from ragboard_dashboard.components.catalogue import catalogue_html
 from ragboard_dashboard.data import get_metrics
 from ragboard_dashboard.shared import plain
 
 __all__ = ["page"]
 
-STYLE = Path(components.__file__).with_name("catalogue.css")
+STYLE = (files("ragboard_dashboard") / "components" / "catalogue.css").read_text("utf-8")
 
 
 def page() -> None:
@@ -31,12 +30,12 @@ def page() -> None:
     groups = metric_groups(get_metrics().values(), search)
     count = sum(map(len, groups.values()))
     plain(
-        f"{count} metric{'' if count == 1 else 's'}. The same word means different things in different systems, so each "
-        "is known by its source and name.",
+        f"{count} metric{'' if count == 1 else 's'}. The same word means different things in different systems, "
+        "so each is known by its source and name.",
         "note",
     )
     if not groups:
         st.info("No metric has all of these words.", icon=":material/search_off:")
         return
-    st.html(STYLE)
+    st.html(f"<style>{STYLE}</style>")
     st.html(catalogue_html(groups))
