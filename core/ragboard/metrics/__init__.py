@@ -8,11 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 from ragboard.errors import SettingError
-from ragboard.metrics import overlap, ragchecker, retrieval
+from ragboard.metrics import critique, gpt_score, overlap, ragas_contexts, ragchecker, retrieval
 from ragboard.metrics.base import Metric, outcome
-from ragboard.metrics.description import choices, describe, setting_kinds
+from ragboard.metrics.description import allowed, choices, describe, setting_kinds
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
-from ragboard.metrics.ragas_library import AnswerSimilarity, ContextRecall, FactualCorrectness, NoiseSensitivity
+from ragboard.metrics.ragas_library import (
+    AnswerCorrectness,
+    AnswerSimilarity,
+    ContextRecall,
+    FactualCorrectness,
+    NoiseSensitivity,
+)
 from ragboard.metrics.refusal import Refusal
 
 __all__ = [
@@ -33,10 +39,20 @@ METRICS: dict[str, Metric] = {
     metric.spec: metric
     for metric in (
         *DEFAULT_METRICS,
+        ragas_contexts.ContextPrecision(),
+        ragas_contexts.ContextUtilization(),
         ContextRecall(),
+        ragas_contexts.ContextRelevancy(),
+        ragas_contexts.ContextEntityRecall(),
+        AnswerCorrectness(),
         FactualCorrectness(),
         NoiseSensitivity(),
         AnswerSimilarity(),
+        critique.Harmfulness(),
+        critique.Maliciousness(),
+        critique.Coherence(),
+        critique.Correctness(),
+        critique.Conciseness(),
         ragchecker.Precision(),
         ragchecker.Recall(),
         ragchecker.F1(),
@@ -62,6 +78,9 @@ METRICS: dict[str, Metric] = {
         overlap.LengthRatio(),
         overlap.ContextOverlap(),
         Refusal(),
+        gpt_score.Faithfulness(),
+        gpt_score.AnswerRelevance(),
+        gpt_score.ContextRelevance(),
     )
 }
 
@@ -137,12 +156,13 @@ def _with_settings(metric: Metric, settings: dict[str, str]) -> Metric:
 
 
 def _value(what: str, text: str, kind: Any) -> object:
-    """A setting as it is written in an identity: a whole number, True or False, or one of some words."""
+    """A setting as it is written in an identity: a number, True or False, or one of some words."""
     offered = choices(kind)
     for choice in offered:
         if text.casefold() == str(choice).casefold():
             return choice
-    if not offered and text.isdecimal():
+    if kind is float and re.fullmatch(r"\d+(\.\d+)?|\.\d+", text):
+        return float(text)
+    if not offered and kind is not float and text.isdecimal():
         return int(text)
-    expected = " or ".join(map(str, offered)) or "a whole number"
-    raise SettingError(f"{what}: got {text!r}, expected {expected}")
+    raise SettingError(f"{what}: got {text!r}, expected {allowed(kind)}")

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from ragboard.metrics.base import Metric
 from ragboard.records import MetricDescription, MetricSetting
 
-__all__ = ["choices", "describe", "setting_kinds"]
+__all__ = ["allowed", "choices", "describe", "setting_kinds"]
 
 
 def describe(metric: Metric) -> MetricDescription:
@@ -40,10 +40,15 @@ def setting_kinds(metric: Metric) -> dict[str, Any]:
 
 
 def choices(kind: Any) -> tuple[object, ...]:
-    """The values that a setting of this type is chosen from; none where it is a whole number."""
+    """The values that a setting of this type is chosen from; none where it is a number."""
     if kind is bool:
         return (True, False)
     return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def allowed(kind: Any) -> str:
+    """In words, what a setting of this type may be."""
+    return " or ".join(map(str, choices(kind))) or ("a number" if kind is float else "a whole number")
 
 
 def _settings(metric: Metric) -> tuple[MetricSetting, ...]:
@@ -51,7 +56,7 @@ def _settings(metric: Metric) -> tuple[MetricSetting, ...]:
     return tuple(
         MetricSetting(
             name=field.name,
-            allowed=" or ".join(map(str, choices(kinds[field.name]))) or "a whole number",
+            allowed=allowed(kinds[field.name]),
             default="not set" if field.default is None else str(field.default),
         )
         for field in fields(metric)
