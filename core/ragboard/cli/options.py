@@ -50,7 +50,7 @@ plugin_option = click.option(
     type=click.Path(path_type=Path),
     multiple=True,
     envvar="RAGBOARD_PLUGIN",
-    help="A Python file with metrics of your own; repeatable.",
+    help="A Python file with metrics of your own, or a TOML file with aspects; repeatable.",
 )
 
 _JUDGING = (

@@ -17,6 +17,7 @@ from typing import get_args
 from ragboard.errors import SettingError
 from ragboard.metrics import METRICS, Metric, needs
 from ragboard.metrics.base import Column, Direction
+from ragboard.metrics.critique import aspects_from_file
 
 __all__ = ["metrics_with"]
 
@@ -26,13 +27,13 @@ CLASS_VARIABLES = ("source", "name", "title", "formula", "paper", "requires", "r
 def metrics_with(plugins: Iterable[Path]) -> Mapping[str, Metric]:
     """Ragboard's metrics and those of these files, by identity.
 
-    Every public class of a file that is a `Metric` counts; a name that begins with an underscore is
-    for what several have in common. Raises SettingError naming the file: it cannot be read or run,
+    Every public class of a Python file that is a `Metric` counts; a name that begins with an underscore
+    is for what several have in common. A TOML file holds aspects of one's own. Raises SettingError naming the file: it cannot be read or run,
     holds no metric, an incomplete one, or one whose identity is taken.
     """
     known = dict(METRICS)
     for path in dict.fromkeys(plugin.resolve() for plugin in plugins):
-        for metric in _metrics_in(path):
+        for metric in aspects_from_file(path) if path.suffix == ".toml" else _metrics_in(path):
             _check_free(path, metric, known)
             known[metric.spec] = metric
     return known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragboard.report.harmonic import ragas_score
 from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.nouns import (
     GeneratedQuestion,
@@ -61,6 +62,7 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "ragas_score",
     "run_summary",
     "sample_report",
     "sample_rows",
