@@ -16,7 +16,7 @@ from ragboard.metrics import metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.store import RunRef, Store
 
-__all__ = ["progress_of", "start_evaluation"]
+__all__ = ["evaluation_command", "evaluation_environment", "progress_of", "start_evaluation"]
 
 
 def start_evaluation(
@@ -38,19 +38,26 @@ def start_evaluation(
     path = store.journal_path(evaluation.id)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".status.json").unlink(missing_ok=True)
-    command = [sys.executable, "-m", "ragboard", "--settings", os.devnull, "evaluate", run.run_id]
-    command += ["--metrics", ",".join(metrics), "--store", str(store.folder), *_judging_words(judging)]
-    command += [word for file in files for word in ("--plugin", str(file))]
+    command = evaluation_command(store, run, judging, metrics, files)
     with path.with_suffix(".log").open("wb") as log:
         subprocess.Popen(  # noqa: S603 - ourselves; not awaited, it has its own status file
             command,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=_environment(judging),
+            env=evaluation_environment(judging),
             start_new_session=True,
         )
     return evaluation.id
+
+
+def evaluation_command(
+    store: Store, run: RunRef, judging: JudgeOptions, metrics: Iterable[str], plugins: Iterable[Path]
+) -> list[str]:
+    """What is started: the command that a person would type, with nothing secret in it."""
+    command = [sys.executable, "-m", "ragboard", "--settings", os.devnull, "evaluate", run.run_id]
+    command += ["--metrics", ",".join(metrics), "--store", str(store.folder), *_judging_words(judging)]
+    return command + [word for file in plugins for word in ("--plugin", str(file))]
 
 
 def _judging_words(judging: JudgeOptions) -> Iterator[str]:
@@ -69,8 +76,8 @@ def _judging_words(judging: JudgeOptions) -> Iterator[str]:
         yield from ("--judge-param", f"{key}={json.dumps(parameter)}")
 
 
-def _environment(judging: JudgeOptions) -> dict[str, str]:
-    """Of this process, without what stands for options that were not given."""
+def evaluation_environment(judging: JudgeOptions) -> dict[str, str]:
+    """Of this process, without what would stand for options that were not given; the key is in it."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("RAGBOARD_")}
     address = {"OPENAI_BASE_URL": judging.base_url} if judging.base_url else {}
     return kept | address | {"PYTHONIOENCODING": "utf-8"}

@@ -28,8 +28,10 @@ def metrics_with(plugins: Iterable[Path]) -> Mapping[str, Metric]:
     """Ragboard's metrics and those of these files, by identity.
 
     Every public class of a Python file that is a `Metric` counts; a name that begins with an underscore
-    is for what several have in common. A TOML file holds aspects of one's own. Raises SettingError naming the file: it cannot be read or run,
-    holds no metric, an incomplete one, or one whose identity is taken.
+    is for what several have in common. A TOML file holds aspects of one's own.
+
+    Raises SettingError naming the file: it cannot be read or run, holds no metric, an incomplete one, or
+    one whose identity or title is taken.
     """
     known = dict(METRICS)
     for path in dict.fromkeys(plugin.resolve() for plugin in plugins):

@@ -53,9 +53,11 @@ def in_order(specs: Iterable[str]) -> tuple[str, ...]:
 def metric_groups(metrics: Iterable[MetricDescription], search: str = "") -> dict[str, tuple[MetricDescription, ...]]:
     """By source, one of each name, those in which every word of the search stands."""
     words = search.casefold().split()
-    first = {(metric.source, metric.name): metric for metric in reversed([*metrics])}
+    first: dict[tuple[str, str], MetricDescription] = {}
+    for metric in metrics:
+        first.setdefault((metric.source, metric.name), metric)
     groups: dict[str, tuple[MetricDescription, ...]] = {}
-    for metric in reversed(first.values()):
+    for metric in first.values():
         text = " ".join((metric.spec, metric.label, metric.text, metric.formula, metric.paper)).casefold()
         if all(word in text for word in words):
             groups[metric.source] = (*groups.get(metric.source, ()), metric)
