@@ -47,7 +47,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--latency-ms", type=float, default=200.0)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--tail", action="store_true", help="Heavy-tailed latency (log-normal, sigma 1) of that mean.")
-    parser.add_argument("--faults", action="store_true", help="Compare with a server of 5%% 429, 500, malformed, 2%% hung.")
+    parser.add_argument(
+        "--faults", action="store_true", help="Compare with a server of 5%% 429, 500, malformed, 2%% hung."
+    )
     parser.add_argument("--deadline", type=float, default=120.0, help="Seconds for one request.")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--measure", choices=["engine", "sdk"], help=argparse.SUPPRESS)

@@ -67,7 +67,7 @@ def panel_named(options: JudgeOptions) -> Panel:
     Raises SettingError for a name, parameter or prompt that cannot be, JudgeError without credentials.
     """
     chosen: tuple[tuple[Role, str | None], ...] = (("extract", options.extract), ("verify", options.verify))
-    judging = {role: name for role, name in chosen if name}
+    judging: dict[Role, str] = {role: name for role, name in chosen if name}
     named = (options.judge, *judging.values(), options.embed or "")
     remote = any(name.startswith("openai:") for name in named)
     endpoint = openai_endpoint(options.base_url) if remote else None
