@@ -18,7 +18,7 @@ LAYERS = (
     ("errors",),
     ("records",),
     ("settings", "schema", "stats"),
-    ("readers", "database", "judges"),
+    ("readers", "database", "judges", "prices"),
     ("metrics", "store", "samples"),
     ("evaluation", "report", "exporting"),
     ("cli",),

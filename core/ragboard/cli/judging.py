@@ -2,53 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from tqdm import tqdm
 
 from ragboard.cli.data import add_file, print_report, print_runs
-from ragboard.cli.options import as_json, reading_options, store_option
+from ragboard.cli.options import as_json, prices_option, reading_options, store_option
 from ragboard.cli.output import plain, print_json, run_json
 from ragboard.errors import NotFoundError
 from ragboard.evaluation.engine import Finished, evaluate_run
+from ragboard.evaluation.plan import Assumptions, plan_run
 from ragboard.evaluation.progress import Progress
+from ragboard.evaluation.spending import Expected
 from ragboard.judges import panel_named
 from ragboard.judges.panel import Panel
+from ragboard.judges.tasks import Sender
 from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named, split_names
+from ragboard.prices import Prices
 from ragboard.report import run_summary
 from ragboard.store import RunRef, Store
 
-__all__ = ["evaluate", "evaluate_with_bar"]
+__all__ = ["evaluate", "evaluate_with_bar", "judge_options", "runs_meant"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LOOKED_AT = 100
+"""Samples that the estimate is made from, which what was spent is held against."""
+
+
+_JUDGING = (
+    click.option(
+        "--metrics",
+        "names",
+        help="Names separated by commas, metrics or sources; else ragas's three."
+        "  [ragchecker, ragas.faithfulness, ...]",
+    ),
+    click.option(
+        "--judge",
+        default="embedded",
+        envvar="RAGBOARD_JUDGE",
+        show_default=True,
+        show_envvar=True,
+        help="embedded, openai:MODEL, or replay:FILE.",
+    ),
+    click.option(
+        "--embed",
+        envvar="RAGBOARD_EMBED",
+        show_envvar=True,
+        help="Who compares texts, where the judge does not: embedded, or openai:MODEL.",
+    ),
+    prices_option,
+)
+
+
+def judge_options(command: F) -> F:
+    """Everything that says what is to be counted, who answers, and what that costs."""
+    for option in reversed(_JUDGING):
+        command = option(command)
+    return command
 
 
 @click.command()
 @click.argument("run")
-@click.option(
-    "--metrics",
-    "names",
-    help="Names separated by commas, metrics or sources; else ragas's three.  [ragchecker, ragas.faithfulness, ...]",
-)
-@click.option(
-    "--judge",
-    default="embedded",
-    envvar="RAGBOARD_JUDGE",
-    show_default=True,
-    show_envvar=True,
-    help="embedded, openai:MODEL, or replay:FILE.",
-)
-@click.option(
-    "--embed",
-    envvar="RAGBOARD_EMBED",
-    show_envvar=True,
-    help="Who compares texts, where the judge does not: embedded, or openai:MODEL.",
-)
+@judge_options
 @reading_options
 @store_option
 @as_json
 def evaluate(
-    run: str, names: str | None, judge: str, embed: str | None, store: Store, as_json: bool, **reading: Any
+    run: str,
+    names: str | None,
+    judge: str,
+    embed: str | None,
+    prices: Prices,
+    store: Store,
+    as_json: bool,
+    **reading: Any,
 ) -> None:
     """Evaluate a RUN of the store, or a run file that is read and kept first.
 
@@ -62,10 +93,10 @@ def evaluate(
     """
     metrics = metrics_named(split_names(names)) if names else DEFAULT_METRICS
     panel = panel_named(judge, embed=embed)
-    refs, report = _runs(store, run, reading)
+    refs, report = runs_meant(store, run, reading)
     if report is not None and not as_json:
         print_report(report)
-    done = [evaluate_with_bar(store, ref, metrics, panel) for ref in refs]
+    done = [evaluate_with_bar(store, ref, metrics, panel, prices) for ref in refs]
     evaluated = [
         RunRef(run_id=ref.run_id, name=ref.name, evaluation_id=end.evaluation.id)
         for ref, end in zip(refs, done, strict=True)
@@ -75,11 +106,13 @@ def evaluate(
         print_json({"runs": [run_json(run) for run in summaries], "evaluations": done, "report": report})
         return
     print_runs(summaries)
-    for end in done:
+    for end, summary in zip(done, summaries, strict=True):
         _print_end(end)
+        if summary.spending:
+            click.echo(plain(f"  {summary.spending}"), err=True)
 
 
-def _runs(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
+def runs_meant(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
     """The runs meant: one in the store by that name, else those of the file."""
     file = Path(run)
     try:
@@ -91,15 +124,25 @@ def _runs(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef]
     return [RunRef(run_id=kept.id, name=kept.name, evaluation_id=None) for kept in added], report
 
 
-def evaluate_with_bar(store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel) -> Finished:
+def evaluate_with_bar(
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, prices: Prices | None = None
+) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
+    expected = _expected(store, ref, metrics, panel)
     with tqdm(desc=plain(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
             bar.total = progress.total
             bar.update(progress.done - bar.n)
 
-        return evaluate_run(store, ref.run_id, metrics, panel, watch=watch)
+        return evaluate_run(store, ref.run_id, metrics, panel, watch=watch, expected=expected, prices=prices)
+
+
+def _expected(store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel) -> tuple[Expected, ...]:
+    """What is to be asked outside, from the first call on; nothing where all answer by themselves."""
+    if not any(isinstance(judge, Sender) for judge in (panel.judge, *(panel.roles or {}).values())):
+        return ()
+    return plan_run(store, ref.run_id, metrics, panel, Assumptions(samples=LOOKED_AT), prices={}, afresh=True).models
 
 
 def _print_end(end: Finished) -> None:

@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
+from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
 from ragboard.settings import read_config_file, read_pairs, split_pair
 from ragboard.store import Store
 
-__all__ = ["as_json", "config_of", "mapping_of", "reading_options", "store_option"]
+__all__ = ["as_json", "config_of", "mapping_of", "prices_option", "reading_options", "store_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,6 +31,20 @@ store_option = click.option(
     show_envvar=True,
     callback=_open_store,
     help="Folder that holds the database and the journals.",
+)
+
+
+def _read_prices(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Prices:
+    return read_prices(value)
+
+
+prices_option = click.option(
+    "--prices",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="RAGBOARD_PRICES",
+    show_envvar=True,
+    callback=_read_prices,
+    help="TOML file with what models cost, before the package's own list.",
 )
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -14,15 +13,18 @@ from ragboard.errors import RagboardError, SettingError
 from ragboard.evaluation.asker import Asker, Tally
 from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.journal import open_journal
+from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.progress import Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
+from ragboard.evaluation.spending import Expected, spent
 from ragboard.judges.panel import Panel
 from ragboard.metrics import METRICS, Metric, metric_of, outcome
 from ragboard.metrics.needs import Need
-from ragboard.records import Evaluation, Outcome, Sample, Unscored
+from ragboard.prices import Prices, read_prices
+from ragboard.records import Evaluation, Outcome, Sample, Spend, Unscored
 from ragboard.store import Store
 
-__all__ = ["Finished", "evaluate_run", "evaluation_of"]
+__all__ = ["Finished", "check_roles", "evaluate_run", "evaluation_of", "with_earlier"]
 
 WINDOW = 32
 """Samples under way at a time."""
@@ -43,6 +45,8 @@ class Finished:
     failed: int
     unscored: int
     """Samples that at least one metric left unscored."""
+    spent: tuple[Spend, ...]
+    """What it took from its first call on, by model; empty where no model was asked."""
 
 
 def evaluation_of(run_id: str, panel: Panel, metrics: Sequence[Metric]) -> Evaluation:
@@ -66,16 +70,20 @@ def evaluate_run(
     panel: Panel,
     *,
     watch: Callable[[Progress], None] = lambda _: None,
+    expected: Sequence[Expected] = (),
+    prices: Prices | None = None,
 ) -> Finished:
     """Evaluate a run in the store, or go on where an earlier evaluation by the same judges stopped.
 
-    Metrics the evaluation has already are kept and counted again from the journal. Raises JudgeError
-    before anything is asked where a role is not filled, StoreBusyError where the same evaluation is
-    under way elsewhere.
+    Metrics the evaluation has already are kept and counted again from the journal. `expected` is
+    what a plan expects of each model, kept beside what it took; `prices` are the package's where
+    none are given. Raises JudgeError before anything is asked where a role is not filled,
+    StoreBusyError where the same evaluation is under way elsewhere.
     """
-    metrics = _with_earlier(store, evaluation_of(run_id, panel, metrics), metrics)
+    priced = read_prices() if prices is None else prices
+    metrics = with_earlier(store, evaluation_of(run_id, panel, metrics), metrics)
     evaluation = evaluation_of(run_id, panel, metrics)
-    _check_roles(panel, metrics)
+    check_roles(panel, metrics)
     path = store.journal_path(evaluation.id)
     header = {
         "evaluation": evaluation.id,
@@ -89,32 +97,26 @@ def evaluate_run(
         result_files(store.folder / "staging") as results,
     ):
         asker = Asker(panel, journal)
-        unscored = _wait_for(_run(store.samples(run_id), metrics, asker, results, status))
+        unscored = wait_for(_run(store.samples(run_id), metrics, asker, results, status))
+        spending = spent(journal, panel, priced, expected)
+        results.spent(spending)
         results.close()
         journal.sync()
         if not asker.tally.asked and not asker.tally.replayed:
             evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
         store.load(evaluation, results.paths)
-    return _finished(evaluation, status.done, asker.tally, unscored)
+    return _finished(evaluation, status.done, asker.tally, unscored, spending)
 
 
-def _wait_for(work: Coroutine[Any, Any, int]) -> int:
-    """Run to the end; in a thread of its own where this one has an event loop already, as notebooks do."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(asyncio.run, work).result()
-
-
-def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+def with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """The metrics that the evaluation has already, as far as they are still known, and these."""
     earlier = (metric_of(spec) for spec in store.evaluation_metrics(evaluation.id))
     kept = [metric for metric in earlier if metric is not None]
     return tuple({metric.spec: metric for metric in (*kept, *metrics)}.values())
 
 
-def _check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
+def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
+    """Raise SettingError where no metric was chosen, JudgeError where a role that they need is not filled."""
     if not metrics:
         raise SettingError(f"no metric was chosen; there are {', '.join(METRICS)}")
     needs = tuple(need for metric in metrics for need in metric.needs())
@@ -122,7 +124,9 @@ def _check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
         panel.for_task(kind)
 
 
-def _finished(evaluation: Evaluation, samples: int, tally: Tally, unscored: int) -> Finished:
+def _finished(
+    evaluation: Evaluation, samples: int, tally: Tally, unscored: int, spending: tuple[Spend, ...]
+) -> Finished:
     return Finished(
         evaluation=evaluation,
         samples=samples,
@@ -130,6 +134,7 @@ def _finished(evaluation: Evaluation, samples: int, tally: Tally, unscored: int)
         replayed=tally.replayed,
         failed=tally.failed,
         unscored=unscored,
+        spent=spending,
     )
 
 

@@ -15,6 +15,7 @@ from ragboard.report.nouns import (
     SampleQuery,
     SampleReport,
     SampleRow,
+    Spending,
 )
 from ragboard.report.runs import leaderboard, run_summary
 from ragboard.report.samples import loose_statements, sample_report, sample_rows
@@ -50,6 +51,7 @@ __all__ = [
     "SampleReport",
     "SampleRow",
     "Scatter",
+    "Spending",
     "breakdown",
     "columns",
     "distribution",

@@ -13,6 +13,7 @@ from ragboard.errors import NotFoundError
 from ragboard.metrics import METRICS, metric_of
 from ragboard.records import Label
 from ragboard.report.nouns import JudgedBy, MetricSummary, RunSummary
+from ragboard.report.spending import spending_read
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval
 from ragboard.store import RunRef, Store
 
@@ -55,6 +56,7 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
     evaluations = [row[9] for row in rows if row[9]]
     metrics = _metric_summaries(connection, evaluations, {row[9]: row[7] for row in rows})
     labels = _labels(connection, evaluations)
+    spending = spending_read(connection, evaluations)
     refusals = dict(
         connection.execute(
             "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
@@ -77,6 +79,7 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
             metrics=metrics.get(row[9], {}),
             labels=labels.get(row[9], {}),
             refusals=refusals.get(row[9]),
+            spending=spending.get(row[9]),
         )
         for row in rows
     )
