@@ -21,6 +21,7 @@ LAYERS = (
     ("readers", "database", "judges", "prices"),
     ("metrics", "store", "samples"),
     ("evaluation", "report", "exporting"),
+    ("api",),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""
