@@ -19,7 +19,7 @@ LAYERS = (
     ("records",),
     ("settings", "schema", "stats"),
     ("readers", "database", "judges", "prices"),
-    ("metrics", "store", "samples"),
+    ("metrics", "store", "samples", "pairing"),
     ("evaluation", "report", "exporting"),
     ("api",),
     ("cli",),

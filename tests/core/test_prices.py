@@ -62,13 +62,13 @@ def test_a_cost_is_dollars_per_million_tokens(
 def test_a_price_that_cannot_be_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(SettingError, match="prices.toml") as caught:
+    with pytest.raises(SettingError, match=r"prices\.toml") as caught:
         read_prices(file)
     assert said in str(caught.value)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="absent.toml"):
+    with pytest.raises(SettingError, match=r"absent\.toml"):
         read_prices(tmp_path / "absent.toml")
     (tmp_path / "latin.toml").write_bytes(b"# \xff")
     with pytest.raises(SettingError, match="not UTF-8"):

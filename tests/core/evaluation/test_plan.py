@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -290,12 +289,14 @@ def test_at_worst_a_text_has_as_many_statements_as_it_shows() -> None:
     assert len(reply.statements) == 40  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("text", "expected"), [("", 0), ("abcdefgh", 2), ("日本語", 2), ("日本語ab", 2.5), ("é" * 4, 1)])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("", 0), ("abcdefgh", 2), ("日本語", 2), ("日本語ab", 2.5), ("é" * 4, 1)]
+)
 def test_tokens_are_reckoned_from_characters(text: str, expected: float) -> None:
     assert tokens(text, 4, 1.5) == expected
 
 
-def test_a_plan_can_be_made_while_the_evaluation_runs(store: Store, server: ChatServer, tmp_path: Path) -> None:
+def test_a_plan_can_be_made_while_the_evaluation_runs(store: Store, server: ChatServer) -> None:
     """Reading the journal takes no lock and cuts nothing off."""
     run_id = kept(store, samples(1))
     done = evaluate_run(store, run_id, SUITE[:1], panel(server))
