@@ -104,7 +104,8 @@ def _notes(found: Plan) -> list[str]:
     likely, worst = assumed.expected, assumed.worst
     notes = [
         "each metric as if it were alone; all together ask once what several need",
-        f"assumed: {_count(likely.statements)} statements an answer, {_count(likely.reference_statements)} a reference;"
+        f"assumed: statements of an answer {_count(likely.statements)}, of a reference"
+        f" {_count(likely.reference_statements)};"
         f" {assumed.characters_per_token:g} characters a token ({assumed.dense_characters_per_token:g} in scripts such"
         f" as Chinese); reasons of {likely.reason} characters, quotes of {likely.quote}; no repairs",
         f"at worst: {worst.statements} statements or more a side, reasons of {worst.reason} characters, quotes of"

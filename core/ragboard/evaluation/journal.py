@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from errno import ENOSPC
 from io import RawIOBase
 from pathlib import Path
@@ -122,7 +122,7 @@ class Journal(Answers):
         """Keep an answer and the calls it took. Raises StoreError where it cannot be written; what was kept stays."""
         head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
         if heard:
-            head["heard"] = [asdict(exchange) for exchange in heard]
+            head["heard"] = [_heard(exchange) for exchange in heard]
         if isinstance(reply, Failure):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:
@@ -163,6 +163,15 @@ def read_answers(path: Path) -> Generator[Answers | None]:
         raise StoreError(f"{path}: {error.strerror or error}") from error
     with reader:
         yield Answers(path, reader)
+
+
+def _heard(exchange: Exchange) -> dict[str, object]:
+    return {
+        "said": exchange.said,
+        "prompt_tokens": exchange.prompt_tokens,
+        "completion_tokens": exchange.completion_tokens,
+        "cached_tokens": exchange.cached_tokens,
+    }
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, astuple
+from dataclasses import astuple
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from ragboard.errors import StoreError
 from ragboard.evaluation.judgements import judgement_rows
 from ragboard.metrics.needs import Cells, Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
-from ragboard.records import Outcome, Score, Spend, Statement, Target, Verdict
+from ragboard.records import Evidence, Outcome, Score, Spend, Statement, Target, Verdict
 
 __all__ = ["ResultFiles", "result_files"]
 
@@ -181,8 +181,12 @@ def _verdict_rows(
 ) -> Iterator[tuple[str, Row]]:
     name = target.kind if target.rank is None else f"{target.kind}:{target.rank}"
     for number, (said, verdict) in enumerate(zip(statements, verdicts, strict=True)):
-        evidence = json.dumps([asdict(mark) for mark in verdict.evidence])
+        evidence = json.dumps([_mark(mark) for mark in verdict.evidence]) if verdict.evidence else "[]"
         yield (
             "verdicts",
             (position, said.side, number, name, verdict.label, verdict.reason, verdict.score, evidence),
         )
+
+
+def _mark(mark: Evidence) -> dict[str, object]:
+    return {"rank": mark.rank, "start": mark.start, "end": mark.end, "stance": mark.stance, "how": mark.how}
