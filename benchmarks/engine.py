@@ -131,12 +131,14 @@ def asked(url: str, method: str = "GET") -> Any:
 
 def engine(given: argparse.Namespace) -> dict[str, Any]:
     """Evaluate, and say what it took this process."""
+    import openai  # noqa: F401 - so that neither side pays for the import while it is measured
+
     from ragboard import Panel, RunRef, Store, evaluate_run
-    from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
+    from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder
     from ragboard.metrics import metrics_named
     from ragboard.report import SampleQuery, sample_rows
 
-    endpoint = Endpoint(f"{given.url}/v1", "key", concurrency=given.concurrency, timeout=given.deadline)
+    endpoint = Endpoint(f"{given.url}/v1", "key", limits=Limits(concurrency=given.concurrency), timeout=given.deadline)
     panel = Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))
@@ -187,10 +189,7 @@ def bare_sdk(given: argparse.Namespace) -> dict[str, Any]:
     """Send requests like those of an evaluation through the SDK, so many at a time, and read the replies."""
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
-    from ragboard import Panel
-    from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
-
-    bodies = requests_of(given, Panel, Endpoint, LlmJudge, OpenAiEmbedder)
+    bodies = requests_of(given)
 
     async def send() -> float:
         gate = asyncio.Semaphore(given.concurrency)
@@ -212,7 +211,7 @@ def bare_sdk(given: argparse.Namespace) -> dict[str, Any]:
     return {"cpu_s": asyncio.run(send())}
 
 
-def requests_of(given: argparse.Namespace, *_: Any) -> list[dict[str, Any]]:
+def requests_of(given: argparse.Namespace) -> list[dict[str, Any]]:
     """The bodies of the requests that an evaluation of 200 samples sends."""
     asked(f"{given.url}/clock?keep=yes", "POST")
     engine(argparse.Namespace(url=given.url, samples=min(given.samples, 200), concurrency=256, deadline=120.0))
