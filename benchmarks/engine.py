@@ -3,10 +3,10 @@
     python benchmarks/engine.py --samples 200 --latency-ms 200 --concurrency 64 --json
 
 An evaluation of the 15-metric suite (RAGAS three, ranked context precision, RAGChecker eleven: 9 calls a
-sample, one of them of embeddings) against the tests' server in another process. The bound is the larger of calls x latency /
-concurrency and the longest chain of calls; `ratio_to_bound` is the time from the first request to the last
-response over it. The reference sends the same requests through the bare SDK in the same run. `--faults` asks a server that
-misbehaves, after one that does not, and compares the scores. Every measurement is a process of its own.
+sample, and one of embeddings) against the tests' server in another process. The bound is the larger of calls x
+latency / concurrency and the longest chain of calls; `ratio_to_bound` is the time from the first request to the last
+response over it. The reference sends the same requests through the bare SDK in the same run. `--faults` asks a server
+that misbehaves, after one that does not, and compares the scores. Every measurement is a process of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 METRICS = ["ragas.faithfulness", "ragas.answer_relevance", "ragas.context_relevance", "ragas.context_precision"]
-CALLS = 9
 CHAIN = 2
 """Calls that wait for one another: statements, then verdicts; questions, then their embeddings."""
 SDK_CALLS = 1800
@@ -47,9 +46,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--latency-ms", type=float, default=200.0)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--tail", action="store_true", help="Heavy-tailed latency (log-normal, sigma 1) of that mean.")
-    parser.add_argument(
-        "--faults", action="store_true", help="Compare with a server of 5%% 429, 500, malformed, 2%% hung."
-    )
+    parser.add_argument("--faults", action="store_true", help="Ask one that misbehaves, too.")
     parser.add_argument("--deadline", type=float, default=120.0, help="Seconds for one request.")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--measure", choices=["engine", "sdk"], help=argparse.SUPPRESS)

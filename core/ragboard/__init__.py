@@ -18,6 +18,7 @@ from ragboard.evaluation.plan import Assumptions, Plan, plan_run
 from ragboard.judges import (
     EmbeddedJudge,
     Judge,
+    JudgeOptions,
     LlmJudge,
     OpenAiEmbedder,
     Panel,
@@ -59,6 +60,7 @@ __all__ = [
     "Interval",
     "Judge",
     "JudgeError",
+    "JudgeOptions",
     "LlmJudge",
     "Metric",
     "NotFoundError",

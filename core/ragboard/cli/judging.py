@@ -2,80 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from tqdm import tqdm
 
 from ragboard.cli.data import add_file, print_report, print_runs
-from ragboard.cli.options import as_json, prices_option, reading_options, store_option
+from ragboard.cli.options import (
+    as_json,
+    judging_options,
+    plugin_option,
+    prices_option,
+    reading_options,
+    store_option,
+)
 from ragboard.cli.output import plain, print_json, run_json
 from ragboard.errors import NotFoundError
 from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.evaluation.plan import Assumptions, plan_run
 from ragboard.evaluation.progress import Progress
 from ragboard.evaluation.spending import Expected
-from ragboard.judges import panel_named
+from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.panel import Panel
 from ragboard.judges.tasks import Sender
-from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named, split_names
+from ragboard.metrics import DEFAULT_METRICS, METRICS, Metric, metrics_named, split_names
+from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices
 from ragboard.report import run_summary
 from ragboard.store import RunRef, Store
 
-__all__ = ["evaluate", "evaluate_with_bar", "judge_options", "runs_meant"]
-
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["evaluate", "evaluate_with_bar", "metrics_option", "runs_meant"]
 
 LOOKED_AT = 100
 """Samples that the estimate is made from, which what was spent is held against."""
 
 
-_JUDGING = (
-    click.option(
-        "--metrics",
-        "names",
-        help="Names separated by commas, metrics or sources; else ragas's three."
-        "  [ragchecker, ragas.faithfulness, ...]",
-    ),
-    click.option(
-        "--judge",
-        default="embedded",
-        envvar="RAGBOARD_JUDGE",
-        show_default=True,
-        show_envvar=True,
-        help="embedded, openai:MODEL, or replay:FILE.",
-    ),
-    click.option(
-        "--embed",
-        envvar="RAGBOARD_EMBED",
-        show_envvar=True,
-        help="Who compares texts, where the judge does not: embedded, or openai:MODEL.",
-    ),
-    prices_option,
+metrics_option = click.option(
+    "--metrics",
+    "names",
+    help="Names separated by commas, metrics or sources; else ragas's three.  [ragchecker, ragas.faithfulness, ...]",
 )
-
-
-def judge_options(command: F) -> F:
-    """Everything that says what is to be counted, who answers, and what that costs."""
-    for option in reversed(_JUDGING):
-        command = option(command)
-    return command
 
 
 @click.command()
 @click.argument("run")
-@judge_options
+@metrics_option
+@judging_options
+@plugin_option
+@prices_option
 @reading_options
 @store_option
 @as_json
 def evaluate(
     run: str,
     names: str | None,
-    judge: str,
-    embed: str | None,
+    judging: JudgeOptions,
+    plugins: tuple[Path, ...],
     prices: Prices,
     store: Store,
     as_json: bool,
@@ -90,13 +74,16 @@ def evaluate(
     ragboard evaluate rerank --metrics faithfulness
     ragboard evaluate results.jsonl --run-column model --json
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed openai:text-embedding-3-small
+    ragboard evaluate rerank --judge openai:o4-mini --judge-param reasoning_effort=low --embed embedded
+    ragboard evaluate rerank --plugin my_metrics.py --metrics mine
     """
-    metrics = metrics_named(split_names(names)) if names else DEFAULT_METRICS
-    panel = panel_named(judge, embed=embed)
+    known = metrics_with(plugins)
+    metrics = metrics_named(split_names(names), known) if names else DEFAULT_METRICS
+    panel = panel_named(judging)
     refs, report = runs_meant(store, run, reading)
     if report is not None and not as_json:
         print_report(report)
-    done = [evaluate_with_bar(store, ref, metrics, panel, prices) for ref in refs]
+    done = [evaluate_with_bar(store, ref, metrics, panel, known, prices) for ref in refs]
     evaluated = [
         RunRef(run_id=ref.run_id, name=ref.name, evaluation_id=end.evaluation.id)
         for ref, end in zip(refs, done, strict=True)
@@ -105,7 +92,7 @@ def evaluate(
     if as_json:
         print_json({"runs": [run_json(run) for run in summaries], "evaluations": done, "report": report})
         return
-    print_runs(summaries)
+    print_runs(store, summaries)
     for end, summary in zip(done, summaries, strict=True):
         _print_end(end)
         if summary.spending:
@@ -125,24 +112,34 @@ def runs_meant(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[Ru
 
 
 def evaluate_with_bar(
-    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, prices: Prices | None = None
+    store: Store,
+    ref: RunRef,
+    metrics: tuple[Metric, ...],
+    panel: Panel,
+    known: Mapping[str, Metric] = METRICS,
+    prices: Prices | None = None,
 ) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
-    expected = _expected(store, ref, metrics, panel)
+    expected = _expected(store, ref, metrics, panel, known)
     with tqdm(desc=plain(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
             bar.total = progress.total
             bar.update(progress.done - bar.n)
 
-        return evaluate_run(store, ref.run_id, metrics, panel, watch=watch, expected=expected, prices=prices)
+        return evaluate_run(
+            store, ref.run_id, metrics, panel, known=known, watch=watch, expected=expected, prices=prices
+        )
 
 
-def _expected(store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel) -> tuple[Expected, ...]:
+def _expected(
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, known: Mapping[str, Metric]
+) -> tuple[Expected, ...]:
     """What is to be asked outside, from the first call on; nothing where all answer by themselves."""
     if not any(isinstance(judge, Sender) for judge in (panel.judge, *(panel.roles or {}).values())):
         return ()
-    return plan_run(store, ref.run_id, metrics, panel, Assumptions(samples=LOOKED_AT), prices={}, afresh=True).models
+    assumed = Assumptions(samples=LOOKED_AT)
+    return plan_run(store, ref.run_id, metrics, panel, assumed, known=known, prices={}, afresh=True).models
 
 
 def _print_end(end: Finished) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ragboard.cli.data import print_report
-from ragboard.cli.judging import judge_options, runs_meant
-from ragboard.cli.options import as_json, reading_options, store_option
+from ragboard.cli.judging import metrics_option, runs_meant
+from ragboard.cli.options import as_json, judging_options, plugin_option, prices_option, reading_options, store_option
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_run
-from ragboard.judges import panel_named
+from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import DEFAULT_METRICS, metrics_named, split_names
+from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices
 from ragboard.store import Store
 
@@ -25,7 +27,10 @@ HEAD = ("metric", "tasks", "answered", "chat calls", "embeddings", "tokens in", 
 
 @click.command()
 @click.argument("run")
-@judge_options
+@metrics_option
+@judging_options
+@plugin_option
+@prices_option
 @click.option("--statements", type=click.IntRange(1), help="Statements of an answer; else as its text suggests.")
 @click.option("--reference-statements", type=click.IntRange(1), help="Statements of a reference; else the same.")
 @click.option("--characters-per-token", type=float, default=4.0, show_default=True, help="Of Latin text.")
@@ -43,8 +48,8 @@ HEAD = ("metric", "tasks", "answered", "chat calls", "embeddings", "tokens in", 
 def plan(
     run: str,
     names: str | None,
-    judge: str,
-    embed: str | None,
+    judging: JudgeOptions,
+    plugins: tuple[Path, ...],
     prices: Prices,
     statements: int | None,
     reference_statements: int | None,
@@ -61,15 +66,18 @@ def plan(
     ragboard plan answers.jsonl --judge openai:gpt-4o-mini --embed embedded
     ragboard plan rerank --metrics ragas,ragchecker --judge openai:my-model --prices prices.toml
     """
-    metrics = metrics_named(split_names(names)) if names else DEFAULT_METRICS
+    known = metrics_with(plugins)
+    metrics = metrics_named(split_names(names), known) if names else DEFAULT_METRICS
     assumed = Assumptions(characters_per_token=characters_per_token, samples=planned_on, seed=seed)
     expected = replace(assumed.expected, statements=statements, reference_statements=reference_statements)
-    panel = panel_named(judge, embed=embed)
+    panel = panel_named(judging)
     refs, report = runs_meant(store, run, reading)
     if report is not None and not as_json:
         print_report(report)
     plans = {
-        ref.name: plan_run(store, ref.run_id, metrics, panel, replace(assumed, expected=expected), prices=prices)
+        ref.name: plan_run(
+            store, ref.run_id, metrics, panel, replace(assumed, expected=expected), known=known, prices=prices
+        )
         for ref in refs
     }
     if as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -18,7 +18,7 @@ from ragboard.evaluation.progress import Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
 from ragboard.evaluation.spending import Expected, spent
 from ragboard.judges.panel import Panel
-from ragboard.metrics import METRICS, Metric, metric_of, outcome
+from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
 from ragboard.metrics.needs import Need
 from ragboard.prices import Prices, read_prices
 from ragboard.records import Evaluation, Outcome, Sample, Spend, Unscored
@@ -69,19 +69,21 @@ def evaluate_run(
     metrics: Sequence[Metric],
     panel: Panel,
     *,
+    known: Mapping[str, Metric] = METRICS,
     watch: Callable[[Progress], None] = lambda _: None,
     expected: Sequence[Expected] = (),
     prices: Prices | None = None,
 ) -> Finished:
     """Evaluate a run in the store, or go on where an earlier evaluation by the same judges stopped.
 
-    Metrics the evaluation has already are kept and counted again from the journal. `expected` is
-    what a plan expects of each model, kept beside what it took; `prices` are the package's where
-    none are given. Raises JudgeError before anything is asked where a role is not filled,
-    StoreBusyError where the same evaluation is under way elsewhere.
+    Metrics the evaluation has already are counted again from the journal where they are among the
+    known ones, and kept as they are where not. `expected` is what a plan expects of each model, kept
+    beside what it took; `prices` are the package's where none are given. Raises JudgeError before
+    anything is asked where a role is not filled, StoreBusyError where the same evaluation is under
+    way elsewhere.
     """
     priced = read_prices() if prices is None else prices
-    metrics = with_earlier(store, evaluation_of(run_id, panel, metrics), metrics)
+    metrics = with_earlier(store, evaluation_of(run_id, panel, metrics), metrics, known)
     evaluation = evaluation_of(run_id, panel, metrics)
     check_roles(panel, metrics)
     path = store.journal_path(evaluation.id)
@@ -104,13 +106,15 @@ def evaluate_run(
         journal.sync()
         if not asker.tally.asked and not asker.tally.replayed:
             evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
-        store.load(evaluation, results.paths)
+        store.load(evaluation, results.paths, map(describe, metrics))
     return _finished(evaluation, status.done, asker.tally, unscored, spending)
 
 
-def with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """The metrics that the evaluation has already, as far as they are still known, and these."""
-    earlier = (metric_of(spec) for spec in store.evaluation_metrics(evaluation.id))
+def with_earlier(
+    store: Store, evaluation: Evaluation, metrics: Sequence[Metric], known: Mapping[str, Metric]
+) -> tuple[Metric, ...]:
+    """The metrics that the evaluation has already, as far as they are among the known, and these."""
+    earlier = (metric_of(spec, known) for spec in store.evaluation_metrics(evaluation.id))
     kept = [metric for metric in earlier if metric is not None]
     return tuple({metric.spec: metric for metric in (*kept, *metrics)}.values())
 

@@ -82,7 +82,7 @@ class Chat:
         self.dropped.add(own.get(named, named))
 
     async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], client: AsyncOpenAI) -> Said:
-        """The body goes as it is: the SDK's own method would hold each part against its types, at the cost of the call."""
+        """The body goes as it is: the SDK's own method holds each part against its types, which doubles the cost."""
         messages = [{"role": line.role, "content": line.text} for line in lines]
         body = {"model": self.model, "messages": messages, **extra}
         return _said(await client.post("/chat/completions", body=body, cast_to=str))

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 RETRIES = 4
 FIRST_PAUSE = 0.5
-"""Seconds before the second try; each further pause is twice as long, and each half as long again at most, by chance."""
+"""Seconds before the second try; each further pause is twice as long, and by chance up to half as long again."""
 LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for more is not asked again."""
 
@@ -123,8 +123,6 @@ class Endpoint:
         try:
             async with asyncio.timeout(self.timeout):
                 found = await request(lease.client)
-            lease.traffic.heard(too_many=False)
-            return found
         except TimeoutError as error:
             return self._again(left, pause, f"no reply within {self.timeout:g} s", error)
         except APIStatusError as error:
@@ -135,6 +133,8 @@ class Endpoint:
             return self._again(left, pause, f"the connection failed: {error}{cause}", error)
         except APIError as error:
             raise CallFailedError(self.plain(str(error))) from error
+        lease.traffic.heard(too_many=False)
+        return found
 
     def _after(self, error: APIError, left: int, pause: float) -> _Wait:
         status = int(getattr(error, "status_code", 0))

@@ -457,9 +457,8 @@ def closing() -> Iterator[str]:
 
 
 def test_closed_connections_are_a_failure(closing: str, pauses: Pauses) -> None:
-    assert "the connection failed" in failure(
-        LlmJudge("m", Endpoint(closing, "k", pause=pauses, retries=2, chance=lambda low, _: low))
-    )
+    endpoint = Endpoint(closing, "k", pause=pauses, retries=2, chance=lambda low, _: low)
+    assert "the connection failed" in failure(LlmJudge("m", endpoint))
     assert pauses.seconds == [0.5, 1.0]
 
 
