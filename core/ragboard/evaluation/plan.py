@@ -23,7 +23,7 @@ from ragboard.judges.codec import task_key
 from ragboard.judges.llm.dialogue import ECHOED, REPAIRS
 from ragboard.judges.panel import Panel
 from ragboard.judges.tasks import ExtractStatements, Failure, Reply, Request, Sender, Task
-from ragboard.metrics import Metric
+from ragboard.metrics import METRICS, Metric
 from ragboard.metrics.needs import Need
 from ragboard.prices import Prices, cost, read_prices
 from ragboard.records import Sample
@@ -111,18 +111,20 @@ def plan_run(
     panel: Panel,
     assumptions: Assumptions | None = None,
     *,
+    known: Mapping[str, Metric] = METRICS,
     prices: Prices | None = None,
     afresh: bool = False,
 ) -> Plan:
     """What evaluating a run in the store would ask, and what that would cost; nothing is sent.
 
     Answers that the evaluation has already are taken from its journal and cost nothing; `afresh` plans
-    as if there were none. Raises as `evaluate_run` does where a role is not filled.
+    as if there were none. `known` are the metrics among which those that it has already are looked up.
+    Raises as `evaluate_run` does where a role is not filled.
     """
     assumed = assumptions or Assumptions()
     priced = read_prices() if prices is None else prices
     evaluation = evaluation_of(run_id, panel, metrics)
-    everything = with_earlier(store, evaluation, metrics)
+    everything = with_earlier(store, evaluation, metrics, known)
     check_roles(panel, everything)
     with read_answers(store.journal_path(evaluation.id)) as kept:
         found = wait_for(_planned(store, run_id, (metrics, everything), panel, assumed, None if afresh else kept))
