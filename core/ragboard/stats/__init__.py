@@ -3,6 +3,26 @@
 from __future__ import annotations
 
 from ragboard.stats.agreement import auroc, confusion
-from ragboard.stats.intervals import Interval, Moments, NoInterval, mean_interval, wilson_interval
+from ragboard.stats.gate import GateVerdict, gate
+from ragboard.stats.intervals import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
+from ragboard.stats.multiple import holm
+from ragboard.stats.paired import PairedDifference, SignTest, mcnemar, paired_difference, sign_test
 
-__all__ = ["Interval", "Moments", "NoInterval", "auroc", "confusion", "mean_interval", "wilson_interval"]
+__all__ = [
+    "GateVerdict",
+    "Interval",
+    "Moments",
+    "NoInterval",
+    "PairedDifference",
+    "SignTest",
+    "auroc",
+    "confusion",
+    "gate",
+    "holm",
+    "mcnemar",
+    "mean_interval",
+    "moments",
+    "paired_difference",
+    "sign_test",
+    "wilson_interval",
+]
