@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats import Interval, holm, paired_difference
+from ragboard.stats.distributions import t_quantile
+from ragboard.stats.rectified import Design, Parts, Solved, binary_parts, solve
 
 Floats = NDArray[np.float64]
 World = Callable[[np.random.Generator, int, float], tuple[Floats, float]]
@@ -102,6 +104,85 @@ def false_alarms(world: World, n: int, *, metrics: int, repeats: int, seed: int)
     return alarms / repeats
 
 
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """How often people say yes, and how often the judge alone, or a person alone, does."""
+
+    rate: float
+    judge_alone: float
+    person_alone: float
+
+    @property
+    def rarest(self) -> float:
+        """The least share of: errors, right answers, a yes and a no of people, a yes and a no of the judge."""
+        errors, yes = self.judge_alone + self.person_alone, self.rate - self.person_alone + self.judge_alone
+        return min(errors, 1 - errors, self.rate, 1 - self.rate, yes, 1 - yes)
+
+
+def drawn(judge: Judge, n: int, m: int, *, repeats: int, seed: int) -> Parts:
+    """The moments of so many draws of n labelled and m other items, all at once."""
+    rng = np.random.default_rng([seed, n, m])
+    shares = [judge.rate - judge.person_alone, judge.judge_alone, judge.person_alone]
+    cells = rng.multinomial(n, [*shares, 1 - sum(shares)], repeats).astype(float)
+    rest = rng.binomial(m, judge.rate - judge.person_alone + judge.judge_alone, repeats).astype(float)
+    return binary_parts(both=cells[:, 0], judge_alone=cells[:, 1], person_alone=cells[:, 2], n=n, rest=rest, m=m)
+
+
+def half_widths(solved: Solved, level: float = 0.95) -> Floats:
+    """Half the width of each interval."""
+    different, places = np.unique(solved.df, return_inverse=True)
+    return np.array([t_quantile((1 + level) / 2, float(df)) for df in different])[places] * solved.error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Powered:
+    """What PPI and PPI++ covered, and the widest PPI++ was compared with the classical interval."""
+
+    ppi: float
+    tuned: float
+    widest: float
+
+
+def ppi_coverage(judge: Judge, n: int, m: int, *, design: Design, repeats: int, seed: int) -> Powered:
+    """Draw labelled and other items, and see which 95 % intervals hold the rate of yeses."""
+    parts = drawn(judge, n, m, repeats=repeats, seed=seed)
+    covered, widths = {}, {}
+    for weight in (0.0, 1.0, None):
+        solved = solve(parts, design=design, weight=weight)
+        widths[weight] = half_widths(solved)
+        covered[weight] = float(np.mean(np.abs(solved.estimate - judge.rate) <= widths[weight]))
+    varied = widths[0.0] > 0
+    widest = float(np.max(widths[None][varied] / widths[0.0][varied]))
+    return Powered(ppi=covered[1.0], tuned=covered[None], widest=widest)
+
+
+def judges(n: int, errors: int) -> Iterator[Judge]:
+    """Judges that make so many errors in n: too kind, too strict, half and half."""
+    share = errors / n
+    for rate in (0.6, 0.85):
+        for judge_alone, person_alone in ((share, 0.0), (0.0, share), (share / 2, share / 2)):
+            if judge_alone < 1 - rate:
+                yield Judge(rate=rate, judge_alone=judge_alone, person_alone=person_alone)
+
+
+def ppi_table(repeats: int) -> Iterator[str]:
+    """Judges whose errors, and every answer of theirs and of people's, are to be expected so often or oftener."""
+    yield "| labels | rare cases expected | design | PPI covered | PPI++ covered | PPI++ at most, of classical |"
+    yield "|---|---|---|---|---|---|"
+    for n in (150, 300):
+        for errors in (5, 10, 20, 30, 45):
+            able = [judge for judge in judges(n, errors) if judge.rarest * n > errors - 1e-9 or errors < 20]
+            for design, m in (("subset", 2000), ("separate", 4421)):
+                seen = [ppi_coverage(judge, n, m, design=design, repeats=repeats, seed=3) for judge in able]
+                ppi, tuned = ([getattr(one, kind) for one in seen] for kind in ("ppi", "tuned"))
+                widest = max(one.widest for one in seen)
+                yield f"| {n} | {errors} | {design} | {_span(ppi)} | {_span(tuned)} | {widest:.3f} |"
+
+
+def _span(shares: list[float]) -> str:
+    return f"{min(shares):.1%} to {max(shares):.1%}"
+
+
 def _mean(held: list[bool]) -> float:
     return sum(held) / len(held) if held else float("nan")
 
@@ -129,7 +210,7 @@ def _percent(share: float) -> str:
     return "" if share != share else f"{share:.1%}"
 
 
-TABLES = {"paired": paired_table, "alarms": alarm_table}
+TABLES = {"paired": paired_table, "alarms": alarm_table, "ppi": ppi_table}
 
 
 def main() -> None:

@@ -71,7 +71,7 @@ def test_statistics_know_nothing_of_rag(path: Path) -> None:
         "functools",
         "math",
         "numpy",
-            "numpy.typing",
+        "numpy.typing",
         "statistics",
         "typing",
     }
