@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats import Interval, holm, paired_difference
-from ragboard.stats.distributions import t_quantile
-from ragboard.stats.rectified import Design, Parts, Solved, binary_parts, solve
+from ragboard.stats.rectified import Design, Parts, binary_parts, half_width, solve
 
 Floats = NDArray[np.float64]
 World = Callable[[np.random.Generator, int, float], tuple[Floats, float]]
@@ -128,12 +127,6 @@ def drawn(judge: Judge, n: int, m: int, *, repeats: int, seed: int) -> Parts:
     return binary_parts(both=cells[:, 0], judge_alone=cells[:, 1], person_alone=cells[:, 2], n=n, rest=rest, m=m)
 
 
-def half_widths(solved: Solved, level: float = 0.95) -> Floats:
-    """Half the width of each interval."""
-    different, places = np.unique(solved.df, return_inverse=True)
-    return np.array([t_quantile((1 + level) / 2, float(df)) for df in different])[places] * solved.error
-
-
 @dataclass(frozen=True, kw_only=True)
 class Powered:
     """What PPI and PPI++ covered, and the widest PPI++ was compared with the classical interval."""
@@ -149,7 +142,7 @@ def ppi_coverage(judge: Judge, n: int, m: int, *, design: Design, repeats: int, 
     covered, widths = {}, {}
     for weight in (0.0, 1.0, None):
         solved = solve(parts, design=design, weight=weight)
-        widths[weight] = half_widths(solved)
+        widths[weight] = half_width(solved, 0.95)
         covered[weight] = float(np.mean(np.abs(solved.estimate - judge.rate) <= widths[weight]))
     varied = widths[0.0] > 0
     widest = float(np.max(widths[None][varied] / widths[0.0][varied]))

@@ -19,9 +19,10 @@ from typing import Literal
 
 import numpy as np
 
+from ragboard.stats.distributions import t_quantile
 from ragboard.stats.intervals import Floats
 
-__all__ = ["Design", "Parts", "Solved", "binary_parts", "parts_of", "solve"]
+__all__ = ["Design", "Parts", "Solved", "binary_parts", "half_width", "parts_of", "solve"]
 
 Design = Literal["subset", "separate"]
 
@@ -95,6 +96,13 @@ def _solved(parts: Parts, used: Floats, share: float, penalty: float) -> Solved:
         df=np.floor(np.where(welch > 0, total**2 / np.where(welch > 0, welch, 1.0), parts.n - 1.0) + 1e-9),
         weight=used / share,
     )
+
+
+def half_width(solved: Solved, level: float) -> Floats:
+    """From each estimate to the bounds of its interval, by Student's t."""
+    different, places = np.unique(solved.df, return_inverse=True)
+    quantiles = np.array([t_quantile((1 + level) / 2, float(df)) for df in different])
+    return quantiles[places].reshape(np.shape(solved.error)) * solved.error
 
 
 def parts_of(labels: Floats, judged: Floats, rest: Floats) -> Parts:
