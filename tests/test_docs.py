@@ -35,6 +35,17 @@ def test_the_figures_of_the_embedded_judge_are_what_the_command_prints() -> None
     assert printed.strip() in (ROOT / "docs" / "judges.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+def test_the_measured_coverage_is_what_the_commands_print() -> None:
+    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    python (benchmarks/coverage\.py .*)$", page, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        asked = [sys.executable, *command.split()]
+        printed = subprocess.run(asked, capture_output=True, check=True, encoding="utf-8", cwd=ROOT).stdout
+        assert printed.strip() in page
+
+
 @pytest.mark.parametrize("name", main.commands)
 def test_every_command_is_documented_and_helps_with_an_example(name: str) -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)

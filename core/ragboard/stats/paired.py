@@ -81,9 +81,9 @@ def paired_difference(
     `bounds` are those of a difference: (-1, 1) for scores from 0 to 1. Student's t on the differences. Where
     fewer than 10 of them are away from the commonest one (mostly: are not 0), t would be too narrow: then the
     interval is what the bounds allow with the exact share of pairs that may differ, which errs to the wide
-    side, and without bounds there is none. p is that of t, or for up to 12 non-zero differences that of
-    all ways to flip their signs (Fisher 1935). Raises ValueError for no pairs, lengths that differ, or a
-    difference outside the bounds.
+    side, and without bounds there is none. p is then that of all ways to flip the signs (Fisher
+    1935), or of the sign test with more than 12 non-zero differences. Raises ValueError for no pairs, lengths that
+    differ, or a difference outside the bounds.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} first values and {len(second)} second are no pairs")
@@ -162,12 +162,12 @@ def _widest(differences: Floats, known: Moments, bounds: tuple[float, float], le
 
 
 def _p(differences: Floats, known: Moments, sign: SignTest) -> tuple[float, str]:
+    if known.varying >= FEWEST_VARYING:
+        t = abs(known.mean) / (known.deviation / math.sqrt(known.n))
+        return 2 * t_cdf(-t, known.n - 1), "Student's t"
     if sign.wins + sign.losses <= FEW_FLIPS:
         return _flips(differences), "exact sign flips"
-    if known.varying < FEWEST_VARYING:
-        return sign.p, sign.method
-    t = abs(known.mean) / (known.deviation / math.sqrt(known.n))
-    return 2 * t_cdf(-t, known.n - 1), "Student's t"
+    return sign.p, sign.method
 
 
 def _flips(differences: Floats) -> float:
