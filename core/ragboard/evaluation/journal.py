@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from errno import ENOSPC
 from io import RawIOBase
@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
 from ragboard.judges.codec import decode_reply, encode
-from ragboard.judges.tasks import Failure, Reply, Task
+from ragboard.judges.tasks import Exchange, Failure, Reply, Task
 
 __all__ = ["Journal", "open_journal"]
 
@@ -57,9 +57,11 @@ class Journal:
             return Failure(detail=line["failure"])
         return decode_reply(line["task"], line["reply"])
 
-    def put(self, key: str, sample_id: str, task: Task, reply: Reply | Failure) -> None:
-        """Keep an answer. Raises StoreError where it cannot be written; what was kept stays whole."""
-        head = {"key": key, "task": type(task).__name__, "sample": sample_id}
+    def put(self, key: str, sample_id: str, task: Task, reply: Reply | Failure, heard: Sequence[Exchange] = ()) -> None:
+        """Keep an answer and the calls it took. Raises StoreError where it cannot be written; what was kept stays."""
+        head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
+        if heard:
+            head["heard"] = [_heard(exchange) for exchange in heard]
         if isinstance(reply, Failure):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:
@@ -99,6 +101,14 @@ class Journal:
             self._places[bytes.fromhex(json.loads(line)["key"])] = place
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{self._path}: damaged at byte {place}; move the file away to evaluate afresh") from error
+
+
+def _heard(exchange: Exchange) -> dict[str, object]:
+    return {
+        "said": exchange.said,
+        "prompt_tokens": exchange.prompt_tokens,
+        "completion_tokens": exchange.completion_tokens,
+    }
 
 
 @contextmanager

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ragboard.judges.llm.dialogue import Line
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, RefusedError
+from ragboard.judges.tasks import Exchange
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["Chat", "Said", "Usage"]
+__all__ = ["Chat", "Said", "exchange"]
 
 MODES = ("json_schema", "json_object", "text")
 """Forms of reply, the strictest first."""
@@ -26,28 +27,11 @@ _OF_MODE = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Usage:
-    """What was spent: calls that were answered, and their tokens as the server counted them."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-        )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
-    """A reply's text, whether it was cut off at the token limit, and what it cost."""
+    """A reply, and whether it was cut off at the token limit."""
 
-    text: str
+    exchange: Exchange
     cut: bool
-    usage: Usage
 
 
 @dataclass
@@ -64,15 +48,20 @@ class Chat:
 
     async def say(self, lines: Sequence[Line], schema: Mapping[str, Any], parameters: Mapping[str, Any]) -> Said:
         """The model's reply. Raises CallFailedError where there is none."""
+        about = _about_tokens(lines)
         while True:
             mode = self.mode
             sent = {self.renamed.get(key, key): given for key, given in parameters.items() if key not in self.dropped}
             extra = sent | _response_format(mode, schema)
             try:
-                return await self.endpoint.call(partial(self._ask, lines, extra))
+                said = await self.endpoint.call(partial(self._ask, lines, extra), about)
             except RefusedError as error:
                 if not self._give_way(error, sent, mode):
                     raise
+            else:
+                counted = said.exchange
+                self.endpoint.spent((counted.prompt_tokens or about) + (counted.completion_tokens or 0) - about)
+                return said
 
     def _give_way(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
         """Drop what was refused, and whether there was such a thing."""
@@ -93,21 +82,15 @@ class Chat:
         self.dropped.add(own.get(named, named))
 
     async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], client: AsyncOpenAI) -> Said:
-        messages: Any = [{"role": line.role, "content": line.text} for line in lines]
-        response = await client.chat.completions.with_raw_response.create(
-            model=self.model, messages=messages, **_arguments(extra)
-        )
-        return _said(response.text)
+        """The body goes as it is: the SDK's own method holds each part against its types, which doubles the cost."""
+        messages = [{"role": line.role, "content": line.text} for line in lines]
+        body = {"model": self.model, "messages": messages, **extra}
+        return _said(await client.post("/chat/completions", body=body, cast_to=str))
 
 
-_SDK = frozenset({"temperature", "response_format", "max_tokens", "max_completion_tokens", "top_p", "seed", "n"})
-
-
-def _arguments(extra: Mapping[str, Any]) -> dict[str, Any]:
-    """What the SDK has an argument for, and the rest as further fields of the request."""
-    known = {key: value for key, value in extra.items() if key in _SDK}
-    further = {key: value for key, value in extra.items() if key not in _SDK}
-    return known | ({"extra_body": further} if further else {})
+def _about_tokens(lines: Sequence[Line]) -> int:
+    """Four characters a token, which is about right for Latin text."""
+    return sum(len(line.text) for line in lines) // 4
 
 
 def _response_format(mode: int, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,15 +128,15 @@ def _said(body: str) -> Said:
         raise CallFailedError("the server's content filter stopped the reply")
     if not isinstance(content, str | None):
         raise CallFailedError(f"the server's response holds no text: {body[:200]!r}")
-    return Said(text=content or "", cut=choice.get("finish_reason") == "length", usage=_usage(answer))
+    return Said(exchange=exchange(content or "", answer.get("usage")), cut=choice.get("finish_reason") == "length")
 
 
-def _usage(answer: Mapping[str, Any]) -> Usage:
-    counted = answer.get("usage")
-    given: Mapping[str, Any] = counted if isinstance(counted, dict) else {}
-    prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
-    return Usage(
-        calls=1,
-        prompt_tokens=prompt if isinstance(prompt, int) else 0,
-        completion_tokens=completion if isinstance(completion, int) else 0,
+def exchange(said: str, usage: object) -> Exchange:
+    """What was said, and the tokens of a response's `usage`, which a server may leave out."""
+    counted: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
+    prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
+    return Exchange(
+        said=said,
+        prompt_tokens=prompt if isinstance(prompt, int) else None,
+        completion_tokens=completion if isinstance(completion, int) else None,
     )

@@ -18,12 +18,13 @@ from tests.core.judges.llm.conftest import Pauses, texts
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.fit import fitting
-from ragboard.judges.llm import Endpoint, LlmJudge, Usage
+from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.judges.tasks import (
     AnswerRated,
     Critique,
     Critiqued,
     Entities,
+    Exchange,
     Extracted,
     ExtractEntities,
     Extraction,
@@ -386,12 +387,12 @@ def test_what_passes_is_asked_again_after_the_pause_the_server_names(
 
 
 @pytest.mark.parametrize(("fault", "seconds"), TRANSIENT)
-def test_what_lasts_is_a_failure_after_two_retries(
+def test_what_lasts_is_a_failure_after_four_retries(
     judge: LlmJudge, server: ChatServer, pauses: Pauses, fault: Any, seconds: float
 ) -> None:
-    server.faults = [fault] * 3
-    assert "3 times" in failure(judge)
-    assert len(server.asked) == 3
+    server.faults = [fault] * 5
+    assert "5 times" in failure(judge)
+    assert len(server.asked) == 5
     assert pauses.seconds[0] == seconds
 
 
@@ -408,7 +409,7 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for(judge: LlmJudge, serve
 
 
 def test_a_late_server_is_not_waited_for_longer_than_the_timeout(server: ChatServer, pauses: Pauses) -> None:
-    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, pause=pauses))
+    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, retries=2, pause=pauses))
     server.faults = [never] * 3
     assert failure(judge) == "no reply within 0.3 s, 3 times"
 
@@ -455,7 +456,8 @@ def closing() -> Iterator[str]:
 
 
 def test_closed_connections_are_a_failure(closing: str, pauses: Pauses) -> None:
-    assert "the connection failed" in failure(LlmJudge("m", Endpoint(closing, "k", pause=pauses)))
+    endpoint = Endpoint(closing, "k", pause=pauses, retries=2, chance=lambda low, _: low)
+    assert "the connection failed" in failure(LlmJudge("m", endpoint))
     assert pauses.seconds == [0.5, 1.0]
 
 
@@ -503,13 +505,14 @@ def test_the_first_draw_is_asked_cold_and_later_ones_warm(server: ChatServer, en
     assert [request["temperature"] for request in server.asked] == [0.0, 1.0, 0.3, 0.3]
 
 
-def test_usage_is_counted_by_task_repairs_included(server: ChatServer, endpoint: Endpoint) -> None:
-    spent: list[tuple[Task, Usage]] = []
-    judge = LlmJudge("m", endpoint, on_usage=lambda task, usage: spent.append((task, usage)))
+def test_every_call_is_heard_repairs_included(server: ChatServer, endpoint: Endpoint) -> None:
+    heard: list[tuple[Task, Exchange]] = []
+    judge = LlmJudge("m", endpoint)
     server.faults = [replies("no")]
-    ask(judge, RATE)
-    assert spent == [(RATE, Usage(calls=2, prompt_tokens=200, completion_tokens=20))]
-    assert judge.usage == spent[0][1]
+    asyncio.run(judge.answer([RATE], lambda task, exchange: heard.append((task, exchange))))
+    assert [task for task, _ in heard] == [RATE, RATE]
+    assert heard[0][1] == Exchange(said="no", prompt_tokens=100, completion_tokens=10)
+    assert heard[1][1].said.startswith("{")
 
 
 def test_identity_tells_model_address_parameters_and_prompts(endpoint: Endpoint, tmp_path: Path) -> None:
