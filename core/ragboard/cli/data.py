@@ -169,6 +169,8 @@ def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
         click.echo(f"{spec}: {show_summary(metric)}{f' (unscored: {reasons})' if reasons else ''}")
     counts = ", ".join(f"{summary.labels.get(label, 0)} {label}" for label in MARKS)  # type: ignore[call-overload]
     click.echo(f"statements: {counts}")
+    if summary.spending:
+        click.echo(plain(f"spent: {summary.spending}"))
 
 
 def _print_sample(report: SampleReport) -> None:

@@ -12,6 +12,7 @@ from ragboard.errors import NotFoundError
 from ragboard.records import Label, MetricDescription
 from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import JudgedBy, MetricSummary, RunSummary
+from ragboard.report.spending import spending_read
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval
 from ragboard.store import RunRef, Store
 
@@ -54,6 +55,7 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
     evaluations = [row[9] for row in rows if row[9]]
     metrics = _metric_summaries(connection, evaluations, {row[9]: row[7] for row in rows})
     labels = _labels(connection, evaluations)
+    spending = spending_read(connection, evaluations)
     refusals = dict(
         connection.execute(
             "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
@@ -76,6 +78,7 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
             metrics=metrics.get(row[9], {}),
             labels=labels.get(row[9], {}),
             refusals=refusals.get(row[9]),
+            spending=spending.get(row[9]),
         )
         for row in rows
     )

@@ -50,6 +50,8 @@ def page() -> None:
     plain(summary.name, "title")
     judged_line(summary)
     facts(summary_facts(summary))
+    if summary.spending:
+        plain(f"Spent: {summary.spending}", "note")
     there = get_columns(run)
     if not (there.metrics or there.numeric):
         st.info("This run was never evaluated: `ragboard evaluate` it to see verdicts.", icon=":material/info:")
