@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 __all__ = [
     "Evaluation",
     "Evidence",
+    "FileScores",
     "JsonValue",
     "Label",
     "Outcome",
@@ -80,6 +81,40 @@ class Sample:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """A number, and what it was counted from."""
+
+    value: float
+    counted: str = ""
+    """In words: `4 of 7 statements`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unscored:
+    """No number, and why. Never zero, never NaN."""
+
+    reason: UnscoredReason
+    detail: str = ""
+
+
+Outcome: TypeAlias = Score | Unscored
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileScores:
+    """Scores that a run file brings: another tool counted them, nobody here."""
+
+    tool: str
+    """Which, as a person names it: `ragas`."""
+    format: str
+    """What the file was taken for: `ragas 0.2 or later (CSV)`."""
+    columns: Mapping[str, str]
+    """For each metric (`ragas-file.faithfulness`) the column it stands in."""
+    outcomes: tuple[Mapping[str, Outcome], ...]
+    """For each sample of the run, in order, what each of those metrics is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
     """The answers of one configuration to a set of questions."""
 
@@ -90,6 +125,8 @@ class Run:
     source: str = ""
     """The file it was read from, as the user named it."""
     tags: tuple[str, ...] = ()
+    scores: FileScores | None = None
+    """What another tool made of it; None where the file has no scores."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,26 +185,6 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Score:
-    """A number, and what it was counted from."""
-
-    value: float
-    counted: str = ""
-    """In words: `4 of 7 statements`."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Unscored:
-    """No number, and why. Never zero, never NaN."""
-
-    reason: UnscoredReason
-    detail: str = ""
-
-
-Outcome: TypeAlias = Score | Unscored
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
     """Who judged a run, and by which metrics.
 
@@ -182,3 +199,5 @@ class Evaluation:
     heuristic: bool
     identity: Mapping[str, JsonValue]
     metrics: tuple[str, ...]
+    imported: bool = False
+    """Whether its scores came with the run file, and were counted by nobody here."""
