@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import plotly.graph_objects as go
 
+from ragboard.metrics.partition import CORRECT, ORIGINS, Origin
 from ragboard.report import Distribution, Group, Scatter
 from ragboard.stats import Interval
 
-__all__ = ["SHAPES", "Palette", "Shape", "breakdown_figure", "distribution_figure", "palette", "scatter_figure"]
+__all__ = [
+    "SHAPES",
+    "Palette",
+    "Shape",
+    "breakdown_figure",
+    "distribution_figure",
+    "origins_figure",
+    "palette",
+    "scatter_figure",
+]
 
-Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper"], str]
+Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right", "wrong"], str]
 Shape = Literal["Histogram", "Violin", "ECDF"]
 SHAPES: tuple[Shape, ...] = ("Histogram", "Violin", "ECDF")
 
@@ -23,6 +33,8 @@ _LIGHT: Palette = {
     "data": "#6f8fbd",
     "mean": "#24508f",
     "paper": "#fdfcf9",
+    "right": "#0b5f5a",
+    "wrong": "#8c1459",
 }
 _DARK: Palette = {
     "ink": "#e9e6df",
@@ -31,6 +43,8 @@ _DARK: Palette = {
     "data": "#5f82bb",
     "mean": "#a9c5f5",
     "paper": "#15171b",
+    "right": "#6fd0c4",
+    "wrong": "#f39ac7",
 }
 
 
@@ -158,6 +172,54 @@ def breakdown_figure(groups: Sequence[Group], title: str, colours: Palette) -> g
     _dress(figure, colours, title, "")
     figure.update_layout(height=70 + 30 * max(len(shown), 3))
     return figure
+
+
+def origins_figure(counts: Mapping[Origin, int], colours: Palette) -> go.Figure:
+    """The six classes of statements as one bar: words and counts in the legend, a pattern for where from."""
+    figure = go.Figure(
+        [
+            go.Bar(
+                x=[counts.get(origin, 0)],
+                y=[""],
+                orientation="h",
+                name=f"{counts.get(origin, 0):,} {words}",
+                marker={
+                    "color": colours["right" if origin in CORRECT else "wrong"],
+                    "pattern": {
+                        "shape": _PATTERN[origin],
+                        "fillmode": "replace",
+                        "fgcolor": colours["right" if origin in CORRECT else "wrong"],
+                        "bgcolor": colours["paper"],
+                        "size": 7,
+                    },
+                    "line": {"color": colours["paper"], "width": 2},
+                },
+                hovertemplate=f"%{{x}} {words}<extra></extra>",
+            )
+            for origin, words in ORIGINS.items()
+        ]
+    )
+    _dress(figure, colours, "", "")
+    figure.update_layout(
+        barmode="stack",
+        height=170,
+        dragmode=False,
+        showlegend=True,
+        legend={"orientation": "h", "traceorder": "normal", "y": -0.15, "itemclick": False, "itemdoubleclick": False},
+    )
+    figure.update_xaxes(visible=False)
+    return figure
+
+
+_PATTERN: dict[Origin, str] = {
+    "right_relevant": "",
+    "right_irrelevant": "/",
+    "self_knowledge": ".",
+    "wrong_relevant": "",
+    "wrong_irrelevant": "/",
+    "hallucination": ".",
+}
+"""Solid: from a relevant passage; hatched: from an irrelevant one; dotted: from none."""
 
 
 def _plain(text: str) -> str:

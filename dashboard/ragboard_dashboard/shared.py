@@ -9,7 +9,7 @@ from typing import Literal
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.metrics import metric_of
+from ragboard.metrics.imported import described
 from ragboard.records import Outcome, Score
 from ragboard.report import MetricSummary, RunSummary
 from ragboard.stats import Interval
@@ -61,13 +61,13 @@ def facts(items: list[tuple[str, str, str]]) -> None:
 
 def metric_title(spec: str) -> str:
     """How pages call a metric."""
-    metric = metric_of(spec)
+    metric = described(spec)
     return metric.label if metric else spec
 
 
 def column_title(column: str) -> str:
     """How pages call a metric or a metadata column."""
-    return metric_title(column) if metric_of(column) else column.removeprefix("metadata.")
+    return metric_title(column) if described(column) else column.removeprefix("metadata.")
 
 
 def column_label(column: str) -> str:
@@ -86,8 +86,8 @@ def outcome_fact(spec: str, outcome: Outcome) -> tuple[str, str, str]:
 
 
 def summary_facts(summary: RunSummary) -> list[tuple[str, str, str]]:
-    """A run's metrics as facts: the mean, and under it the interval and how many were scored."""
-    return [_summary_fact(metric) for metric in summary.metrics.values()]
+    """A run's metrics as facts, then the file's own: the mean, under it the interval and how many were scored."""
+    return [_summary_fact(metric) for metric in (*summary.metrics.values(), *summary.file_scores.values())]
 
 
 def _summary_fact(metric: MetricSummary) -> tuple[str, str, str]:

@@ -15,6 +15,7 @@ from ragboard.report.nouns import (
     SampleQuery,
     SampleReport,
     SampleRow,
+    passages_named,
 )
 from ragboard.report.runs import leaderboard, run_summary
 from ragboard.report.samples import loose_statements, sample_report, sample_rows
@@ -55,6 +56,7 @@ __all__ = [
     "distribution",
     "leaderboard",
     "loose_statements",
+    "passages_named",
     "run_summary",
     "sample_report",
     "sample_rows",

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from streamlit.components.v2 import component
 
-from ragboard.metrics import metric_of
+from ragboard.metrics.imported import described
 from ragboard.report import MetricSummary, RunSummary
 from ragboard.stats import Interval
 from ragboard_dashboard.components.spans import inert
@@ -40,7 +40,8 @@ def run_board(runs: Sequence[RunSummary], *, key: str, now: datetime) -> str | N
 
 def board_data(runs: Sequence[RunSummary], now: datetime) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    specs = list(dict.fromkeys(spec for run in runs for spec in run.metrics))
+    ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
+    specs = list(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
     return {
         "caption": "Mean over the scored samples with its 95% interval; under it, how many were scored.",
         "columns": [_column(spec) for spec in specs],
@@ -49,7 +50,7 @@ def board_data(runs: Sequence[RunSummary], now: datetime) -> dict[str, Any]:
 
 
 def _column(spec: str) -> dict[str, Any]:
-    metric = metric_of(spec)
+    metric = described(spec)
     if metric is None:
         return {"title": spec, "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
     arrow = {"higher": "↑", "lower": "↓", "neutral": ""}[metric.direction]
@@ -71,7 +72,7 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime) -> dict[str, Any]
         "href": f"run?{urlencode({'run': run.name})}",
         "tags": [inert(tag) for tag in run.tags],
         "config": inert(" · ".join(f"{key} {value}" for key, value in run.config.items())),
-        "metrics": [_cell(run.metrics.get(spec)) for spec in specs],
+        "metrics": [_cell(run.metrics.get(spec) or run.file_scores.get(spec)) for spec in specs],
         "labels": [
             {"name": label, "icon": verdict.icon, "count": run.labels.get(label, 0)}
             for label, verdict in VERDICTS.items()

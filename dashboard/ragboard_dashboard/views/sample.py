@@ -25,7 +25,7 @@ def page() -> None:
         return
     _head(report, config_line(get_run(run)))
     plain(report.sample.question, "title")
-    facts([outcome_fact(spec, outcome) for spec, outcome in report.scores.items()])
+    facts([outcome_fact(spec, outcome) for spec, outcome in (*report.scores.items(), *report.file_scores.items())])
     _reader(report)
     _more(report)
 
