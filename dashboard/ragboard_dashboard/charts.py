@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from ragboard.metrics.partition import CORRECT, ORIGINS, Origin
+from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
 from ragboard.report import Distribution, Group, Scatter
 from ragboard.stats import Interval
 
@@ -17,7 +17,7 @@ __all__ = [
     "Shape",
     "breakdown_figure",
     "distribution_figure",
-    "origins_figure",
+    "origins_bar",
     "palette",
     "scatter_figure",
 ]
@@ -174,52 +174,35 @@ def breakdown_figure(groups: Sequence[Group], title: str, colours: Palette) -> g
     return figure
 
 
-def origins_figure(counts: Mapping[Origin, int], colours: Palette) -> go.Figure:
-    """The six classes of statements as one bar: words and counts in the legend, a pattern for where from."""
-    figure = go.Figure(
-        [
-            go.Bar(
-                x=[counts.get(origin, 0)],
-                y=[""],
-                orientation="h",
-                name=f"{counts.get(origin, 0):,} {words}",
-                marker={
-                    "color": colours["right" if origin in CORRECT else "wrong"],
-                    "pattern": {
-                        "shape": _PATTERN[origin],
-                        "fillmode": "replace",
-                        "fgcolor": colours["right" if origin in CORRECT else "wrong"],
-                        "bgcolor": colours["paper"],
-                        "size": 7,
-                    },
-                    "line": {"color": colours["paper"], "width": 2},
-                },
-                hovertemplate=f"%{{x}} {words}<extra></extra>",
-            )
-            for origin, words in ORIGINS.items()
-        ]
+def origins_bar(counts: Mapping[Origin, int], colours: Palette) -> str:
+    """The six classes of statements as one bar of HTML; words and counts below it, a pattern for where from."""
+    looks = {origin: _origin_look(origin, colours) for origin in ORIGINS}
+    pieces = "".join(
+        f'<div style="flex:{count} 0 0;{looks[origin]}"></div>'
+        for origin in ORIGINS
+        if (count := counts.get(origin, 0))
     )
-    _dress(figure, colours, "", "")
-    figure.update_layout(
-        barmode="stack",
-        height=170,
-        dragmode=False,
-        showlegend=True,
-        legend={"orientation": "h", "traceorder": "normal", "y": -0.15, "itemclick": False, "itemdoubleclick": False},
+    words = "".join(
+        '<div style="display:flex;align-items:center;gap:0.5rem">'
+        f'<div style="flex:none;width:1.4rem;height:0.9rem;{looks[origin]}"></div>'
+        f"<div><b>{counts.get(origin, 0):,}</b> {said}</div></div>"
+        for origin, said in ORIGINS.items()
     )
-    figure.update_xaxes(visible=False)
-    return figure
+    return (
+        f'<div style="display:flex;height:1.6rem;gap:2px" aria-hidden="true">{pieces}</div>'
+        '<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:0.15rem 1.5rem;'
+        f'margin-top:0.6rem;font-size:0.93rem;font-variant-numeric:tabular-nums">{words}</div>'
+    )
 
 
-_PATTERN: dict[Origin, str] = {
-    "right_relevant": "",
-    "right_irrelevant": "/",
-    "self_knowledge": ".",
-    "wrong_relevant": "",
-    "wrong_irrelevant": "/",
-    "hallucination": ".",
-}
-"""Solid: from a relevant passage; hatched: from an irrelevant one; dotted: from none."""
+def _origin_look(origin: Origin, colours: Palette) -> str:
+    """Solid: from a relevant passage; striped: from an irrelevant one; only framed: from none."""
+    colour = colours["right" if origin in CORRECT else "wrong"]
+    if origin not in FROM_PASSAGES:
+        return f"border:2px solid {colour}"
+    if origin in ("right_relevant", "wrong_relevant"):
+        return f"background:{colour}"
+    return f"background:repeating-linear-gradient(135deg,{colour} 0 3px,{colours['paper']} 3px 7px)"
 
 
 def _plain(text: str) -> str:

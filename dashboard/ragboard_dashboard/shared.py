@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.metrics.imported import described
+from ragboard.metrics.imported import FileMetric, described
 from ragboard.records import Outcome, Score
 from ragboard.report import MetricSummary, RunSummary
 from ragboard.stats import Interval
@@ -24,6 +25,7 @@ __all__ = [
     "column_title",
     "config_line",
     "facts",
+    "file_facts",
     "judged_line",
     "metric_title",
     "outcome_fact",
@@ -59,10 +61,23 @@ def facts(items: list[tuple[str, str, str]]) -> None:
     )
 
 
+def file_facts(items: list[tuple[str, str, str]]) -> None:
+    """The same for scores that the run file brought, set apart from ours."""
+    if items:
+        plain("Brought by the run file, not counted here:", "note")
+        facts(items)
+
+
 def metric_title(spec: str) -> str:
     """How pages call a metric."""
     metric = described(spec)
     return metric.label if metric else spec
+
+
+def _short_title(spec: str) -> str:
+    """A metric's name beside a heading that says whose it is."""
+    metric = described(spec)
+    return f"{metric.title} ({metric.tool})" if isinstance(metric, FileMetric) else metric_title(spec)
 
 
 def column_title(column: str) -> str:
@@ -81,20 +96,20 @@ _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
 def outcome_fact(spec: str, outcome: Outcome) -> tuple[str, str, str]:
     """A sample's score as a fact; an unscored one says why."""
     if isinstance(outcome, Score):
-        return f"{outcome.value:.2f}", metric_title(spec), outcome.counted
-    return "unscored", metric_title(spec), f"{outcome.reason}: {outcome.detail}"
+        return f"{outcome.value:.2f}", _short_title(spec), outcome.counted
+    return "unscored", _short_title(spec), f"{outcome.reason}: {outcome.detail}"
 
 
-def summary_facts(summary: RunSummary) -> list[tuple[str, str, str]]:
-    """A run's metrics as facts, then the file's own: the mean, under it the interval and how many were scored."""
-    return [_summary_fact(metric) for metric in (*summary.metrics.values(), *summary.file_scores.values())]
+def summary_facts(metrics: Mapping[str, MetricSummary]) -> list[tuple[str, str, str]]:
+    """A run's metrics as facts: the mean, and under it the interval and how many were scored."""
+    return [_summary_fact(metric) for metric in metrics.values()]
 
 
 def _summary_fact(metric: MetricSummary) -> tuple[str, str, str]:
     shown = "unscored" if metric.mean is None else f"{metric.mean:.2f}"
     bounds = metric.interval
     interval = f"{bounds.low:.2f} – {bounds.high:.2f} · " if isinstance(bounds, Interval) else ""
-    return shown, metric_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
+    return shown, _short_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
 
 
 def config_line(summary: RunSummary) -> str:

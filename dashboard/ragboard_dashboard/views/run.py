@@ -15,7 +15,7 @@ from ragboard_dashboard.charts import (
     Shape,
     breakdown_figure,
     distribution_figure,
-    origins_figure,
+    origins_bar,
     palette,
     scatter_figure,
 )
@@ -29,7 +29,16 @@ from ragboard_dashboard.data import (
     get_scatter,
 )
 from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import choose_run, column_label, column_title, facts, judged_line, plain, summary_facts
+from ragboard_dashboard.shared import (
+    choose_run,
+    column_label,
+    column_title,
+    facts,
+    file_facts,
+    judged_line,
+    plain,
+    summary_facts,
+)
 
 __all__ = ["page"]
 
@@ -57,7 +66,8 @@ def page() -> None:
     summary = get_run(run)
     plain(summary.name, "title")
     judged_line(summary)
-    facts(summary_facts(summary))
+    facts(summary_facts(summary.metrics))
+    file_facts(summary_facts(summary.file_scores))
     there = get_columns(run)
     if not (there.metrics or there.numeric):
         st.info("This run was never evaluated: `ragboard evaluate` it to see verdicts.", icon=":material/info:")
@@ -74,9 +84,7 @@ def _origins(summary: RunSummary) -> None:
     if not summary.origins:
         return
     st.subheader("Right or wrong, and from where", anchor=False)
-    st.plotly_chart(
-        origins_figure(summary.origins, palette(st.context.theme.type)), key=f"origins-{summary.run_id}", config=CHART
-    )
+    st.html(origins_bar(summary.origins, palette(st.context.theme.type)))
     plain("Right: the reference says so. Relevant: the passage says something that the reference says.", "note")
 
 

@@ -54,7 +54,7 @@ def test_the_sample_comes_back_with_the_same_claims_and_numbers(store: Store, tm
         {key: item[key] for key in (*TABLES, *CLAIMS)} for item in first_items
     ]
     assert second["metrics"] == json.loads(first)["metrics"]
-    assert any("Contradiction" in item["answer2response"] for item in first_items)
+    assert {label for item in first_items for label in item["answer2response"]} >= {"Entailment", "Neutral"}
 
 
 def test_ragcheckers_own_example_comes_out_as_it_came_in(data: Path, store: Store, tmp_path: Path) -> None:
