@@ -13,7 +13,7 @@ from ragboard.evaluation.journal import Journal
 from ragboard.judges.codec import task_key
 from ragboard.judges.fit import fitting
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Failure, Reply, Task
+from ragboard.judges.tasks import Exchange, Failure, Reply, Task
 
 __all__ = ["Ask", "Asker", "Tally"]
 
@@ -64,9 +64,11 @@ class Asker:
         if key in self._under_way:
             return await self._under_way[key]
         future = self._under_way[key] = asyncio.get_running_loop().create_future()
+        heard: list[Exchange] = []
         try:
-            (reply,) = (fitting(task, said) for said in await judge.answer([task]))
-            self.journal.put(key, sample_id, task, reply)
+            (said,) = await judge.answer([task], lambda _, exchange: heard.append(exchange))
+            reply = fitting(task, said)
+            self.journal.put(key, sample_id, task, reply, heard)
         except BaseException as error:
             future.cancel(str(error))
             raise

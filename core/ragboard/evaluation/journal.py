@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from errno import ENOSPC
 from io import RawIOBase
 from pathlib import Path
@@ -21,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
 from ragboard.judges.codec import decode_reply, encode
-from ragboard.judges.tasks import Failure, Reply, Task
+from ragboard.judges.tasks import Exchange, Failure, Reply, Task
 
 __all__ = ["Journal", "open_journal"]
 
@@ -57,9 +58,11 @@ class Journal:
             return Failure(detail=line["failure"])
         return decode_reply(line["task"], line["reply"])
 
-    def put(self, key: str, sample_id: str, task: Task, reply: Reply | Failure) -> None:
-        """Keep an answer. Raises StoreError where it cannot be written; what was kept stays whole."""
-        head = {"key": key, "task": type(task).__name__, "sample": sample_id}
+    def put(self, key: str, sample_id: str, task: Task, reply: Reply | Failure, heard: Sequence[Exchange] = ()) -> None:
+        """Keep an answer and the calls it took. Raises StoreError where it cannot be written; what was kept stays."""
+        head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
+        if heard:
+            head["heard"] = [asdict(exchange) for exchange in heard]
         if isinstance(reply, Failure):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ragboard.errors import RunFileError
 from ragboard.judges.codec import REPLIES, decode_reply, encode, task_key
-from ragboard.judges.tasks import Failure, Judge, Reply, Task
+from ragboard.judges.tasks import Failure, Hear, Judge, Reply, Task, unheard
 
 __all__ = ["RecordingJudge", "ReplayJudge"]
 
@@ -49,7 +49,7 @@ class ReplayJudge:
         """The recording's digest."""
         return f"replay/{self.version}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """The recorded replies, in order."""
         return [
             self.recorded.get(task_key(task, ""), Failure(detail=f"no recorded reply to this {type(task).__name__}"))
@@ -83,9 +83,9 @@ class RecordingJudge:
         """As the inner judge: recording changes no answer."""
         return self.inner.identity(task)
 
-    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """Ask the inner judge, and append what it says to the recording."""
-        replies = await self.inner.answer(tasks)
+        replies = await self.inner.answer(tasks, hear)
         with self.path.open("ab") as file:
             for task, reply in zip(tasks, replies, strict=True):
                 file.write(_line(task, reply))

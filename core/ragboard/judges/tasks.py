@@ -6,7 +6,7 @@ cached, replayed and sent elsewhere. `draw` tells apart several independent answ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
@@ -17,12 +17,14 @@ __all__ = [
     "Critique",
     "Critiqued",
     "Entities",
+    "Exchange",
     "ExtractEntities",
     "ExtractStatements",
     "Extracted",
     "Extraction",
     "Failure",
     "GenerateQuestions",
+    "Hear",
     "Judge",
     "JudgePassages",
     "Prefer",
@@ -42,6 +44,7 @@ __all__ = [
     "Usefulness",
     "Verification",
     "Verify",
+    "unheard",
 ]
 
 Role = Literal["extract", "verify", "ask", "embed"]
@@ -315,6 +318,25 @@ Reply: TypeAlias = (
 )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exchange:
+    """One call to a model that was answered: what it said, and its tokens as the server counted them."""
+
+    said: str = ""
+    """The raw text; empty for embeddings."""
+    prompt_tokens: int | None = None
+    """None where the server does not say."""
+    completion_tokens: int | None = None
+
+
+Hear: TypeAlias = Callable[[Task, Exchange], None]
+"""Told of every call as soon as it is answered; one that served several tasks is told with the first."""
+
+
+def unheard(_task: Task, _exchange: Exchange) -> None:
+    """For who does not want to hear."""
+
+
 class Judge(Protocol):
     """Answers tasks. One that can answer only some says so, and an evaluation composes several."""
 
@@ -337,6 +359,6 @@ class Judge(Protocol):
         """All that could change its answer besides the task: code version, model, prompt text."""
         ...
 
-    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
-        """Answer a batch: one reply or failure for each task, in order."""
+    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard, /) -> Sequence[Reply | Failure]:
+        """Answer a batch: one reply or failure for each task, in order; `hear` is told of calls to models."""
         ...

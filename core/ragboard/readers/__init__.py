@@ -13,9 +13,9 @@ from ragboard.readers.cells import storable
 from ragboard.readers.formats import FIELDS, column_uses, format_name, match_columns, named
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, Preview, ReadResult, Renamed, RowNote
 from ragboard.readers.rows import Reading, read_rows
-from ragboard.readers.scores import ScoreColumns, disagreeing, score_columns
+from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores, scores_in
 from ragboard.readers.tables import BadRow, RawRow, Table, read_table
-from ragboard.records import FileScores, JsonValue, Run
+from ragboard.records import JsonValue, Run
 
 __all__ = [
     "FIELDS",
@@ -53,7 +53,7 @@ def read_runs(
     """
     table = read_table(path)
     matched = _matched(path, table, mapping or {}, run_column)
-    scores = _scores(table, matched, run_column)
+    scores = scores_in(table, matched, run_column)
     reading = read_rows(path, table, matched, scores=scores, run_column=run_column, skip_bad=skip_bad)
     if not reading.samples:
         first = reading.dropped[0]
@@ -62,7 +62,7 @@ def read_runs(
     base = replace(own, name=name or own.name, config={**own.config, **(config or {})}, dataset=dataset or own.dataset)
     bare = (_run(base, group, reading, run_column, prefixed=name is not None) for group in reading.samples)
     runs = tuple(
-        replace(run, scores=_file_scores(table, scores, reading, group))
+        replace(run, scores=file_scores(table, scores, reading.scores.get(group, ())))
         for run, group in zip(bare, reading.samples, strict=True)
     )
     return ReadResult(runs=runs, report=_report(path, table, matched, scores, reading, run_column))
@@ -123,23 +123,6 @@ def _run(base: Run, group: str | None, reading: Reading, run_column: str | None,
         return replace(base, samples=samples)
     name = f"{base.name}/{group}" if prefixed else group
     return replace(base, name=name, samples=samples, config={**base.config, run_column: group})
-
-
-def _scores(table: Table, matched: Mapping[str, str], run_column: str | None) -> ScoreColumns | None:
-    free = [column for column in table.columns if column not in matched.values() and column != run_column]
-    rows = [row.cells for row in table.rows if isinstance(row, RawRow)]
-    return score_columns(format_name(table.columns, table.kind, ours=table.ours), free, rows)
-
-
-def _file_scores(table: Table, scores: ScoreColumns | None, reading: Reading, group: str | None) -> FileScores | None:
-    if scores is None:
-        return None
-    return FileScores(
-        tool=scores.tool,
-        format=format_name(table.columns, table.kind, ours=table.ours),
-        columns=scores.columns,
-        outcomes=tuple(reading.scores[group]),
-    )
 
 
 def _report(

@@ -13,9 +13,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard, cast
 
-from ragboard.records import JsonValue, Outcome, Score, Unscored
+from ragboard.readers.formats import format_name
+from ragboard.readers.tables import RawRow, Table
+from ragboard.records import FileScores, JsonValue, Outcome, Score, Unscored
 
-__all__ = ["ITEM_SCORES", "RAGAS", "RAGCHECKER", "ScoreColumns", "disagreeing", "score_columns"]
+__all__ = [
+    "ITEM_SCORES",
+    "RAGAS",
+    "RAGCHECKER",
+    "ScoreColumns",
+    "disagreeing",
+    "file_scores",
+    "score_columns",
+    "scores_in",
+]
 
 RAGAS = frozenset(
     {
@@ -135,6 +146,27 @@ def score_columns(file_format: str, columns: Sequence[str], rows: Sequence[Cells
     if file_format.startswith("RAGChecker"):
         return _in_items(rows)
     return _in_columns(columns, rows) if file_format.startswith("ragas ") else None
+
+
+def scores_in(table: Table, matched: Mapping[str, str], run_column: str | None = None) -> ScoreColumns | None:
+    """The scores of a table, among the columns that nothing else is read from."""
+    free = [column for column in table.columns if column not in matched.values() and column != run_column]
+    rows = [row.cells for row in table.rows if isinstance(row, RawRow)]
+    return score_columns(format_name(table.columns, table.kind, ours=table.ours), free, rows)
+
+
+def file_scores(
+    table: Table, scores: ScoreColumns | None, outcomes: Sequence[Mapping[str, Outcome]]
+) -> FileScores | None:
+    """What a run gets of them: the outcomes of its samples, in order."""
+    if scores is None:
+        return None
+    return FileScores(
+        tool=scores.tool,
+        format=format_name(table.columns, table.kind, ours=table.ours),
+        columns=scores.columns,
+        outcomes=tuple(outcomes),
+    )
 
 
 def disagreeing(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Outcome]]) -> list[str]:

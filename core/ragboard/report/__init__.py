@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragboard.report.harmonic import ragas_score
 from ragboard.report.nouns import (
     GeneratedQuestion,
     JudgedBy,
@@ -57,6 +58,7 @@ __all__ = [
     "leaderboard",
     "loose_statements",
     "passages_named",
+    "ragas_score",
     "run_summary",
     "sample_report",
     "sample_rows",

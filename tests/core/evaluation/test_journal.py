@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ragboard import StoreBusyError, StoreError
 from ragboard.evaluation.journal import open_journal
 from ragboard.judges.codec import task_key
-from ragboard.judges.tasks import Extracted, Extraction, ExtractStatements, Failure
+from ragboard.judges.tasks import Exchange, Extracted, Extraction, ExtractStatements, Failure
 from ragboard.records import Span
 
 TASK = ExtractStatements(question="q", text="Tea is hot. Ice is not.")
@@ -34,6 +34,15 @@ def test_an_answer_is_read_back_after_reopening(tmp_path: Path) -> None:
         assert journal.get(KEY) == REPLY
         assert journal.get(OTHER) == Failure(detail="no answer")
         assert journal.get(task_key(TASK, "judge/3")) is None
+
+
+def test_calls_are_kept_beside_the_answer_they_led_to(tmp_path: Path) -> None:
+    heard = [Exchange(said="{"), Exchange(said="{}", prompt_tokens=9, completion_tokens=1)]
+    with open_journal(tmp_path / "e.jsonl", {}) as journal:
+        journal.put(KEY, "s1", TASK, REPLY, heard)
+        assert journal.get(KEY) == REPLY
+    kept = json.loads((tmp_path / "e.jsonl").read_text("utf-8"))["heard"]
+    assert [Exchange(**exchange) for exchange in kept] == heard
 
 
 @given(cut=st.integers(min_value=1))

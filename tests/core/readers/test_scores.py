@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.readers.conftest import Write
 
 from ragboard import Run, Score, Unscored, read_runs
+from ragboard.readers.memory import run_of
 from ragboard.readers.scores import score_columns
 
 MISSING = Unscored(reason="skipped", detail="the file has no value")
@@ -157,3 +160,8 @@ def test_as_many_scores_come_out_as_there_are_numbers(cells: list[Any]) -> None:
     values = [outcome.value for row in rows for outcome in found.outcomes(row).values() if isinstance(outcome, Score)]
     assert values == [cell for cell in cells if isinstance(cell, float)]
     assert all(found.rest(row) == {} for row in rows)
+
+
+def test_a_frame_of_ragas_keeps_its_scores_too() -> None:
+    run = run_of(pd.DataFrame({"user_input": ["A?", "B?"], "faithfulness": [0.5, math.nan]}), name="frame")
+    assert outcomes(run) == [{"ragas-file.faithfulness": theirs(0.5)}, {"ragas-file.faithfulness": MISSING}]

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragboard.judges.embedded.answering import rate
 from ragboard.judges.embedded.questions import questions_of
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.similarity import similarities
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.embedded.verify import verify
 from ragboard.judges.tasks import (
+    AnswerRated,
     ExtractStatements,
     Failure,
     GenerateQuestions,
+    Hear,
     Questions,
+    RateAnswer,
     Reply,
     Selection,
     SelectSentences,
@@ -22,6 +26,7 @@ from ragboard.judges.tasks import (
     Similarity,
     Task,
     Verify,
+    unheard,
 )
 
 __all__ = ["VERSION", "EmbeddedJudge"]
@@ -41,14 +46,14 @@ class EmbeddedJudge:
     name: str = "embedded"
     heuristic: bool = True
     answers: frozenset[type[Task]] = frozenset(
-        {ExtractStatements, Verify, GenerateQuestions, SelectSentences, Similarity}
+        {ExtractStatements, Verify, GenerateQuestions, SelectSentences, Similarity, RateAnswer}
     )
 
     def identity(self, task: type[Task]) -> str:
         """The version of its rules."""
         return f"embedded/{VERSION}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply for each task, in order; it fails only a task that it does not answer."""
         return [_reply(task) for task in tasks]
 
@@ -65,5 +70,8 @@ def _reply(task: Task) -> Reply | Failure:
             return Selection(chosen=helping(task.question, task.sentences))
         case Similarity():
             return Similarities(values=similarities(task.text, task.others))
+        case RateAnswer():
+            score, reason = rate(task.question, task.answer)
+            return AnswerRated(score=score, reason=reason)
         case _:
             return Failure(detail=f"the embedded judge does not answer {type(task).__name__}")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ragboard.judges.llm.chat import Usage
 from ragboard.judges.llm.embedder import OpenAiEmbedder
 from ragboard.judges.llm.endpoint import Endpoint
 from ragboard.judges.llm.judge import LlmJudge
 from ragboard.judges.llm.own import OwnJudge, judge_from
 from ragboard.judges.llm.settings import openai_endpoint
 
-__all__ = ["Endpoint", "LlmJudge", "OpenAiEmbedder", "OwnJudge", "Usage", "judge_from", "openai_endpoint"]
+__all__ = ["Endpoint", "LlmJudge", "OpenAiEmbedder", "OwnJudge", "judge_from", "openai_endpoint"]

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ragboard.judges.llm.dialogue import Line
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, RefusedError
+from ragboard.judges.tasks import Exchange
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["Chat", "Said", "Usage"]
+__all__ = ["Chat", "Said", "exchange"]
 
 MODES = ("json_schema", "json_object", "text")
 """Forms of reply, the strictest first."""
@@ -26,28 +27,11 @@ _OF_MODE = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Usage:
-    """What was spent: calls that were answered, and their tokens as the server counted them."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-        )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
-    """A reply's text, whether it was cut off at the token limit, and what it cost."""
+    """A reply, and whether it was cut off at the token limit."""
 
-    text: str
+    exchange: Exchange
     cut: bool
-    usage: Usage
 
 
 @dataclass
@@ -145,15 +129,15 @@ def _said(body: str) -> Said:
         raise CallFailedError("the server's content filter stopped the reply")
     if not isinstance(content, str | None):
         raise CallFailedError(f"the server's response holds no text: {body[:200]!r}")
-    return Said(text=content or "", cut=choice.get("finish_reason") == "length", usage=_usage(answer))
+    return Said(exchange=exchange(content or "", answer.get("usage")), cut=choice.get("finish_reason") == "length")
 
 
-def _usage(answer: Mapping[str, Any]) -> Usage:
-    counted = answer.get("usage")
-    given: Mapping[str, Any] = counted if isinstance(counted, dict) else {}
-    prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
-    return Usage(
-        calls=1,
-        prompt_tokens=prompt if isinstance(prompt, int) else 0,
-        completion_tokens=completion if isinstance(completion, int) else 0,
+def exchange(said: str, usage: object) -> Exchange:
+    """What was said, and the tokens of a response's `usage`, which a server may leave out."""
+    counted: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
+    prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
+    return Exchange(
+        said=said,
+        prompt_tokens=prompt if isinstance(prompt, int) else None,
+        completion_tokens=completion if isinstance(completion, int) else None,
     )

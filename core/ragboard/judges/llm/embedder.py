@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import mul
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ragboard.judges.llm.chat import exchange
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
-from ragboard.judges.tasks import Failure, Reply, Similarities, Similarity, Task
+from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Similarities, Similarity, Task, unheard
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -46,7 +48,7 @@ class OpenAiEmbedder:
         """Model and address."""
         return f"embedding/{VERSION}/{self.model}/{self.endpoint.address}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order. Raises JudgeError where no call can succeed."""
         texts = list(
             dict.fromkeys(
@@ -59,28 +61,30 @@ class OpenAiEmbedder:
         )
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):
-            vectors |= await self._embed(texts[start : start + BATCH])
+            vectors |= await self._embed(texts[start : start + BATCH], partial(hear, tasks[0]))
         return [_similarities(task, vectors) for task in tasks]
 
-    async def _embed(self, texts: list[str]) -> dict[str, Vector | Failure]:
+    async def _embed(self, texts: list[str], hear: Callable[[Exchange], None]) -> dict[str, Vector | Failure]:
         try:
-            body = await self.endpoint.call(lambda client: self._ask(client, texts))
-            found = _vectors(body, len(texts))
+            body = await self.endpoint.call(partial(self._ask, texts))
+            found, heard = _vectors(body, len(texts))
         except CallFailedError as error:
             return dict.fromkeys(texts, Failure(detail=str(error)))
+        hear(heard)
         return dict(zip(texts, found, strict=True))
 
-    async def _ask(self, client: AsyncOpenAI, texts: list[str]) -> str:
+    async def _ask(self, texts: list[str], client: AsyncOpenAI) -> str:
         response = await client.embeddings.with_raw_response.create(
             model=self.model, input=texts, encoding_format="float"
         )
         return response.text
 
 
-def _vectors(body: str, count: int) -> list[Vector]:
-    """The vectors in the order of their texts. Raises CallFailedError where they are not that."""
+def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
+    """The vectors in the order of their texts, and what they cost. Raises CallFailedError where they are not that."""
     try:
-        rows: list[Mapping[str, Any]] = json.loads(body)["data"]
+        answer = json.loads(body)
+        rows: list[Mapping[str, Any]] = answer["data"]
         by_place = {int(row["index"]): tuple(float(part) for part in row["embedding"]) for row in rows}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CallFailedError(f"the server's response holds no embeddings: {body[:200]!r}") from error
@@ -88,7 +92,7 @@ def _vectors(body: str, count: int) -> list[Vector]:
         raise CallFailedError(f"the server sent {len(rows)} embeddings for {count} texts")
     if len({len(vector) for vector in by_place.values()}) > 1:
         raise CallFailedError("the server sent embeddings of different lengths")
-    return [by_place[place] for place in range(count)]
+    return [by_place[place] for place in range(count)], exchange("", answer.get("usage"))
 
 
 def _similarities(task: Task, vectors: Mapping[str, Vector | Failure]) -> Similarities | Failure:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragboard.errors import SettingError
-from ragboard.judges.llm.chat import Chat, Usage
+from ragboard.judges.llm.chat import Chat
 from ragboard.judges.llm.dialogue import Dialogue
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
 from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
 from ragboard.judges.llm.shapes import reply_schema
-from ragboard.judges.tasks import Failure, Reply, Task
+from ragboard.judges.tasks import Failure, Hear, Reply, Task, unheard
 from ragboard.records import JsonValue
 
 __all__ = ["VERSION", "LlmJudge"]
@@ -33,9 +33,7 @@ class LlmJudge:
 
     `parameters` go to the model as they are (`temperature`, `max_tokens`, `reasoning_effort`, ...);
     without a temperature it is 0, and 1 for the second and later draws. `prompts` is a folder whose
-    files stand in place of the package's. `on_usage` is called with each task and what it cost, as
-    soon as it has its reply; `usage` is the sum. Raises SettingError for prompts or parameters that
-    cannot be.
+    files stand in place of the package's. Raises SettingError for prompts or parameters that cannot be.
     """
 
     heuristic = False
@@ -48,7 +46,6 @@ class LlmJudge:
         *,
         parameters: Mapping[str, JsonValue] | None = None,
         prompts: Path | None = None,
-        on_usage: Callable[[Task, Usage], None] = lambda _task, _usage: None,
     ) -> None:
         self.model = model
         self.endpoint = endpoint
@@ -56,8 +53,6 @@ class LlmJudge:
         if wrong := sorted(_NOT_PARAMETERS & self.parameters.keys()):
             raise SettingError(f"{wrong[0]} is no parameter of a judge; ragboard sets it itself")
         self.prompts = Prompts.read(prompts)
-        self.on_usage = on_usage
-        self.usage = Usage()
         self._chat = Chat(endpoint, model)
 
     @property
@@ -74,32 +69,30 @@ class LlmJudge:
         asked = self.prompts.digest(task)
         return f"llm/{VERSION}/{self.model}/{self.endpoint.address}/{parameters}/{asked}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order, asked side by side.
 
         Raises JudgeError where no call can succeed: the key is refused, the model is not there.
         """
-        asked = [asyncio.ensure_future(self._answer(task)) for task in tasks]
+        asked = [asyncio.ensure_future(self._answer(task, hear)) for task in tasks]
         try:
             return await asyncio.gather(*asked)
         finally:
             for one in asked:
                 one.cancel()
 
-    async def _answer(self, task: Task) -> Reply | Failure:
+    async def _answer(self, task: Task, hear: Hear) -> Reply | Failure:
         if type(task) not in self.answers:
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
-        dialogue, spent = Dialogue(task, self.prompts), Usage()
+        dialogue = Dialogue(task, self.prompts)
         while dialogue.result is None:
             try:
                 said = await self._chat.say(dialogue.lines, reply_schema(task), self._sampling(task))
             except CallFailedError as error:
                 dialogue.fail(str(error))
             else:
-                spent += said.usage
-                dialogue.hear(said.text, cut=said.cut)
-        self.usage += spent
-        self.on_usage(task, spent)
+                hear(task, said.exchange)
+                dialogue.hear(said.exchange.said, cut=said.cut)
         return dialogue.result
 
     def _sampling(self, task: Task) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.llm.dialogue import Dialogue
 from ragboard.judges.llm.judge import VERSION
 from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
-from ragboard.judges.tasks import Failure, Reply, Task
+from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Task, unheard
 
 __all__ = ["OwnJudge", "Texts", "judge_from"]
 
@@ -52,19 +52,19 @@ class OwnJudge:
         """Name and version as given, and a digest of the prompts."""
         return f"own/{VERSION}/{self.name}/{self.version}/{self.prompts.digest(task)}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; all prompts of a round in one call."""
         results: list[Reply | Failure | None] = [self._refusal(task) for task in tasks]
         dialogues = {place: Dialogue(task, self.prompts) for place, task in enumerate(tasks) if results[place] is None}
         while waiting := [dialogue for dialogue in dialogues.values() if dialogue.result is None]:
-            await self._round(waiting)
+            await self._round(waiting, hear)
         return [results[place] or dialogues[place].result or Failure(detail="no reply") for place in range(len(tasks))]
 
     def _refusal(self, task: Task) -> Failure | None:
         known = type(task) in self.answers
         return None if known else Failure(detail=f"{self.name} does not answer {type(task).__name__}")
 
-    async def _round(self, waiting: Sequence[Dialogue]) -> None:
+    async def _round(self, waiting: Sequence[Dialogue], hear: Hear) -> None:
         said = self._function([dialogue.as_text() for dialogue in waiting])
         texts = await said if inspect.isawaitable(said) else said
         if isinstance(texts, str) or len(texts) != len(waiting):
@@ -74,4 +74,5 @@ class OwnJudge:
             if text is None:
                 dialogue.fail(f"{self.name} gave no text")
             else:
+                hear(dialogue.task, Exchange(said=text))
                 dialogue.hear(text)

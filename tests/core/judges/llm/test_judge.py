@@ -18,12 +18,13 @@ from tests.core.judges.llm.conftest import Pauses, texts
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.fit import fitting
-from ragboard.judges.llm import Endpoint, LlmJudge, Usage
+from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.judges.tasks import (
     AnswerRated,
     Critique,
     Critiqued,
     Entities,
+    Exchange,
     Extracted,
     ExtractEntities,
     Extraction,
@@ -503,13 +504,14 @@ def test_the_first_draw_is_asked_cold_and_later_ones_warm(server: ChatServer, en
     assert [request["temperature"] for request in server.asked] == [0.0, 1.0, 0.3, 0.3]
 
 
-def test_usage_is_counted_by_task_repairs_included(server: ChatServer, endpoint: Endpoint) -> None:
-    spent: list[tuple[Task, Usage]] = []
-    judge = LlmJudge("m", endpoint, on_usage=lambda task, usage: spent.append((task, usage)))
+def test_every_call_is_heard_repairs_included(server: ChatServer, endpoint: Endpoint) -> None:
+    heard: list[tuple[Task, Exchange]] = []
+    judge = LlmJudge("m", endpoint)
     server.faults = [replies("no")]
-    ask(judge, RATE)
-    assert spent == [(RATE, Usage(calls=2, prompt_tokens=200, completion_tokens=20))]
-    assert judge.usage == spent[0][1]
+    asyncio.run(judge.answer([RATE], lambda task, exchange: heard.append((task, exchange))))
+    assert [task for task, _ in heard] == [RATE, RATE]
+    assert heard[0][1] == Exchange(said="no", prompt_tokens=100, completion_tokens=10)
+    assert heard[1][1].said.startswith("{")
 
 
 def test_identity_tells_model_address_parameters_and_prompts(endpoint: Endpoint, tmp_path: Path) -> None:
