@@ -101,6 +101,8 @@ RAGCHECKER = (
 ITEM_SCORES = "metrics"
 """Where an item of a RAGChecker output has its scores."""
 
+NAMED = re.compile(r"(?P<name>[\w\s-]+)(?P<settings>\([\w\s=.,-]*\))?")
+
 MISSPELT = {"context_relavency": "context_relevancy"}
 """As the first ragas wrote it."""
 
@@ -207,10 +209,12 @@ def _item(cells: Cells) -> Mapping[str, JsonValue]:
 
 def _ragas_name(column: str) -> str:
     """The metric of a column in one spelling, with its settings; empty where ragas has none such."""
-    name, bracket, settings = column.strip().partition("(")
-    plain = re.sub(r"[\s_-]+", "_", name.strip().lower())
+    found = NAMED.fullmatch(column.strip())
+    if found is None:
+        return ""
+    plain = re.sub(r"[\s_-]+", "_", found["name"].strip().lower())
     plain = MISSPELT.get(plain, plain)
-    return plain + (bracket + settings.replace(" ", "") if bracket else "") if plain in RAGAS else ""
+    return plain + (found["settings"] or "").replace(" ", "") if plain in RAGAS else ""
 
 
 def _is_number(value: JsonValue) -> TypeGuard[int | float]:

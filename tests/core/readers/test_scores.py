@@ -87,6 +87,7 @@ def test_every_way_to_write_no_score_is_none(write: Write, null: str) -> None:
         {"user_input": "A?", "faithfulness": 10**400},
         {"user_input": "A?", "quality": 0.5},
         {"user_input": "A?", "my_faithfulness": 0.5},
+        {"user_input": "A?", "faithfulness(<b>\u202e)": 0.5},
         {"question": "A?", "contexts": ["p"], "answer": "a", "faithfulness": 0.5},
         {"query": "A?", "faithfulness": 0.5},
     ],
