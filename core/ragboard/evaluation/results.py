@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +17,7 @@ from ragboard.evaluation.judgements import judgement_rows
 from ragboard.metrics.needs import Cells, Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
 from ragboard.metrics.partition import Origin
 from ragboard.metrics.ragchecker import stored_origins
-from ragboard.records import Outcome, Statement, Target, Verdict
+from ragboard.records import Evidence, Outcome, Statement, Target, Verdict
 from ragboard.store import score_row
 
 __all__ = ["ResultFiles", "result_files"]
@@ -167,8 +166,12 @@ def _verdict_rows(
 ) -> Iterator[tuple[str, Row]]:
     name = target.kind if target.rank is None else f"{target.kind}:{target.rank}"
     for number, (said, verdict) in enumerate(zip(statements, verdicts, strict=True)):
-        evidence = json.dumps([asdict(mark) for mark in verdict.evidence])
+        evidence = json.dumps([_mark(mark) for mark in verdict.evidence]) if verdict.evidence else "[]"
         yield (
             "verdicts",
             (position, said.side, number, name, verdict.label, verdict.reason, verdict.score, evidence),
         )
+
+
+def _mark(mark: Evidence) -> dict[str, object]:
+    return {"rank": mark.rank, "start": mark.start, "end": mark.end, "stance": mark.stance, "how": mark.how}

@@ -77,21 +77,10 @@ class Chat:
         self.dropped.add(own.get(named, named))
 
     async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], client: AsyncOpenAI) -> Said:
-        messages: Any = [{"role": line.role, "content": line.text} for line in lines]
-        response = await client.chat.completions.with_raw_response.create(
-            model=self.model, messages=messages, **_arguments(extra)
-        )
-        return _said(response.text)
-
-
-_SDK = frozenset({"temperature", "response_format", "max_tokens", "max_completion_tokens", "top_p", "seed", "n"})
-
-
-def _arguments(extra: Mapping[str, Any]) -> dict[str, Any]:
-    """What the SDK has an argument for, and the rest as further fields of the request."""
-    known = {key: value for key, value in extra.items() if key in _SDK}
-    further = {key: value for key, value in extra.items() if key not in _SDK}
-    return known | ({"extra_body": further} if further else {})
+        """The body goes as it is: the SDK's own method would hold each part against its types, at the cost of the call."""
+        messages = [{"role": line.role, "content": line.text} for line in lines]
+        body = {"model": self.model, "messages": messages, **extra}
+        return _said(await client.post("/chat/completions", body=body, cast_to=str))
 
 
 def _response_format(mode: int, schema: Mapping[str, Any]) -> dict[str, Any]:
