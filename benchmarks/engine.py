@@ -3,10 +3,10 @@
     python benchmarks/engine.py --samples 200 --latency-ms 200 --concurrency 64 --json
 
 An evaluation of the 15-metric suite (RAGAS three, ranked context precision, RAGChecker eleven: 9 calls a
-sample, one of them of embeddings) against the tests' server in another process. The bound is the larger of calls x latency /
-concurrency and the longest chain of calls; `ratio_to_bound` is the time from the first request to the last
-response over it. The reference sends the same requests through the bare SDK in the same run. `--faults` asks a server that
-misbehaves, after one that does not, and compares the scores. Every measurement is a process of its own.
+sample, and one of embeddings) against the tests' server in another process. The bound is the larger of calls x
+latency / concurrency and the longest chain of calls; `ratio_to_bound` is the time from the first request to the last
+response over it. The reference sends the same requests through the bare SDK in the same run. `--faults` asks a server
+that misbehaves, after one that does not, and compares the scores. Every measurement is a process of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 METRICS = ["ragas.faithfulness", "ragas.answer_relevance", "ragas.context_relevance", "ragas.context_precision"]
-CALLS = 9
 CHAIN = 2
 """Calls that wait for one another: statements, then verdicts; questions, then their embeddings."""
 SDK_CALLS = 1800
@@ -47,7 +46,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--latency-ms", type=float, default=200.0)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--tail", action="store_true", help="Heavy-tailed latency (log-normal, sigma 1) of that mean.")
-    parser.add_argument("--faults", action="store_true", help="Compare with a server of 5%% 429, 500, malformed, 2%% hung.")
+    parser.add_argument("--faults", action="store_true", help="Ask one that misbehaves, too.")
     parser.add_argument("--deadline", type=float, default=120.0, help="Seconds for one request.")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--measure", choices=["engine", "sdk"], help=argparse.SUPPRESS)
@@ -129,12 +128,14 @@ def asked(url: str, method: str = "GET") -> Any:
 
 def engine(given: argparse.Namespace) -> dict[str, Any]:
     """Evaluate, and say what it took this process."""
+    import openai  # noqa: F401 - so that neither side pays for the import while it is measured
+
     from ragboard import Panel, RunRef, Store, evaluate_run
-    from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
+    from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder
     from ragboard.metrics import metrics_named
     from ragboard.report import SampleQuery, sample_rows
 
-    endpoint = Endpoint(f"{given.url}/v1", "key", concurrency=given.concurrency, timeout=given.deadline)
+    endpoint = Endpoint(f"{given.url}/v1", "key", limits=Limits(concurrency=given.concurrency), timeout=given.deadline)
     panel = Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))
@@ -185,10 +186,7 @@ def bare_sdk(given: argparse.Namespace) -> dict[str, Any]:
     """Send requests like those of an evaluation through the SDK, so many at a time, and read the replies."""
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
-    from ragboard import Panel
-    from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
-
-    bodies = requests_of(given, Panel, Endpoint, LlmJudge, OpenAiEmbedder)
+    bodies = requests_of(given)
 
     async def send() -> float:
         gate = asyncio.Semaphore(given.concurrency)
@@ -210,7 +208,7 @@ def bare_sdk(given: argparse.Namespace) -> dict[str, Any]:
     return {"cpu_s": asyncio.run(send())}
 
 
-def requests_of(given: argparse.Namespace, *_: Any) -> list[dict[str, Any]]:
+def requests_of(given: argparse.Namespace) -> list[dict[str, Any]]:
     """The bodies of the requests that an evaluation of 200 samples sends."""
     asked(f"{given.url}/clock?keep=yes", "POST")
     engine(argparse.Namespace(url=given.url, samples=min(given.samples, 200), concurrency=256, deadline=120.0))

@@ -17,6 +17,7 @@ from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.judges import (
     EmbeddedJudge,
     Judge,
+    JudgeOptions,
     LlmJudge,
     OpenAiEmbedder,
     Panel,
@@ -56,6 +57,7 @@ __all__ = [
     "Interval",
     "Judge",
     "JudgeError",
+    "JudgeOptions",
     "LlmJudge",
     "Metric",
     "NotFoundError",

@@ -15,6 +15,8 @@ __all__ = [
     "FileScores",
     "JsonValue",
     "Label",
+    "MetricDescription",
+    "MetricSetting",
     "Outcome",
     "Passage",
     "Run",
@@ -101,6 +103,41 @@ Outcome: TypeAlias = Score | Unscored
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MetricSetting:
+    """A setting of a metric."""
+
+    name: str
+    allowed: str
+    """In words: `a whole number`, `True or False`."""
+    default: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricDescription:
+    """What people read about a metric; kept with its scores, so that they can be shown without its code."""
+
+    spec: str
+    """Its identity: `retrieval.recall(k=5)`."""
+    label: str
+    """How pages call it: `Retrieval recall (k=5)`."""
+    source: str
+    name: str
+    text: str
+    formula: str
+    paper: str
+    """Where the definition stands."""
+    requires: tuple[str, ...]
+    """Columns a sample must have, besides the question."""
+    low: float | None
+    """The least value; None where there is no bound, and so for `high`."""
+    high: float | None
+    direction: Literal["higher", "lower", "neutral"]
+    calls: str
+    """What it asks a judge, in words."""
+    settings: tuple[MetricSetting, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FileScores:
     """Scores that a run file brings: another tool counted them, nobody here."""
 
@@ -110,6 +147,8 @@ class FileScores:
     """What the file was taken for: `ragas 0.2 or later (CSV)`."""
     columns: Mapping[str, str]
     """For each metric (`ragas-file.faithfulness`) the column it stands in."""
+    metrics: tuple[MetricDescription, ...]
+    """What is known of them, in the order of the columns."""
     outcomes: tuple[Mapping[str, Outcome], ...]
     """For each sample of the run, in order, what each of those metrics is."""
 

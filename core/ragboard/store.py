@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,18 @@ import pyarrow as pa
 
 from ragboard.database import Database
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
-from ragboard.records import Evaluation, FileScores, JsonValue, Outcome, Passage, Run, Sample, Score, Turn
+from ragboard.records import (
+    Evaluation,
+    FileScores,
+    JsonValue,
+    MetricDescription,
+    Outcome,
+    Passage,
+    Run,
+    Sample,
+    Score,
+    Turn,
+)
 
 __all__ = ["RESULT_TABLES", "AddedRun", "RunRef", "Store", "read_samples", "score_row"]
 
@@ -85,7 +96,7 @@ class Store:
             evaluations = _column(
                 connection, "SELECT evaluation_id FROM evaluations WHERE run_id IN (SELECT unnest(?))", [ids]
             )
-            for table in RESULT_TABLES:
+            for table in ("metrics", *RESULT_TABLES):
                 connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
             for table in ("evaluations", "passages", "samples", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
@@ -135,20 +146,26 @@ class Store:
     def evaluation_metrics(self, evaluation_id: str) -> tuple[str, ...]:
         """The metrics an evaluation already has; none where it is new."""
         with self.database.read() as connection:
-            row = connection.execute(
-                "SELECT metrics FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
-            ).fetchone()
-        return tuple(row[0]) if row else ()
+            return _metrics(connection, evaluation_id)
 
-    def load(self, evaluation: Evaluation, results: Mapping[str, Path]) -> None:
+    def load(
+        self, evaluation: Evaluation, results: Mapping[str, Path], metrics: Iterable[MetricDescription] = ()
+    ) -> None:
         """Put an evaluation's results in place of what it had, in one transaction.
 
-        `results` gives a Parquet file for each of `RESULT_TABLES`. Loading twice changes nothing.
+        `results` gives a Parquet file for each of `RESULT_TABLES`; `metrics` describes those counted. What
+        other metrics had counted stays: nobody may have been there who knows them. Loading twice
+        changes nothing.
         """
         with self.database.write() as connection:
-            _put_evaluation(connection, evaluation)
+            kept = [spec for spec in _metrics(connection, evaluation.id) if spec not in evaluation.metrics]
+            _put_evaluation(connection, replace(evaluation, metrics=(*kept, *evaluation.metrics)), metrics)
             for table in RESULT_TABLES:
-                connection.execute(f"DELETE FROM {table} WHERE evaluation_id = ?", [evaluation.id])
+                others = " AND NOT list_contains($kept, metric)" if table == "scores" else ""
+                connection.execute(
+                    f"DELETE FROM {table} WHERE evaluation_id = $evaluation{others}",
+                    {"evaluation": evaluation.id} | ({"kept": kept} if others else {}),
+                )
                 connection.execute(
                     f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
                     [evaluation.id, str(results[table])],
@@ -216,6 +233,11 @@ def _evaluation(connection: duckdb.DuckDBPyConnection, run_id: str, wanted: str)
     if len(found) != 1:
         raise NotFoundError(f"no evaluation of this run is called {wanted!r}; it has {', '.join(there) or 'none'}")
     return found[0]
+
+
+def _metrics(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> tuple[str, ...]:
+    row = connection.execute("SELECT metrics FROM evaluations WHERE evaluation_id = ?", [evaluation_id]).fetchone()
+    return tuple(row[0]) if row else ()
 
 
 def _check(run: Run) -> None:
@@ -298,10 +320,10 @@ def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: F
         judge=f"{scores.tool} (file)",
         heuristic=False,
         identity={"imported": said},
-        metrics=tuple(scores.columns),
+        metrics=tuple(metric.spec for metric in scores.metrics),
         imported=True,
     )
-    _put_evaluation(connection, evaluation)
+    _put_evaluation(connection, evaluation, scores.metrics)
     rows = (
         (evaluation.id, *score_row(position, metric, outcome))
         for position, outcomes in enumerate(scores.outcomes)
@@ -310,7 +332,9 @@ def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: F
     _append(connection, "scores", list(rows))
 
 
-def _put_evaluation(connection: duckdb.DuckDBPyConnection, evaluation: Evaluation) -> None:
+def _put_evaluation(
+    connection: duckdb.DuckDBPyConnection, evaluation: Evaluation, metrics: Iterable[MetricDescription]
+) -> None:
     connection.execute(
         "INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC', ?)",
         [
@@ -323,6 +347,11 @@ def _put_evaluation(connection: duckdb.DuckDBPyConnection, evaluation: Evaluatio
             evaluation.imported,
         ],
     )
+    for description in metrics:
+        connection.execute(
+            "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)",
+            [evaluation.id, description.spec, _json(asdict(description))],
+        )
 
 
 def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:

@@ -10,14 +10,13 @@ from typing import Literal
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.metrics.imported import FileMetric, described
 from ragboard.records import Outcome, Score
 from ragboard.report import MetricSummary, RunSummary
 from ragboard.stats import Interval
 from ragboard.store import RunRef
 from ragboard_dashboard.components.board import ago
 from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.data import get_leaderboard, resolve
+from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve
 from ragboard_dashboard.navigation import open_upload
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "facts",
     "file_facts",
     "judged_line",
-    "metric_title",
     "outcome_fact",
     "plain",
     "summary_facts",
@@ -68,21 +66,10 @@ def file_facts(items: list[tuple[str, str, str]]) -> None:
         facts(items)
 
 
-def metric_title(spec: str) -> str:
-    """How pages call a metric."""
-    metric = described(spec)
-    return metric.label if metric else spec
-
-
-def _short_title(spec: str) -> str:
-    """A metric's name beside a heading that says whose it is."""
-    metric = described(spec)
-    return f"{metric.title} ({metric.tool})" if isinstance(metric, FileMetric) else metric_title(spec)
-
-
 def column_title(column: str) -> str:
     """How pages call a metric or a metadata column."""
-    return metric_title(column) if described(column) else column.removeprefix("metadata.")
+    metric = get_metrics().get(column)
+    return metric.label if metric else column.removeprefix("metadata.")
 
 
 def column_label(column: str) -> str:
@@ -96,8 +83,8 @@ _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
 def outcome_fact(spec: str, outcome: Outcome) -> tuple[str, str, str]:
     """A sample's score as a fact; an unscored one says why."""
     if isinstance(outcome, Score):
-        return f"{outcome.value:.2f}", _short_title(spec), outcome.counted
-    return "unscored", _short_title(spec), f"{outcome.reason}: {outcome.detail}"
+        return f"{outcome.value:.2f}", column_title(spec), outcome.counted
+    return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
 
 
 def summary_facts(metrics: Mapping[str, MetricSummary]) -> list[tuple[str, str, str]]:
@@ -109,7 +96,7 @@ def _summary_fact(metric: MetricSummary) -> tuple[str, str, str]:
     shown = "unscored" if metric.mean is None else f"{metric.mean:.2f}"
     bounds = metric.interval
     interval = f"{bounds.low:.2f} – {bounds.high:.2f} · " if isinstance(bounds, Interval) else ""
-    return shown, _short_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
+    return shown, column_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
 
 
 def config_line(summary: RunSummary) -> str:

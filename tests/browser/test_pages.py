@@ -180,7 +180,7 @@ def test_scores_of_the_file_and_classes_of_claims_are_set_apart(
     evaluate_run(store, added.id, metrics_named(["ragchecker"]), Panel(judge=EmbeddedJudge()))
     page = settled(open_page(f"{dashboard}/run?run=checked"))
     expect(page.get_by_text("Brought by the run file, not counted here:")).to_be_visible()
-    expect(page.get_by_text("0.25 Precision (RAGChecker)")).to_be_visible()
+    expect(page.get_by_text("0.25 Precision (RAGChecker file)")).to_be_visible()
     expect(page.get_by_text("1 wrong, from no passage (hallucination)")).to_be_visible()
     page = settled(open_page(f"{dashboard}/sample?run=checked&sample=1&statement=1"))
     expect(page.get_by_role("option").first).to_contain_text("by a single passage")

@@ -10,10 +10,17 @@ import click
 from ragboard import exporting
 from ragboard.cli.options import as_json, config_of, mapping_of, reading_options, store_option
 from ragboard.cli.output import MARKS, plain, print_json, print_table, run_json, show_outcome, show_summary
-from ragboard.metrics.imported import described
 from ragboard.metrics.partition import ORIGINS
 from ragboard.readers import ImportReport, read_runs
-from ragboard.report import JudgedStatement, RunSummary, SampleReport, leaderboard, run_summary, sample_report
+from ragboard.report import (
+    JudgedStatement,
+    RunSummary,
+    SampleReport,
+    leaderboard,
+    metric_descriptions,
+    run_summary,
+    sample_report,
+)
 from ragboard.store import AddedRun, Store
 
 __all__ = ["add_file", "export", "import_runs", "print_report", "runs", "show"]
@@ -111,14 +118,15 @@ def runs(store: Store, as_json: bool) -> None:
     elif not found:
         click.echo("no run yet: `ragboard demo` brings the sample, `ragboard import FILE` your own")
     else:
-        print_runs(found)
+        print_runs(store, found)
 
 
-def print_runs(found: tuple[RunSummary, ...]) -> None:
+def print_runs(store: Store, found: tuple[RunSummary, ...]) -> None:
     """The leaderboard as a table."""
-    specs = list(dict.fromkeys(spec for run in found for spec in (*run.metrics, *run.file_scores)))
-    specs.sort(key=lambda spec: any(spec in run.file_scores for run in found))
-    titles = [metric.label if (metric := described(spec)) else spec for spec in specs]
+    known = metric_descriptions(store)
+    ours = dict.fromkeys(spec for run in found for spec in run.metrics)
+    specs = list(ours | dict.fromkeys(spec for run in found for spec in run.file_scores))
+    titles = [known[spec].label if spec in known else spec for spec in specs]
     print_table(
         ["run", "dataset", "samples", "judge", *titles, "refusals"],
         [

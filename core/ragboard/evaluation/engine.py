@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -17,7 +17,7 @@ from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.progress import Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
 from ragboard.judges.panel import Panel
-from ragboard.metrics import METRICS, Metric, metric_of, outcome
+from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
 from ragboard.metrics.needs import Need
 from ragboard.records import Evaluation, Outcome, Sample, Unscored
 from ragboard.store import Store
@@ -65,15 +65,17 @@ def evaluate_run(
     metrics: Sequence[Metric],
     panel: Panel,
     *,
+    known: Mapping[str, Metric] = METRICS,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> Finished:
     """Evaluate a run in the store, or go on where an earlier evaluation by the same judges stopped.
 
-    Metrics the evaluation has already are kept and counted again from the journal. Raises JudgeError
+    Metrics the evaluation has already are counted again from the journal where they are among the
+    known ones, and kept as they are where not. Raises JudgeError
     before anything is asked where a role is not filled, StoreBusyError where the same evaluation is
     under way elsewhere.
     """
-    metrics = _with_earlier(store, evaluation_of(run_id, panel, metrics), metrics)
+    metrics = _with_earlier(store, evaluation_of(run_id, panel, metrics), metrics, known)
     evaluation = evaluation_of(run_id, panel, metrics)
     _check_roles(panel, metrics)
     path = store.journal_path(evaluation.id)
@@ -94,7 +96,7 @@ def evaluate_run(
         journal.sync()
         if not asker.tally.asked and not asker.tally.replayed:
             evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
-        store.load(evaluation, results.paths)
+        store.load(evaluation, results.paths, map(describe, metrics))
     return _finished(evaluation, status.done, asker.tally, unscored)
 
 
@@ -108,8 +110,10 @@ def _wait_for(work: Coroutine[Any, Any, int]) -> int:
         return thread.submit(asyncio.run, work).result()
 
 
-def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    earlier = (metric_of(spec) for spec in store.evaluation_metrics(evaluation.id))
+def _with_earlier(
+    store: Store, evaluation: Evaluation, metrics: Sequence[Metric], known: Mapping[str, Metric]
+) -> tuple[Metric, ...]:
+    earlier = (metric_of(spec, known) for spec in store.evaluation_metrics(evaluation.id))
     kept = [metric for metric in earlier if metric is not None]
     return tuple({metric.spec: metric for metric in (*kept, *metrics)}.values())
 

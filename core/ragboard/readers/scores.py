@@ -15,7 +15,7 @@ from typing import TypeGuard, cast
 
 from ragboard.readers.formats import format_name
 from ragboard.readers.tables import RawRow, Table
-from ragboard.records import FileScores, JsonValue, Outcome, Score, Unscored
+from ragboard.records import FileScores, JsonValue, MetricDescription, Outcome, Score, Unscored
 
 __all__ = [
     "ITEM_SCORES",
@@ -106,6 +106,21 @@ NAMED = re.compile(r"(?P<name>[\w\s-]+)(?P<settings>\([\w\s=.,-]*\))?")
 MISSPELT = {"context_relavency": "context_relevancy"}
 """As the first ragas wrote it."""
 
+LOWER = frozenset(
+    {
+        "hallucination",
+        "harmfulness",
+        "maliciousness",
+        "noise_sensitivity",
+        "noise_sensitivity_in_irrelevant",
+        "noise_sensitivity_in_relevant",
+        "noise_sensitivity_irrelevant",
+        "noise_sensitivity_relevant",
+    }
+)
+NEUTRAL = frozenset({"coherence", "conciseness", "correctness", "self_knowledge"})
+"""Better or worse by what one wants, or by a definition that the file does not hold."""
+
 ROUNDED = 0.051
 """How far a percentage with one decimal may be from what it was rounded from."""
 
@@ -167,7 +182,29 @@ def file_scores(
         tool=scores.tool,
         format=format_name(table.columns, table.kind, ours=table.ours),
         columns=scores.columns,
+        metrics=tuple(_described(scores.tool, spec) for spec in scores.columns),
         outcomes=tuple(outcomes),
+    )
+
+
+def _described(tool: str, spec: str) -> MetricDescription:
+    """What is known of another tool's metric: its name, and which way is better where the name tells."""
+    source, _, name = spec.partition(".")
+    plain, bracket, settings = name.partition("(")
+    return MetricDescription(
+        spec=spec,
+        label=f"{plain.replace('_', ' ').capitalize()}{f' ({settings}' if bracket else ''} ({tool} file)",
+        source=source,
+        name=plain,
+        text=f"A score that a run file brought: {tool} counted it, nobody here.",
+        formula=f"as {tool} counted it and the run file has it",
+        paper=f"{tool}, the version that wrote the file",
+        requires=(),
+        low=None,
+        high=None,
+        direction="lower" if plain in LOWER else "neutral" if plain in NEUTRAL else "higher",
+        calls="nothing",
+        settings=(),
     )
 
 

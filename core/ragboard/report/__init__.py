@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragboard.report.harmonic import ragas_score
+from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.nouns import (
     GeneratedQuestion,
     JudgedBy,
@@ -34,6 +35,7 @@ from ragboard.report.shapes import (
 )
 
 __all__ = [
+    "BETTER",
     "Bin",
     "Columns",
     "Distribution",
@@ -57,6 +59,10 @@ __all__ = [
     "distribution",
     "leaderboard",
     "loose_statements",
+    "metric_descriptions",
+    "metric_groups",
+    "metric_range",
+    "metric_settings",
     "passages_named",
     "ragas_score",
     "run_summary",

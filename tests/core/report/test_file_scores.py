@@ -14,12 +14,13 @@ from tests.core.conftest import PlainJudge
 from ragboard import DEFAULT_METRICS, Panel, RunRef, Score, Store, Unscored, evaluate_run, read_runs
 from ragboard.cli import main
 from ragboard.metrics import metrics_named
-from ragboard.metrics.imported import described
+from ragboard.readers.memory import run_of
 from ragboard.report import (
     SampleQuery,
     columns,
     distribution,
     leaderboard,
+    metric_descriptions,
     run_summary,
     sample_report,
     sample_rows,
@@ -116,7 +117,7 @@ def invoke(store: Store, *words: str) -> str:
 
 def test_the_command_line_says_whose_they_are(scored: Store) -> None:
     ref = evaluated(scored)
-    assert "Faithfulness (ragas, from the file)" in invoke(scored, "runs")
+    assert "Faithfulness (ragas file)" in invoke(scored, "runs")
     assert f"{THEIRS}: 0.25 1/2 (from the file, not counted here)" in invoke(scored, "show", "scored")
     sample = sample_rows(scored, ref, SampleQuery()).rows[0].sample_id
     assert f"{THEIRS}: 0.25 (as the file has it)" in invoke(scored, "show", "scored", sample)
@@ -128,26 +129,17 @@ def test_the_command_line_says_whose_they_are(scored: Store) -> None:
 @pytest.mark.parametrize(
     ("spec", "label", "direction"),
     [
-        ("ragas-file.faithfulness", "Faithfulness (ragas, from the file)", "higher"),
-        (
-            "ragas-file.noise_sensitivity(mode=relevant)",
-            "Noise sensitivity (mode=relevant) (ragas, from the file)",
-            "lower",
-        ),
-        ("ragchecker-file.hallucination", "Hallucination (RAGChecker, from the file)", "lower"),
-        ("ragchecker-file.self_knowledge", "Self knowledge (RAGChecker, from the file)", "neutral"),
+        ("ragas-file.faithfulness", "Faithfulness (ragas file)", "higher"),
+        ("ragas-file.noise_sensitivity(mode=relevant)", "Noise sensitivity (mode=relevant) (ragas file)", "lower"),
+        ("ragas-file.correctness", "Correctness (ragas file)", "neutral"),
     ],
 )
-def test_a_file_metric_is_described(spec: str, label: str, direction: str) -> None:
-    found = described(spec)
-    assert found is not None
-    assert (found.label, found.direction) == (label, direction)
-
-
-def test_a_metric_of_ours_is_described_as_itself_and_nothing_by_nothing() -> None:
-    (ours,) = metrics_named([OURS])
-    assert described(OURS) == ours
-    assert described("elsewhere-file.faithfulness") is None
+def test_the_store_describes_them(store: Store, spec: str, label: str, direction: str) -> None:
+    row = {"user_input": "A?", spec.removeprefix("ragas-file."): 0.5}
+    store.add_runs([run_of([row], name="one")])
+    found = metric_descriptions(store)[spec]
+    assert (found.label, found.direction, found.low, found.high) == (label, direction, None, None)
+    assert "nobody here" in found.text
 
 
 SIX: dict[str, Any] = ITEM | {
