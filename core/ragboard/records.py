@@ -24,6 +24,7 @@ __all__ = [
     "Score",
     "Side",
     "Span",
+    "Spend",
     "Statement",
     "Target",
     "Turn",
@@ -221,6 +222,28 @@ class Verdict:
     score: float | None = None
     """Support in [0, 1] where the judge has one; higher is better supported."""
     evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spend:
+    """What an evaluation's calls to one model took, and what they had been planned to take."""
+
+    model: str
+    embedding: bool
+    """Whether the calls were for embeddings rather than for replies."""
+    calls: int
+    """Calls that were answered."""
+    uncounted: int
+    """How many of them without the server's word on tokens; the tokens below are of the others."""
+    prompt_tokens: int
+    cached_tokens: int
+    """Those of the prompt tokens that the server had kept from earlier calls."""
+    completion_tokens: int
+    cost: float | None
+    """US dollars; None where the model has no known price or calls are uncounted."""
+    planned_calls: int | None = None
+    """None where nothing was planned."""
+    planned_tokens: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -183,6 +183,8 @@ def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
     click.echo(f"statements: {counts}")
     for origin, count in summary.origins.items():
         click.echo(f"  {count:>5} {ORIGINS[origin]}")
+    if summary.spending:
+        click.echo(plain(f"spent: {summary.spending}"))
 
 
 def _print_sample(report: SampleReport) -> None:

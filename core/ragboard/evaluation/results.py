@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import astuple
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +18,7 @@ from ragboard.evaluation.judgements import judgement_rows
 from ragboard.metrics.needs import Cells, Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
 from ragboard.metrics.partition import Origin
 from ragboard.metrics.ragchecker import stored_origins
-from ragboard.records import Evidence, Outcome, Statement, Target, Verdict
+from ragboard.records import Evidence, Outcome, Spend, Statement, Target, Verdict
 from ragboard.store import score_row
 
 __all__ = ["ResultFiles", "result_files"]
@@ -25,7 +26,7 @@ __all__ = ["ResultFiles", "result_files"]
 FLUSH_ROWS = 20_000
 """Rows of one table held in memory before they go to its file."""
 
-_INT, _TEXT, _REAL, _BOOL = pa.int32(), pa.string(), pa.float64(), pa.bool_()
+_INT, _LONG, _TEXT, _REAL, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.float64(), pa.bool_()
 
 TABLES: dict[str, dict[str, pa.DataType]] = {
     "scores": {
@@ -59,6 +60,18 @@ TABLES: dict[str, dict[str, pa.DataType]] = {
     },
     "questions": {"position": _INT, "number": _INT, "question": _TEXT, "similarity": _REAL},
     "sentences": {"position": _INT, "rank": _INT, "start": _INT, "stop": _INT, "chosen": _BOOL},
+    "spending": {
+        "model": _TEXT,
+        "embedding": _BOOL,
+        "calls": _LONG,
+        "uncounted": _LONG,
+        "prompt_tokens": _LONG,
+        "cached_tokens": _LONG,
+        "completion_tokens": _LONG,
+        "cost": _REAL,
+        "planned_calls": _LONG,
+        "planned_tokens": _LONG,
+    },
     "judgements": {
         "position": _INT,
         "about": _TEXT,
@@ -88,6 +101,11 @@ class ResultFiles:
             self._put("scores", score_row(position, metric, outcome))
         for table, row in dict.fromkeys(_finding_rows(position, findings)):
             self._put(table, row)
+
+    def spent(self, spending: Iterable[Spend]) -> None:
+        """Take in what the evaluation took, a row for each model."""
+        for spend in spending:
+            self._put("spending", astuple(spend))
 
     def close(self) -> None:
         """Write what is left; the files are whole afterwards."""

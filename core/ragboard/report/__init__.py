@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragboard.report.failures import FailureKind, failures
 from ragboard.report.harmonic import ragas_score
 from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.nouns import (
@@ -17,6 +18,7 @@ from ragboard.report.nouns import (
     SampleQuery,
     SampleReport,
     SampleRow,
+    Spending,
     passages_named,
 )
 from ragboard.report.runs import leaderboard, run_summary
@@ -39,6 +41,7 @@ __all__ = [
     "Bin",
     "Columns",
     "Distribution",
+    "FailureKind",
     "GeneratedQuestion",
     "Group",
     "JudgedBy",
@@ -54,9 +57,11 @@ __all__ = [
     "SampleReport",
     "SampleRow",
     "Scatter",
+    "Spending",
     "breakdown",
     "columns",
     "distribution",
+    "failures",
     "leaderboard",
     "loose_statements",
     "metric_descriptions",

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import Origin
-from ragboard.records import JsonValue, Label, Outcome, Sample, Statement, Verdict
+from ragboard.records import JsonValue, Label, Outcome, Sample, Spend, Statement, Verdict
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef
 
@@ -26,6 +26,7 @@ __all__ = [
     "SampleQuery",
     "SampleReport",
     "SampleRow",
+    "Spending",
     "passages_named",
 ]
 
@@ -99,6 +100,46 @@ class MetricSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Spending:
+    """What an evaluation took, all its models together, and how near that was to its plan."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """US dollars; None where a price or a call's tokens are not known."""
+    uncounted: int
+    """Calls whose tokens the server did not say; they are in no count of tokens."""
+    unpriced: tuple[str, ...]
+    """Models whose cost is not known."""
+    planned_calls: int | None
+    """None where nothing was planned."""
+    planned_tokens: int | None
+    calls_of_plan: float | None
+    """Calls, as a share of those planned: 1.1 is a tenth more. None without a plan."""
+    tokens_of_plan: float | None
+    """The same of tokens; None where some are uncounted too."""
+    models: tuple[Spend, ...]
+
+    def __str__(self) -> str:
+        """In one line: `41 calls, 12,300 tokens, $0.0042; 100% and 108% of what was planned`."""
+        return f"{self._taken()}, {self._dollars()}{self._planned()}"
+
+    def _taken(self) -> str:
+        said = f"{self.calls:,} calls, {self.prompt_tokens + self.completion_tokens:,} tokens"
+        return f"{said} (those of {self.uncounted:,} calls are not known)" if self.uncounted else said
+
+    def _dollars(self) -> str:
+        return f"cost unknown ({', '.join(self.unpriced)})" if self.cost is None else f"${self.cost:,.4f}"
+
+    def _planned(self) -> str:
+        if self.calls_of_plan is None:
+            return ""
+        tokens = "" if self.tokens_of_plan is None else f" and {self.tokens_of_plan:.0%} of the tokens"
+        return f"; {self.calls_of_plan:.0%} of the calls{tokens} that were planned"
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunSummary:
     """One line of the leaderboard."""
 
@@ -122,6 +163,8 @@ class RunSummary:
     """Statements of the answers by class of the six-way partition, where all three tables were judged."""
     refusals: int | None
     """Answers that decline, wholly or in part; None where that was never asked."""
+    spending: Spending | None = None
+    """None where no model was asked."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from ragboard.metrics.partition import ORIGINS, Origin
 from ragboard.records import Label, MetricDescription
 from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import JudgedBy, MetricSummary, RunSummary
+from ragboard.report.spending import spending_read
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval
 from ragboard.store import RunRef, Store
 
@@ -59,6 +60,7 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
     metrics = _metric_summaries(connection, [*evaluations, *files.values()], totals)
     labels = _labels(connection, evaluations)
     origins = _origins(connection, evaluations)
+    spending = spending_read(connection, evaluations)
     refusals = dict(
         connection.execute(
             "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
@@ -83,6 +85,7 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
             labels=labels.get(row[9], {}),
             origins=origins.get(row[9], {}),
             refusals=refusals.get(row[9]),
+            spending=spending.get(row[9]),
         )
         for row in rows
     )

@@ -68,6 +68,8 @@ def page() -> None:
     judged_line(summary)
     facts(summary_facts(summary.metrics))
     file_facts(summary_facts(summary.file_scores))
+    if summary.spending:
+        plain(f"Spent: {summary.spending}", "note")
     there = get_columns(run)
     if not (there.metrics or there.numeric):
         st.info("This run was never evaluated: `ragboard evaluate` it to see verdicts.", icon=":material/info:")

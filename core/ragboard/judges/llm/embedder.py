@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragboard.judges.llm.chat import exchange
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
-from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Similarities, Similarity, Task, unheard
+from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Similarities, Similarity, Task, unheard
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -48,17 +48,14 @@ class OpenAiEmbedder:
         """Model and address."""
         return f"embedding/{VERSION}/{self.model}/{self.endpoint.address}/{task.__name__}"
 
+    def request(self, task: Task) -> Request | None:
+        """The texts as they would be sent."""
+        texts = _texts([task])
+        return Request(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
+
     async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order. Raises JudgeError where no call can succeed."""
-        texts = list(
-            dict.fromkeys(
-                text
-                for task in tasks
-                if isinstance(task, Similarity) and task.others
-                for text in (task.text, *task.others)
-                if text.strip()
-            )
-        )
+        texts = _texts(tasks)
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):
             vectors |= await self._embed(texts[start : start + BATCH], partial(hear, tasks[0]))
@@ -76,6 +73,12 @@ class OpenAiEmbedder:
     async def _ask(self, texts: list[str], client: AsyncOpenAI) -> str:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
         return await client.post("/embeddings", body=body, cast_to=str)
+
+
+def _texts(tasks: Sequence[Task]) -> list[str]:
+    """All texts that are to be compared, each once."""
+    compared = (task for task in tasks if isinstance(task, Similarity) and task.others)
+    return list(dict.fromkeys(text for task in compared for text in (task.text, *task.others) if text.strip()))
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
