@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
@@ -63,5 +64,5 @@ def main(context: click.Context, settings: Path | None) -> None:
     context.default_map = dict.fromkeys(main.commands, context.obj.defaults)
 
 
-for command in (demo, serve, import_runs, plan, evaluate, retry, prefer, runs, show, export, metrics, doctor):
+for command in (demo, serve, import_runs, plan, evaluate, retry, prefer, runs, show, export, metrics, cache, doctor):
     main.add_command(command)

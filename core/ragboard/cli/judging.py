@@ -188,7 +188,8 @@ def evaluate_with_bar(
     store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms | None = None
 ) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
-    terms = replace(terms or Terms(), expected=_expected(store, ref, metrics, panel))
+    terms = terms or Terms()
+    terms = replace(terms, expected=_expected(store, ref, metrics, panel, terms))
     with tqdm(desc=plain(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
@@ -207,11 +208,16 @@ def _postfix(progress: Progress) -> str:
     return f"{progress.calls} calls{cost}{failed}"
 
 
-def _expected(store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel) -> tuple[Expected, ...]:
+def _expected(
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms
+) -> tuple[Expected, ...]:
     """What is to be asked outside, from the first call on; nothing where all answer by themselves."""
     if not any(isinstance(judge, Sender) for judge in panel.members):
         return ()
-    return plan_run(store, ref.run_id, metrics, panel, Assumptions(samples=LOOKED_AT), prices={}, afresh=True).models
+    assumed = Assumptions(samples=LOOKED_AT)
+    return plan_run(
+        store, ref.run_id, metrics, panel, assumed, prices={}, afresh=True, sample=terms.sample, known=terms.known
+    ).models
 
 
 def _print_end(end: Finished) -> None:

@@ -16,6 +16,7 @@ from ragboard.evaluation.asker import Asker
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.gather import gather, tasks_for
+from ragboard.evaluation.header import header_data
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
@@ -119,16 +120,10 @@ def evaluate_run(
 @contextmanager
 def _opened(store: Store, evaluation: Evaluation, panel: Panel, budget: Budget) -> Generator[tuple[Asker, ResultFiles]]:
     """Journal, cache and result files, open for as long as the evaluation runs."""
-    header = {
-        "evaluation": evaluation.id,
-        "run": evaluation.run_id,
-        "identity": evaluation.identity,
-        "metrics": evaluation.metrics,
-    }
     terms = budget.terms
     cached = terms.cache and any(isinstance(judge, Sender) for judge in panel.members)
     with ExitStack() as stack:
-        journal = stack.enter_context(open_journal(store.journal_path(evaluation.id), header))
+        journal = stack.enter_context(open_journal(store.journal_path(evaluation.id), header_data(evaluation, terms)))
         cache = stack.enter_context(open_cache(store.cache_path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging"))
         yield Asker(panel, journal, budget, cache, retry=terms.retry), results
