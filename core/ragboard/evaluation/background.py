@@ -168,7 +168,8 @@ def _start(
     status = store.journal_path(evaluation_id).with_suffix(".status.json")
     log = status.with_name(f"{evaluation_id}.log")
     now = time.time()
-    write_progress(status, Progress(state="starting", pid=0, done=0, total=total, started=now, updated=now))
+    begun = Progress(state="starting", pid=0, done=0, total=total, started=now, updated=now)
+    write_progress(status, begun)
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - ourselves; it has its own status file
             command,
@@ -178,14 +179,13 @@ def _start(
             env=evaluation_environment(judging, key),
             start_new_session=True,
         )
-    threading.Thread(target=_await, args=(process, status, log), daemon=True).start()
+    threading.Thread(target=_await, args=(process, begun, status, log), daemon=True).start()
 
 
-def _await(process: subprocess.Popen[bytes], status: Path, log: Path) -> None:
+def _await(process: subprocess.Popen[bytes], begun: Progress, status: Path, log: Path) -> None:
     """See the process off; one that never said a word is said to have failed, with its last line."""
     code = process.wait()
-    seen = read_progress(status)
-    if seen is not None and seen.state == "starting":
+    if read_progress(status) == begun:
         said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         message = said[-1].removeprefix("ragboard: ") if said else f"its process ended with exit code {code}"
-        write_progress(status, replace(seen, state="failed", message=message, updated=time.time()))
+        write_progress(status, replace(begun, state="failed", message=message, updated=time.time()))
