@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ragboard.errors import SettingError, StoreBusyError
 from ragboard.evaluation.budget import Budget
@@ -119,6 +120,8 @@ def evaluation_environment(judging: JudgeOptions, key: str | None = None) -> dic
 
 def _meant(choice: Choice, around: Surroundings, key: str | None) -> tuple[Panel, tuple[Metric, ...], Terms]:
     """Judges, metrics and terms by their names; all that can be refused is refused here."""
+    if "@" in urlsplit(choice.judging.base_url or "").netloc:
+        raise SettingError("the base URL holds a name or password, which would be kept; give a key instead")
     panel = panel_named(choice.judging, {**os.environ, **({KEY: key} if key else {})})
     known = metrics_with(around.plugins)
     limits = {name: value for name, value in choice.limits.items() if value is not None}

@@ -38,6 +38,12 @@ class JudgeOptions:
     deadline: float = 120.0
     """Seconds for one request; one that takes longer is given up and sent again."""
 
+    @property
+    def asks_models(self) -> bool:
+        """Whether any of them is a model behind an address, for which a key may be needed."""
+        named = (self.judge, self.extract, self.verify, self.embed)
+        return any(name is not None and name.startswith("openai:") for name in named)
+
 
 def options_kept(options: JudgeOptions) -> dict[str, Any]:
     """The options as JSON-ready data to be kept; a password in the address is left out."""
