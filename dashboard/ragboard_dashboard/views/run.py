@@ -101,7 +101,9 @@ def _failed(run: RunRef) -> None:
     kinds = get_failures(run)
     if not kinds:
         return
-    title = f"{sum(kind.count for kind in kinds):,} scores failed, of {len(kinds):,} kinds"
+    title = (
+        f"{sum(kind.count for kind in kinds):,} scores failed, of {len(kinds):,} kind{'s' if len(kinds) > 1 else ''}"
+    )
     with st.expander(title, icon=":material/error:"):
         for number, kind in enumerate(kinds[:KINDS]):
             plain(f"{kind.count:,} scores of {kind.samples:,} samples: {kind.message}")
