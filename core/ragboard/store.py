@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ragboard.database import Database
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
+from ragboard.judges.options import JudgeOptions
 from ragboard.records import Evaluation, MetricDescription, Passage, Run, Sample, Turn
 
 __all__ = ["RESULT_TABLES", "AddedRun", "RunRef", "Store", "read_samples"]
@@ -137,19 +138,51 @@ class Store:
         with self.database.read() as connection:
             return _metrics(connection, evaluation_id)
 
+    @property
+    def cache_path(self) -> Path:
+        """Where answers are kept that evaluations share."""
+        return self.folder / "answers.sqlite"
+
+    def covered(self, evaluation_id: str) -> frozenset[int]:
+        """The positions of the samples that an evaluation has results of."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT position FROM scores WHERE evaluation_id = ?", [evaluation_id]
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def judging(self, evaluation_id: str) -> JudgeOptions | None:
+        """How the judges of an evaluation were named; None where nobody named them."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT judging FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
+            ).fetchone()
+        if row is None or row[0] is None:
+            return None
+        said = json.loads(row[0])
+        prompts = said.pop("prompts", None)
+        return JudgeOptions(**said, prompts=Path(prompts) if prompts else None)
+
     def load(
-        self, evaluation: Evaluation, results: Mapping[str, Path], metrics: Iterable[MetricDescription] = ()
+        self,
+        evaluation: Evaluation,
+        results: Mapping[str, Path],
+        metrics: Iterable[MetricDescription] = (),
+        *,
+        covered: int | None = None,
+        judging: JudgeOptions | None = None,
     ) -> None:
         """Put an evaluation's results in place of what it had, in one transaction.
 
         `results` gives a Parquet file for each of `RESULT_TABLES`; `metrics` describes those counted. What
-        other metrics had counted stays: nobody may have been there who knows them. Loading twice
-        changes nothing.
+        other metrics had counted stays: nobody may have been there who knows them. `covered` says of how
+        many samples these are (None: all), `judging` how the judges were named. Loading twice changes nothing.
         """
         with self.database.write() as connection:
             kept = [spec for spec in _metrics(connection, evaluation.id) if spec not in evaluation.metrics]
             connection.execute(
-                "INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+                "INSERT OR REPLACE INTO evaluations SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
+                " coalesce(?, samples), ? FROM runs WHERE run_id = ?",
                 [
                     evaluation.id,
                     evaluation.run_id,
@@ -157,6 +190,9 @@ class Store:
                     evaluation.heuristic,
                     json.dumps(evaluation.identity),
                     [*kept, *evaluation.metrics],
+                    covered,
+                    None if judging is None else json.dumps(asdict(judging), default=str),
+                    evaluation.run_id,
                 ],
             )
             for description in metrics:
@@ -223,7 +259,9 @@ def _find_run(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, st
 
 def _newest(connection: duckdb.DuckDBPyConnection, run_id: str) -> str | None:
     row = connection.execute(
-        "SELECT evaluation_id FROM evaluations WHERE run_id = ? ORDER BY finished DESC LIMIT 1", [run_id]
+        "SELECT evaluation_id FROM evaluations JOIN runs USING (run_id) WHERE run_id = ?"
+        " ORDER BY covered >= samples DESC, finished DESC LIMIT 1",
+        [run_id],
     ).fetchone()
     return row[0] if row else None
 

@@ -10,8 +10,17 @@ from typing import Any
 import click
 
 from ragboard.cli.data import print_report
-from ragboard.cli.judging import metrics_option, runs_meant
-from ragboard.cli.options import as_json, judging_options, plugin_option, prices_option, reading_options, store_option
+from ragboard.cli.judging import runs_meant
+from ragboard.cli.options import (
+    as_json,
+    judging_options,
+    metrics_option,
+    no_cache_option,
+    plugin_option,
+    prices_option,
+    reading_options,
+    store_option,
+)
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_run
 from ragboard.judges import JudgeOptions, panel_named
@@ -29,8 +38,9 @@ HEAD = ("metric", "tasks", "answered", "chat calls", "embeddings", "tokens in", 
 @click.argument("run")
 @metrics_option
 @judging_options
-@plugin_option
+@no_cache_option
 @prices_option
+@plugin_option
 @click.option("--statements", type=click.IntRange(1), help="Statements of an answer; else as its text suggests.")
 @click.option("--reference-statements", type=click.IntRange(1), help="Statements of a reference; else the same.")
 @click.option("--characters-per-token", type=float, default=4.0, show_default=True, help="Of Latin text.")
@@ -49,8 +59,9 @@ def plan(
     run: str,
     names: str | None,
     judging: JudgeOptions,
-    plugins: tuple[Path, ...],
+    no_cache: bool,
     prices: Prices,
+    plugins: tuple[Path, ...],
     statements: int | None,
     reference_statements: int | None,
     characters_per_token: float,
@@ -76,7 +87,14 @@ def plan(
         print_report(report)
     plans = {
         ref.name: plan_run(
-            store, ref.run_id, metrics, panel, replace(assumed, expected=expected), known=known, prices=prices
+            store,
+            ref.run_id,
+            metrics,
+            panel,
+            replace(assumed, expected=expected),
+            known=known,
+            prices=prices,
+            cache=not no_cache,
         )
         for ref in refs
     }

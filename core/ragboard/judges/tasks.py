@@ -14,6 +14,7 @@ from ragboard.records import Span, Verdict
 
 __all__ = [
     "AnswerRated",
+    "Batching",
     "Critique",
     "Critiqued",
     "Entities",
@@ -43,6 +44,7 @@ __all__ = [
     "Similarities",
     "Similarity",
     "Task",
+    "Unasked",
     "Usefulness",
     "Verification",
     "Verify",
@@ -341,6 +343,11 @@ def unheard(_task: Task, _exchange: Exchange) -> None:
     """For who does not want to hear."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unasked(Failure):
+    """Nobody was asked: a limit was reached before."""
+
+
 class Judge(Protocol):
     """Answers tasks. One that can answer only some says so, and an evaluation composes several."""
 
@@ -391,4 +398,14 @@ class Sender(Protocol):
 
     def request(self, task: Task, /) -> Request | None:
         """What it would send; None where the answer is plain without asking."""
+        ...
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A judge that answers many tasks at once better than one by one; it is given what waits, one batch at a time."""
+
+    @property
+    def together(self) -> int:
+        """Tasks it is given at once, at most."""
         ...

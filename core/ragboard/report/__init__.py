@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragboard.report.failures import FailureKind, failures
 from ragboard.report.harmonic import ragas_score
 from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.nouns import (
@@ -39,6 +40,7 @@ __all__ = [
     "Bin",
     "Columns",
     "Distribution",
+    "FailureKind",
     "GeneratedQuestion",
     "Group",
     "JudgedBy",
@@ -58,6 +60,7 @@ __all__ = [
     "breakdown",
     "columns",
     "distribution",
+    "failures",
     "leaderboard",
     "loose_statements",
     "metric_descriptions",
