@@ -19,6 +19,7 @@ from ragboard.report.nouns import (
     SampleReport,
     SampleRow,
     Spending,
+    passages_named,
 )
 from ragboard.report.runs import leaderboard, run_summary
 from ragboard.report.samples import loose_statements, sample_report, sample_rows
@@ -67,6 +68,7 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "passages_named",
     "ragas_score",
     "run_summary",
     "sample_report",
