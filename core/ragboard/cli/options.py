@@ -22,6 +22,7 @@ __all__ = [
     "limit_options",
     "mapping_of",
     "metrics_option",
+    "no_cache_option",
     "plugin_option",
     "prices_option",
     "reading_options",
@@ -50,6 +51,10 @@ store_option = click.option(
 def _read_prices(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Prices:
     return read_prices(value)
 
+
+no_cache_option = click.option(
+    "--no-cache", is_flag=True, help="Take nothing that other evaluations of the store paid for."
+)
 
 prices_option = click.option(
     "--prices",
