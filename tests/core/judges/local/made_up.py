@@ -41,4 +41,6 @@ def _example(chance: random.Random, label: Named, things: tuple[str, ...]) -> Ex
         case "contradiction":
             return Example(premise, f"The {thing} is not {state}.", label)
         case _:
-            return Example(premise, f"The {chance.choice([t for t in things if t not in (thing, other)])} is {another}.", label)
+            return Example(
+                premise, f"The {chance.choice([t for t in things if t not in (thing, other)])} is {another}.", label
+            )
