@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragboard.api import Evaluated, aevaluate, evaluate
 from ragboard.errors import (
     JudgeError,
     NotFoundError,
@@ -16,6 +17,7 @@ from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.judges import (
     EmbeddedJudge,
     Judge,
+    JudgeOptions,
     LlmJudge,
     OpenAiEmbedder,
     Panel,
@@ -47,6 +49,7 @@ __all__ = [
     "DEFAULT_METRICS",
     "METRICS",
     "EmbeddedJudge",
+    "Evaluated",
     "Evaluation",
     "Evidence",
     "Finished",
@@ -54,6 +57,7 @@ __all__ = [
     "Interval",
     "Judge",
     "JudgeError",
+    "JudgeOptions",
     "LlmJudge",
     "Metric",
     "NotFoundError",
@@ -81,6 +85,8 @@ __all__ = [
     "Turn",
     "Unscored",
     "Verdict",
+    "aevaluate",
+    "evaluate",
     "evaluate_run",
     "judge_from",
     "preview",

@@ -14,6 +14,8 @@ __all__ = [
     "Evidence",
     "JsonValue",
     "Label",
+    "MetricDescription",
+    "MetricSetting",
     "Outcome",
     "Passage",
     "Run",
@@ -182,3 +184,38 @@ class Evaluation:
     heuristic: bool
     identity: Mapping[str, JsonValue]
     metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricSetting:
+    """A setting of a metric."""
+
+    name: str
+    allowed: str
+    """In words: `a whole number`, `True or False`."""
+    default: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricDescription:
+    """What people read about a metric; kept with its scores, so that they can be shown without its code."""
+
+    spec: str
+    """Its identity: `retrieval.recall(k=5)`."""
+    label: str
+    """How pages call it: `Retrieval recall (k=5)`."""
+    source: str
+    name: str
+    text: str
+    formula: str
+    paper: str
+    """Where the definition stands."""
+    requires: tuple[str, ...]
+    """Columns a sample must have, besides the question."""
+    low: float | None
+    """The least value; None where there is no bound, and so for `high`."""
+    high: float | None
+    direction: Literal["higher", "lower", "neutral"]
+    calls: str
+    """What it asks a judge, in words."""
+    settings: tuple[MetricSetting, ...]

@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from ragboard.database import Database
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
-from ragboard.records import Evaluation, Passage, Run, Sample, Turn
+from ragboard.records import Evaluation, MetricDescription, Passage, Run, Sample, Turn
 
 __all__ = ["RESULT_TABLES", "AddedRun", "RunRef", "Store", "read_samples"]
 
 PAGE = 256
 """Samples read in one lease."""
 
-RESULT_TABLES = ("scores", "sides", "statements", "verdicts", "questions", "sentences")
+RESULT_TABLES = ("scores", "sides", "statements", "verdicts", "questions", "sentences", "judgements")
 """Tables that an evaluation fills, each with a column `evaluation_id`."""
 
 
@@ -85,7 +85,7 @@ class Store:
             evaluations = _column(
                 connection, "SELECT evaluation_id FROM evaluations WHERE run_id IN (SELECT unnest(?))", [ids]
             )
-            for table in RESULT_TABLES:
+            for table in ("metrics", *RESULT_TABLES):
                 connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
             for table in ("evaluations", "passages", "samples", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
@@ -135,17 +135,19 @@ class Store:
     def evaluation_metrics(self, evaluation_id: str) -> tuple[str, ...]:
         """The metrics an evaluation already has; none where it is new."""
         with self.database.read() as connection:
-            row = connection.execute(
-                "SELECT metrics FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
-            ).fetchone()
-        return tuple(row[0]) if row else ()
+            return _metrics(connection, evaluation_id)
 
-    def load(self, evaluation: Evaluation, results: Mapping[str, Path]) -> None:
+    def load(
+        self, evaluation: Evaluation, results: Mapping[str, Path], metrics: Iterable[MetricDescription] = ()
+    ) -> None:
         """Put an evaluation's results in place of what it had, in one transaction.
 
-        `results` gives a Parquet file for each of `RESULT_TABLES`. Loading twice changes nothing.
+        `results` gives a Parquet file for each of `RESULT_TABLES`; `metrics` describes those counted. What
+        other metrics had counted stays: nobody may have been there who knows them. Loading twice
+        changes nothing.
         """
         with self.database.write() as connection:
+            kept = [spec for spec in _metrics(connection, evaluation.id) if spec not in evaluation.metrics]
             connection.execute(
                 "INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
                 [
@@ -154,11 +156,20 @@ class Store:
                     evaluation.judge,
                     evaluation.heuristic,
                     json.dumps(evaluation.identity),
-                    list(evaluation.metrics),
+                    [*kept, *evaluation.metrics],
                 ],
             )
+            for description in metrics:
+                connection.execute(
+                    "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)",
+                    [evaluation.id, description.spec, _json(asdict(description))],
+                )
             for table in RESULT_TABLES:
-                connection.execute(f"DELETE FROM {table} WHERE evaluation_id = ?", [evaluation.id])
+                others = " AND NOT list_contains($kept, metric)" if table == "scores" else ""
+                connection.execute(
+                    f"DELETE FROM {table} WHERE evaluation_id = $evaluation{others}",
+                    {"evaluation": evaluation.id} | ({"kept": kept} if others else {}),
+                )
                 connection.execute(
                     f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
                     [evaluation.id, str(results[table])],
@@ -225,6 +236,11 @@ def _evaluation(connection: duckdb.DuckDBPyConnection, run_id: str, wanted: str)
     if len(found) != 1:
         raise NotFoundError(f"no evaluation of this run is called {wanted!r}; it has {', '.join(there) or 'none'}")
     return found[0]
+
+
+def _metrics(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> tuple[str, ...]:
+    row = connection.execute("SELECT metrics FROM evaluations WHERE evaluation_id = ?", [evaluation_id]).fetchone()
+    return tuple(row[0]) if row else ()
 
 
 def _check(run: Run) -> None:

@@ -10,9 +10,8 @@ import click
 from ragboard.cli.options import as_json, config_of, mapping_of, reading_options, store_option
 from ragboard.cli.output import MARKS, plain, print_json, print_table, run_json, show_outcome, show_summary
 from ragboard.exporting import FORMATS, TABLES, export_table
-from ragboard.metrics import metric_of
 from ragboard.readers import ImportReport, read_runs
-from ragboard.report import RunSummary, SampleReport, leaderboard, run_summary, sample_report
+from ragboard.report import RunSummary, SampleReport, leaderboard, metric_descriptions, run_summary, sample_report
 from ragboard.store import AddedRun, Store
 
 __all__ = ["add_file", "export", "import_runs", "print_report", "runs", "show"]
@@ -110,13 +109,14 @@ def runs(store: Store, as_json: bool) -> None:
     elif not found:
         click.echo("no run yet: `ragboard demo` brings the sample, `ragboard import FILE` your own")
     else:
-        print_runs(found)
+        print_runs(store, found)
 
 
-def print_runs(found: tuple[RunSummary, ...]) -> None:
+def print_runs(store: Store, found: tuple[RunSummary, ...]) -> None:
     """The leaderboard as a table."""
+    known = metric_descriptions(store)
     specs = list(dict.fromkeys(metric for run in found for metric in run.metrics))
-    titles = [metric.label if (metric := metric_of(spec)) else spec for spec in specs]
+    titles = [known[spec].label if spec in known else spec for spec in specs]
     print_table(
         ["run", "dataset", "samples", "judge", *titles, "refusals"],
         [

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from ragboard.judges import JudgeOptions
 from ragboard.records import JsonValue
 from ragboard.settings import read_config_file, read_pairs, split_pair
 from ragboard.store import Store
 
-__all__ = ["as_json", "config_of", "mapping_of", "reading_options", "store_option"]
+__all__ = [
+    "as_json",
+    "config_of",
+    "judging_options",
+    "mapping_of",
+    "plugin_option",
+    "reading_options",
+    "store_option",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,6 +43,85 @@ store_option = click.option(
 )
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+plugin_option = click.option(
+    "--plugin",
+    "plugins",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    envvar="RAGBOARD_PLUGIN",
+    help="A Python file with metrics of your own, or a TOML file with aspects; repeatable.",
+)
+
+_JUDGING = (
+    click.option(
+        "--judge",
+        default="embedded",
+        envvar="RAGBOARD_JUDGE",
+        show_default=True,
+        show_envvar=True,
+        help="Who fills every role: embedded, openai:MODEL, or replay:FILE.",
+    ),
+    click.option("--extract", envvar="RAGBOARD_EXTRACT", show_envvar=True, help="Who splits texts into statements."),
+    click.option(
+        "--verify", envvar="RAGBOARD_VERIFY", show_envvar=True, help="Who verifies statements.  [nli:MODEL, ...]"
+    ),
+    click.option(
+        "--embed",
+        envvar="RAGBOARD_EMBED",
+        show_envvar=True,
+        help="Who compares texts, where the judge does not: embedded, openai:MODEL, or st:MODEL.",
+    ),
+    click.option(
+        "--judge-param",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Sent to the chat models as it is: reasoning_effort=low; repeatable.",
+    ),
+    click.option(
+        "--prompts",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder whose files stand in place of ragboard's prompts.",
+    ),
+    click.option(
+        "--base-url",
+        envvar="OPENAI_BASE_URL",
+        show_envvar=True,
+        help="Where the models are.  [default: OpenAI]",
+    ),
+)
+
+
+def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Everything that says who judges, and how; the command gets it as `judging`."""
+
+    @wraps(command)
+    def judged(
+        *,
+        judge: str,
+        extract: str | None,
+        verify: str | None,
+        embed: str | None,
+        judge_param: tuple[str, ...],
+        prompts: Path | None,
+        base_url: str | None,
+        **others: Any,
+    ) -> Any:
+        options = JudgeOptions(
+            judge=judge,
+            extract=extract,
+            verify=verify,
+            embed=embed,
+            parameters=read_pairs(judge_param),
+            prompts=prompts,
+            base_url=base_url,
+        )
+        return command(judging=options, **others)
+
+    for option in reversed(_JUDGING):
+        judged = option(judged)
+    return judged
+
 
 _READING = (
     click.option("--name", help="The run's name; else the file's own, else the file's stem."),

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from ragboard.errors import RagboardError, SettingError
+from ragboard.errors import JudgeError, RagboardError, SettingError
 from ragboard.evaluation.asker import Asker, Tally
 from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.progress import Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
 from ragboard.judges.panel import Panel
-from ragboard.metrics import METRICS, Metric, metric_of, outcome
+from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
 from ragboard.metrics.needs import Need
 from ragboard.records import Evaluation, Outcome, Sample, Unscored
 from ragboard.store import Store
@@ -65,15 +65,17 @@ def evaluate_run(
     metrics: Sequence[Metric],
     panel: Panel,
     *,
+    known: Mapping[str, Metric] = METRICS,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> Finished:
     """Evaluate a run in the store, or go on where an earlier evaluation by the same judges stopped.
 
-    Metrics the evaluation has already are kept and counted again from the journal. Raises JudgeError
+    Metrics the evaluation has already are counted again from the journal where they are among the
+    known ones, and kept as they are where not. Raises JudgeError
     before anything is asked where a role is not filled, StoreBusyError where the same evaluation is
     under way elsewhere.
     """
-    metrics = _with_earlier(store, evaluation_of(run_id, panel, metrics), metrics)
+    metrics = _with_earlier(store, evaluation_of(run_id, panel, metrics), metrics, known)
     evaluation = evaluation_of(run_id, panel, metrics)
     _check_roles(panel, metrics)
     path = store.journal_path(evaluation.id)
@@ -94,7 +96,7 @@ def evaluate_run(
         journal.sync()
         if not asker.tally.asked and not asker.tally.replayed:
             evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
-        store.load(evaluation, results.paths)
+        store.load(evaluation, results.paths, map(describe, metrics))
     return _finished(evaluation, status.done, asker.tally, unscored)
 
 
@@ -108,8 +110,10 @@ def _wait_for(work: Coroutine[Any, Any, int]) -> int:
         return thread.submit(asyncio.run, work).result()
 
 
-def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    earlier = (metric_of(spec) for spec in store.evaluation_metrics(evaluation.id))
+def _with_earlier(
+    store: Store, evaluation: Evaluation, metrics: Sequence[Metric], known: Mapping[str, Metric]
+) -> tuple[Metric, ...]:
+    earlier = (metric_of(spec, known) for spec in store.evaluation_metrics(evaluation.id))
     kept = [metric for metric in earlier if metric is not None]
     return tuple({metric.spec: metric for metric in (*kept, *metrics)}.values())
 
@@ -117,9 +121,12 @@ def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric
 def _check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
     if not metrics:
         raise SettingError(f"no metric was chosen; there are {', '.join(METRICS)}")
-    needs = tuple(need for metric in metrics for need in metric.needs())
-    for kind in sorted(tasks_for(needs), key=lambda kind: kind.__name__):
-        panel.for_task(kind)
+    for metric in metrics:
+        for kind in sorted(tasks_for(metric.needs()), key=lambda kind: kind.__name__):
+            try:
+                panel.for_task(kind)
+            except JudgeError as error:
+                raise JudgeError(f"{metric.spec}: {error}") from error
 
 
 def _finished(evaluation: Evaluation, samples: int, tally: Tally, unscored: int) -> Finished:

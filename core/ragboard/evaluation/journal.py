@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from errno import ENOSPC
 from io import RawIOBase
 from pathlib import Path
@@ -62,7 +61,7 @@ class Journal:
         """Keep an answer and the calls it took. Raises StoreError where it cannot be written; what was kept stays."""
         head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
         if heard:
-            head["heard"] = [asdict(exchange) for exchange in heard]
+            head["heard"] = [_heard(exchange) for exchange in heard]
         if isinstance(reply, Failure):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:
@@ -102,6 +101,14 @@ class Journal:
             self._places[bytes.fromhex(json.loads(line)["key"])] = place
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{self._path}: damaged at byte {place}; move the file away to evaluate afresh") from error
+
+
+def _heard(exchange: Exchange) -> dict[str, object]:
+    return {
+        "said": exchange.said,
+        "prompt_tokens": exchange.prompt_tokens,
+        "completion_tokens": exchange.completion_tokens,
+    }
 
 
 @contextmanager

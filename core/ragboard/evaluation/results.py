@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ragboard.errors import StoreError
+from ragboard.evaluation.judgements import judgement_rows
 from ragboard.metrics.needs import Cells, Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
-from ragboard.records import Outcome, Score, Statement, Target, Verdict
+from ragboard.records import Evidence, Outcome, Score, Statement, Target, Verdict
 
 __all__ = ["ResultFiles", "result_files"]
 
@@ -55,6 +55,14 @@ TABLES: dict[str, dict[str, pa.DataType]] = {
     },
     "questions": {"position": _INT, "number": _INT, "question": _TEXT, "similarity": _REAL},
     "sentences": {"position": _INT, "rank": _INT, "start": _INT, "stop": _INT, "chosen": _BOOL},
+    "judgements": {
+        "position": _INT,
+        "about": _TEXT,
+        "number": _INT,
+        "says": _TEXT,
+        "value": _REAL,
+        "reason": _TEXT,
+    },
 }
 """The columns of each table, in order."""
 
@@ -114,7 +122,8 @@ def _score_row(position: int, metric: str, outcome: Outcome) -> Row:
 
 
 def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]]:
-    for found in findings.found.values():
+    for need, found in findings.found.items():
+        yield from (("judgements", (position, *row)) for row in judgement_rows(need, found))
         match found:
             case Judged():
                 yield from _statement_rows(position, found)
@@ -154,8 +163,12 @@ def _verdict_rows(
 ) -> Iterator[tuple[str, Row]]:
     name = target.kind if target.rank is None else f"{target.kind}:{target.rank}"
     for number, (said, verdict) in enumerate(zip(statements, verdicts, strict=True)):
-        evidence = json.dumps([asdict(mark) for mark in verdict.evidence])
+        evidence = json.dumps([_mark(mark) for mark in verdict.evidence]) if verdict.evidence else "[]"
         yield (
             "verdicts",
             (position, said.side, number, name, verdict.label, verdict.reason, verdict.score, evidence),
         )
+
+
+def _mark(mark: Evidence) -> dict[str, object]:
+    return {"rank": mark.rank, "start": mark.start, "end": mark.end, "stance": mark.stance, "how": mark.how}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ragboard.report.harmonic import ragas_score
+from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.nouns import (
     GeneratedQuestion,
     JudgedBy,
@@ -32,6 +34,7 @@ from ragboard.report.shapes import (
 )
 
 __all__ = [
+    "BETTER",
     "Bin",
     "Columns",
     "Distribution",
@@ -55,6 +58,11 @@ __all__ = [
     "distribution",
     "leaderboard",
     "loose_statements",
+    "metric_descriptions",
+    "metric_groups",
+    "metric_range",
+    "metric_settings",
+    "ragas_score",
     "run_summary",
     "sample_report",
     "sample_rows",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
 
 from ragboard.errors import NotFoundError
-from ragboard.metrics import METRICS, metric_of
-from ragboard.records import Label
+from ragboard.records import Label, MetricDescription
+from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import JudgedBy, MetricSummary, RunSummary
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval
 from ragboard.store import RunRef, Store
@@ -107,6 +106,7 @@ def _metric_summaries(
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
         [evaluations],
     ).fetchall()
+    metrics = described(connection)
     unscored: dict[tuple[str, str], dict[str, int]] = {}
     for evaluation, metric, reason, count in reasons:
         unscored.setdefault((evaluation, metric), {})[reason] = count
@@ -117,23 +117,22 @@ def _metric_summaries(
             scored=scored,
             total=totals[evaluation],
             mean=mean,
-            interval=mean_of(metric, scored, mean, deviation, varying),
+            interval=mean_of(metrics.get(metric), scored, mean, deviation, varying),
             unscored=unscored.get((evaluation, metric), {}),
         )
-    return {evaluation: _in_order(by_metric) for evaluation, by_metric in found.items()}
+    return {
+        evaluation: {metric: by_metric[metric] for metric in in_order(by_metric)}
+        for evaluation, by_metric in found.items()
+    }
 
 
-def _in_order(by_metric: dict[str, MetricSummary]) -> dict[str, MetricSummary]:
-    known = [metric for metric in METRICS if metric in by_metric]
-    return {metric: by_metric[metric] for metric in (*known, *(m for m in by_metric if m not in METRICS))}
-
-
-def mean_of(column: str, n: int, mean: float | None, deviation: float, varying: int) -> Interval | NoInterval:
-    """The interval of a column's mean; a metric's range bounds it where that is finite."""
+def mean_of(
+    metric: MetricDescription | None, n: int, mean: float | None, deviation: float, varying: int
+) -> Interval | NoInterval:
+    """The interval of a column's mean; the range of a metric bounds it where that is finite."""
     if mean is None:
         return NoInterval(reason="no sample has a value", n=0)
-    metric = metric_of(column)
-    bounds = metric.range if metric and math.isfinite(metric.range[1]) else None
+    bounds = None if metric is None or metric.low is None or metric.high is None else (metric.low, metric.high)
     return mean_interval(Moments(n=n, mean=mean, deviation=deviation, varying=varying), bounds=bounds)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import duckdb
 
 from ragboard.errors import NotFoundError
-from ragboard.metrics import METRICS
 from ragboard.metrics.needs import Sentence
 from ragboard.records import Evidence, Label, Outcome, Score, Side, Span, Statement, Unscored, Verdict
+from ragboard.report.metrics import in_order
 from ragboard.report.nouns import (
     GeneratedQuestion,
     JudgedStatement,
@@ -122,10 +122,7 @@ def _by_position(connection: duckdb.DuckDBPyConnection, sql: str, given: Mapping
 
 def _outcomes(rows: Rows) -> dict[str, Outcome]:
     found: dict[str, Outcome] = {row[1]: _outcome(*row[2:]) for row in rows}
-    return {
-        metric: found[metric]
-        for metric in (*(m for m in METRICS if m in found), *(m for m in found if m not in METRICS))
-    }
+    return {metric: found[metric] for metric in in_order(found)}
 
 
 def _outcome(value: float | None, counted: str | None, reason: Any, detail: str | None) -> Outcome:

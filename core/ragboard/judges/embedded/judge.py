@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragboard.judges.embedded.answering import rate
 from ragboard.judges.embedded.questions import questions_of
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.similarity import similarities
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.embedded.verify import verify
 from ragboard.judges.tasks import (
+    AnswerRated,
     ExtractStatements,
     Failure,
     GenerateQuestions,
     Hear,
     Questions,
+    RateAnswer,
     Reply,
     Selection,
     SelectSentences,
@@ -43,7 +46,7 @@ class EmbeddedJudge:
     name: str = "embedded"
     heuristic: bool = True
     answers: frozenset[type[Task]] = frozenset(
-        {ExtractStatements, Verify, GenerateQuestions, SelectSentences, Similarity}
+        {ExtractStatements, Verify, GenerateQuestions, SelectSentences, Similarity, RateAnswer}
     )
 
     def identity(self, task: type[Task]) -> str:
@@ -67,5 +70,8 @@ def _reply(task: Task) -> Reply | Failure:
             return Selection(chosen=helping(task.question, task.sentences))
         case Similarity():
             return Similarities(values=similarities(task.text, task.others))
+        case RateAnswer():
+            score, reason = rate(task.question, task.answer)
+            return AnswerRated(score=score, reason=reason)
         case _:
             return Failure(detail=f"the embedded judge does not answer {type(task).__name__}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CITATION", "LEAD_WORD", "is_filler", "is_refusal"]
+__all__ = ["CITATION", "LEAD_WORD", "hedge", "is_filler", "is_refusal"]
 
 CITATION = re.compile(
     r"\s{0,3}(?:\[\^?\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*\]|\u3010[^\u3011]{1,40}\u3011"
@@ -63,6 +63,10 @@ _REFUSAL = re.compile(
             rf" (?:\w+ )?(?:in|from|by|with|on the basis of|based on) {_SOURCES}",
             r"\b(?:no|not enough|insufficient) information (?:is |was )?(?:available|provided|given"
             r"|to answer|about|on)",
+            r"\b(?:has|have|had) not (?:yet )?been (?:provided|disclosed|announced|specified|stated|revealed|given"
+            r"|released|published|made public)\b",
+            r"\b(?:is|are|was|were|remains?) (?:currently |still |largely |as yet )?(?:unknown|unclear|not known"
+            r"|not (?:publicly )?(?:available|disclosed|specified|stated|mentioned|provided))\b",
             r"\bich weiß (?:es )?(?:leider )?nicht\b|\bich weiss (?:es )?(?:leider )?nicht\b",
             r"\bich (?:kann|konnte) .{0,60}\b(?:nicht|keine?)\b.{0,60}\b(?:beantworten|finden|sagen"
             r"|geben|helfen)",
@@ -74,6 +78,16 @@ _REFUSAL = re.compile(
             r".{0,40}\b(?:nicht|keine?n?|nichts)\b",
         )
     ),
+    re.IGNORECASE,
+)
+
+_HEDGE = re.compile(
+    r"\b(?:I think|I believe|I guess|I suppose|I assume|I would say|as far as I know"
+    r"|not (?:entirely |quite |completely )?(?:sure|certain|clear|well understood)"
+    r"|may or may not|might be|could be|may be|perhaps|possibly|presumably"
+    r"|it (?:seems|appears)|(?:is|are|was) (?:believed|thought|said|assumed) to|hard to say|it depends"
+    r"|ich glaube|ich denke|ich vermute|vermutlich|vielleicht|möglicherweise|wohl|soweit ich weiß|nicht sicher"
+    r"|könnte sein|dürfte|angeblich)\b",
     re.IGNORECASE,
 )
 
@@ -98,6 +112,12 @@ _LED_IN = re.compile(r":\W*$")
 def is_refusal(sentence: str) -> bool:
     """Whether it declines to answer, or says that the sources do not."""
     return bool(_REFUSAL.search(sentence[:LONGEST_REFUSAL].replace("\u2019", "'")))
+
+
+def hedge(sentence: str) -> str:
+    """The words by which it takes back what it says, as they stand; empty where there are none."""
+    found = _HEDGE.search(sentence[:LONGEST_REFUSAL].replace("\u2019", "'"))
+    return found.group() if found else ""
 
 
 def is_filler(sentence: str) -> bool:

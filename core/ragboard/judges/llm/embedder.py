@@ -63,10 +63,8 @@ class OpenAiEmbedder:
         return dict(zip(texts, found, strict=True))
 
     async def _ask(self, texts: list[str], client: AsyncOpenAI) -> str:
-        response = await client.embeddings.with_raw_response.create(
-            model=self.model, input=texts, encoding_format="float"
-        )
-        return response.text
+        body = {"model": self.model, "input": texts, "encoding_format": "float"}
+        return await client.post("/embeddings", body=body, cast_to=str)
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:

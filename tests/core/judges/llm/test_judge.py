@@ -387,12 +387,12 @@ def test_what_passes_is_asked_again_after_the_pause_the_server_names(
 
 
 @pytest.mark.parametrize(("fault", "seconds"), TRANSIENT)
-def test_what_lasts_is_a_failure_after_two_retries(
+def test_what_lasts_is_a_failure_after_four_retries(
     judge: LlmJudge, server: ChatServer, pauses: Pauses, fault: Any, seconds: float
 ) -> None:
-    server.faults = [fault] * 3
-    assert "3 times" in failure(judge)
-    assert len(server.asked) == 3
+    server.faults = [fault] * 5
+    assert "5 times" in failure(judge)
+    assert len(server.asked) == 5
     assert pauses.seconds[0] == seconds
 
 
@@ -409,7 +409,7 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for(judge: LlmJudge, serve
 
 
 def test_a_late_server_is_not_waited_for_longer_than_the_timeout(server: ChatServer, pauses: Pauses) -> None:
-    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, pause=pauses))
+    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, retries=2, pause=pauses))
     server.faults = [never] * 3
     assert failure(judge) == "no reply within 0.3 s, 3 times"
 
@@ -456,7 +456,8 @@ def closing() -> Iterator[str]:
 
 
 def test_closed_connections_are_a_failure(closing: str, pauses: Pauses) -> None:
-    assert "the connection failed" in failure(LlmJudge("m", Endpoint(closing, "k", pause=pauses)))
+    endpoint = Endpoint(closing, "k", pause=pauses, retries=2, chance=lambda low, _: low)
+    assert "the connection failed" in failure(LlmJudge("m", endpoint))
     assert pauses.seconds == [0.5, 1.0]
 
 

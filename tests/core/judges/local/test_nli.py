@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.core.conftest import make_run
 from tests.core.judges.local.made_up import THINGS, examples
 
 from ragboard import EmbeddedJudge, JudgeError, Panel, SettingError, Store, evaluate_run
+from ragboard.cli import main
 from ragboard.judges import NliJudge, judge_named
 from ragboard.judges.fit import fitting
 from ragboard.judges.local.entailment import Pair
@@ -85,7 +87,8 @@ def test_a_sentence_deep_in_a_long_passage_is_found_by_its_window(nli_folder: Pa
 
 
 def test_a_long_passage_is_read_to_its_end_and_no_pair_is_cut(judge: NliJudge, reads: list[list[Pair]]) -> None:
-    ask(judge, verify("The boat is wet.", "word " * 300, passages=(FILLER * 10 + HIT,)))
+    passage = " ".join(f"The piano on hill {number} is loud." for number in range(80))
+    ask(judge, verify("The boat is wet.", "word " * 300, passages=(f"{passage} {HIT}",)))
     short = [premise for premise, statement in reads[0] if statement == "The boat is wet."]
     assert len(short) > 2
     assert short[0].startswith("The piano")
@@ -222,3 +225,24 @@ def test_an_evaluation_verifies_with_it_and_asks_nothing_twice(judge: NliJudge, 
     assert (first.failed, first.unscored) == (0, 0)
     assert judge.name in first.evaluation.judge
     assert evaluate_run(store, run.id, metrics, panel).asked == 0
+
+
+def test_the_command_verifies_with_it(nli_folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run.jsonl"
+    row = {"question": "How is the boat?", "answer": "The boat is wet.", "contexts": [HIT]}
+    run.write_text(json.dumps(row), encoding="utf-8")
+    arguments = ["evaluate", str(run), "--metrics", "ragas.faithfulness", "--verify", f"nli:{nli_folder}", "--json"]
+    done = CliRunner().invoke(main, [*arguments, "--store", str(tmp_path / "store")])
+    assert done.exit_code == 0, done.output
+    (summary,) = json.loads(done.stdout)["runs"]
+    metric = summary["metrics"]["ragas.faithfulness"]
+    assert (metric["mean"], metric["scored"]) == (1.0, 1)
+
+
+def test_alone_it_says_which_role_nobody_fills(nli_folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run.jsonl"
+    run.write_text('{"question": "q", "answer": "It is red.", "contexts": ["It is red."]}', encoding="utf-8")
+    arguments = ["evaluate", str(run), "--metrics", "ragas.faithfulness", "--judge", f"nli:{nli_folder}"]
+    done = CliRunner().invoke(main, [*arguments, "--store", str(tmp_path / "store")])
+    assert done.exit_code == 1
+    assert "does not answer ExtractStatements; name another judge for the role 'extract'" in done.stderr
