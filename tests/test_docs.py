@@ -37,6 +37,17 @@ def test_the_figures_of_the_embedded_judge_are_what_the_command_prints() -> None
     assert printed.strip() in (ROOT / "docs" / "judges.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+def test_the_measured_coverage_is_what_the_commands_print() -> None:
+    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    python (benchmarks/coverage\.py .*)$", page, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        asked = [sys.executable, *command.split()]
+        printed = subprocess.run(asked, capture_output=True, check=True, encoding="utf-8", cwd=ROOT).stdout
+        assert printed.strip() in page
+
+
 def test_the_metric_of_ones_own_prints_what_is_shown(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "own-metrics.md").read_text(encoding="utf-8")
     shown = dict(re.findall(r"```(python|sh|text)\n(.*?)```", page, flags=re.DOTALL))

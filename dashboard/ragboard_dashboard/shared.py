@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
 from typing import Literal
@@ -23,6 +24,7 @@ __all__ = [
     "column_title",
     "config_line",
     "facts",
+    "file_facts",
     "judged_line",
     "outcome_fact",
     "plain",
@@ -57,6 +59,13 @@ def facts(items: list[tuple[str, str, str]]) -> None:
     )
 
 
+def file_facts(items: list[tuple[str, str, str]]) -> None:
+    """The same for scores that the run file brought, set apart from ours."""
+    if items:
+        plain("Brought by the run file, not counted here:", "note")
+        facts(items)
+
+
 def column_title(column: str) -> str:
     """How pages call a metric or a metadata column."""
     metric = get_metrics().get(column)
@@ -78,9 +87,9 @@ def outcome_fact(spec: str, outcome: Outcome) -> tuple[str, str, str]:
     return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
 
 
-def summary_facts(summary: RunSummary) -> list[tuple[str, str, str]]:
+def summary_facts(metrics: Mapping[str, MetricSummary]) -> list[tuple[str, str, str]]:
     """A run's metrics as facts: the mean, and under it the interval and how many were scored."""
-    return [_summary_fact(metric) for metric in summary.metrics.values()]
+    return [_summary_fact(metric) for metric in metrics.values()]
 
 
 def _summary_fact(metric: MetricSummary) -> tuple[str, str, str]:

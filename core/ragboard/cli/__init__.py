@@ -16,7 +16,8 @@ import click
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
-from ragboard.cli.judging import evaluate
+from ragboard.cli.judging import evaluate, retry
+from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
@@ -62,5 +63,5 @@ def main(context: click.Context, settings: Path | None) -> None:
     context.default_map = dict.fromkeys(main.commands, context.obj.defaults)
 
 
-for command in (demo, serve, import_runs, evaluate, prefer, runs, show, export, metrics, doctor):
+for command in (demo, serve, import_runs, plan, evaluate, retry, prefer, runs, show, export, metrics, doctor):
     main.add_command(command)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from ragboard.judges import JudgeOptions
+from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
 from ragboard.settings import read_config_file, read_pairs, split_pair
 from ragboard.store import Store
@@ -18,8 +19,11 @@ __all__ = [
     "as_json",
     "config_of",
     "judging_options",
+    "limit_options",
     "mapping_of",
+    "metrics_option",
     "plugin_option",
+    "prices_option",
     "reading_options",
     "store_option",
 ]
@@ -42,6 +46,20 @@ store_option = click.option(
     help="Folder that holds the database and the journals.",
 )
 
+
+def _read_prices(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Prices:
+    return read_prices(value)
+
+
+prices_option = click.option(
+    "--prices",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="RAGBOARD_PRICES",
+    show_envvar=True,
+    callback=_read_prices,
+    help="TOML file with what models cost, before the package's own list.",
+)
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 plugin_option = click.option(
@@ -52,6 +70,48 @@ plugin_option = click.option(
     envvar="RAGBOARD_PLUGIN",
     help="A Python file with metrics of your own, or a TOML file with aspects; repeatable.",
 )
+
+metrics_option = click.option(
+    "--metrics",
+    "names",
+    help="Names separated by commas, metrics or sources; else ragas's three.  [ragchecker, ragas.faithfulness, ...]",
+)
+
+_LIMITS = (
+    click.option("--sample", type=click.IntRange(1), help="Evaluate so many samples, drawn at random, not all."),
+    click.option("--seed", type=int, default=0, show_default=True, help="For drawing these samples."),
+    click.option("--max-calls", type=click.IntRange(0), help="Stop after so many calls to models."),
+    click.option("--max-cost", type=click.FloatRange(0), help="Stop after so many US dollars."),
+    click.option("--max-minutes", type=click.FloatRange(0), help="Stop after so many minutes."),
+)
+
+
+def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Everything that says how much is asked; the command gets it as `limits`, as `Terms` calls them."""
+
+    @wraps(command)
+    def limited(
+        *,
+        sample: int | None,
+        seed: int,
+        max_calls: int | None,
+        max_cost: float | None,
+        max_minutes: float | None,
+        **others: Any,
+    ) -> Any:
+        limits = {
+            "sample": sample,
+            "seed": seed,
+            "max_calls": max_calls,
+            "max_cost": max_cost,
+            "max_minutes": max_minutes,
+        }
+        return command(limits=limits, **others)
+
+    for option in reversed(_LIMITS):
+        limited = option(limited)
+    return limited
+
 
 _JUDGING = (
     click.option(
@@ -89,6 +149,22 @@ _JUDGING = (
         show_envvar=True,
         help="Where the models are.  [default: OpenAI]",
     ),
+    click.option(
+        "--concurrency",
+        type=click.IntRange(1),
+        default=32,
+        show_default=True,
+        help="Requests under way at a time.",
+    ),
+    click.option("--requests-per-minute", type=click.FloatRange(0, min_open=True), help="At most so many."),
+    click.option("--tokens-per-minute", type=click.FloatRange(0, min_open=True), help="At most so many."),
+    click.option(
+        "--deadline",
+        type=click.FloatRange(0, min_open=True),
+        default=120.0,
+        show_default=True,
+        help="Seconds for one request; then it is given up and sent again.",
+    ),
 )
 
 
@@ -105,6 +181,10 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
         judge_param: tuple[str, ...],
         prompts: Path | None,
         base_url: str | None,
+        concurrency: int,
+        requests_per_minute: float | None,
+        tokens_per_minute: float | None,
+        deadline: float,
         **others: Any,
     ) -> Any:
         options = JudgeOptions(
@@ -115,6 +195,10 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
             parameters=read_pairs(judge_param),
             prompts=prompts,
             base_url=base_url,
+            concurrency=concurrency,
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
+            deadline=deadline,
         )
         return command(judging=options, **others)
 

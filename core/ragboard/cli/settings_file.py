@@ -96,6 +96,12 @@ def _paths(folder: Path, value: object) -> list[str]:
     return [str(folder / name) for name in _texts(folder, value)]
 
 
+def _number(_folder: Path, value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError("a number")
+    return value
+
+
 def _joined(folder: Path, value: object) -> str:
     return ",".join(_texts(folder, value))
 
@@ -117,5 +123,10 @@ _READ: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "judge-param": ("judge_param", _pairs),
     "metrics": ("names", _joined),
     "plugins": ("plugins", _paths),
+    "prices": ("prices", _path),
+    "concurrency": ("concurrency", _number),
+    "requests_per_minute": ("requests_per_minute", _number),
+    "tokens_per_minute": ("tokens_per_minute", _number),
+    "deadline": ("deadline", _number),
 }
 """Each setting's option, and how its value is read. A command takes those it has."""

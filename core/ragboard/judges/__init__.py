@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ragboard.errors import SettingError
 from ragboard.judges.embedded import EmbeddedJudge
-from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder, judge_from, openai_endpoint
+from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder, judge_from, openai_endpoint
 from ragboard.judges.local import NliJudge, StEmbedder
 from ragboard.judges.options import JudgeOptions
 from ragboard.judges.panel import Panel
@@ -68,6 +70,16 @@ def embedder_named(name: str, *, endpoint: Endpoint | None = None) -> Judge:
     raise SettingError(f"no embedder is called {name!r}; there are embedded, openai:MODEL and st:MODEL")
 
 
+def _bearing(options: JudgeOptions) -> dict[str, Any]:
+    """What the options say of how a server is asked."""
+    limits = Limits(
+        concurrency=options.concurrency,
+        requests_per_minute=options.requests_per_minute,
+        tokens_per_minute=options.tokens_per_minute,
+    )
+    return {"limits": limits, "timeout": options.deadline}
+
+
 def panel_named(options: JudgeOptions) -> Panel:
     """The panel that the options name; its models share one endpoint, and a name is one judge.
 
@@ -77,7 +89,7 @@ def panel_named(options: JudgeOptions) -> Panel:
     judging: dict[Role, str] = {role: name for role, name in chosen if name}
     named = (options.judge, *judging.values(), options.embed or "")
     remote = any(name.startswith("openai:") for name in named)
-    endpoint = openai_endpoint(options.base_url) if remote else None
+    endpoint = replace(openai_endpoint(options.base_url), **_bearing(options)) if remote else None
     judges = {
         name: judge_named(name, endpoint=endpoint, parameters=options.parameters, prompts=options.prompts)
         for name in dict.fromkeys((options.judge, *judging.values()))

@@ -29,3 +29,9 @@ class JudgeOptions:
     """A folder whose files stand in place of the package's prompts."""
     base_url: str | None = None
     """Where the models are; else as the environment or OpenAI has it."""
+    concurrency: int = 32
+    """Requests under way at a time, to all models together."""
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    deadline: float = 120.0
+    """Seconds for one request; one that takes longer is given up and sent again."""

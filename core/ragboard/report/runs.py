@@ -9,9 +9,11 @@ from typing import Any
 import duckdb
 
 from ragboard.errors import NotFoundError
+from ragboard.metrics.partition import ORIGINS, Origin
 from ragboard.records import Label, MetricDescription
 from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import JudgedBy, MetricSummary, RunSummary
+from ragboard.report.spending import spending_read
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval
 from ragboard.store import RunRef, Store
 
@@ -21,7 +23,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def leaderboard(store: Store) -> tuple[RunSummary, ...]:
-    """Every run with its newest evaluation, newest run first."""
+    """Every run with its newest evaluation of our own, newest run first."""
     with store.database.read() as connection:
         rows = connection.execute(_RUNS + " ORDER BY r.imported DESC, r.name").fetchall()
         return _summaries(connection, rows)
@@ -44,7 +46,7 @@ _RUN_COLUMNS = (
     " e.evaluation_id, e.judge, e.heuristic, e.finished FROM runs r LEFT JOIN "
 )
 _RUNS = (
-    _RUN_COLUMNS + "(SELECT * FROM evaluations QUALIFY row_number() OVER"
+    _RUN_COLUMNS + "(SELECT * FROM evaluations WHERE NOT imported QUALIFY row_number() OVER"
     " (PARTITION BY run_id ORDER BY finished DESC) = 1) e ON e.run_id = r.run_id"
 )
 _RUNS_BY = _RUN_COLUMNS + "evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation"
@@ -52,8 +54,13 @@ _RUNS_BY = _RUN_COLUMNS + "evaluations e ON e.run_id = r.run_id AND e.evaluation
 
 def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSummary, ...]:
     evaluations = [row[9] for row in rows if row[9]]
-    metrics = _metric_summaries(connection, evaluations, {row[9]: row[7] for row in rows})
+    samples = {row[0]: row[7] for row in rows}
+    files = _file_evaluations(connection, list(samples), evaluations)
+    totals = {row[9]: row[7] for row in rows} | {files[run]: samples[run] for run in files}
+    metrics = _metric_summaries(connection, [*evaluations, *files.values()], totals)
     labels = _labels(connection, evaluations)
+    origins = _origins(connection, evaluations)
+    spending = spending_read(connection, evaluations)
     refusals = dict(
         connection.execute(
             "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
@@ -74,11 +81,26 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
             imported=row[8],
             judged=judged_by(row[9:13]),
             metrics=metrics.get(row[9], {}),
+            file_scores=metrics.get(files.get(row[0], ""), {}),
             labels=labels.get(row[9], {}),
+            origins=origins.get(row[9], {}),
             refusals=refusals.get(row[9]),
+            spending=spending.get(row[9]),
         )
         for row in rows
     )
+
+
+def _file_evaluations(
+    connection: duckdb.DuckDBPyConnection, runs: Sequence[str], shown: Sequence[str]
+) -> dict[str, str]:
+    """For each run whose file brought scores their evaluation, unless that is the one shown."""
+    rows = connection.execute(
+        "SELECT run_id, evaluation_id FROM evaluations WHERE imported AND run_id IN (SELECT unnest(?))"
+        " AND NOT list_contains(?::VARCHAR[], evaluation_id)",
+        [runs, shown],
+    ).fetchall()
+    return dict(rows)
 
 
 def judged_by(row: tuple[Any, ...]) -> JudgedBy | None:
@@ -145,4 +167,17 @@ def _labels(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -
     found: dict[str, dict[Label, int]] = {}
     for evaluation, label, count in rows:
         found.setdefault(evaluation, {})[label] = count
+    return found
+
+
+def _origins(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[str, dict[Origin, int]]:
+    """All six counts of each evaluation that has any."""
+    rows = connection.execute(
+        "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        [evaluations],
+    ).fetchall()
+    found: dict[str, dict[Origin, int]] = {}
+    for evaluation, origin, count in rows:
+        found.setdefault(evaluation, dict.fromkeys(ORIGINS, 0))[origin] = count
     return found

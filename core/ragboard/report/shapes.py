@@ -41,12 +41,19 @@ CATEGORIES = 30
 
 META = "metadata."
 
+_SHOWN = (
+    "(evaluation_id = $evaluation OR evaluation_id IN"
+    " (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported))"
+)
+"""The scores of an evaluation, and beside them those that the run file brought, whose names tell whose they are."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
     """What there is to draw and to break down by, in a run."""
 
     metrics: tuple[str, ...]
+    """Those evaluated, then those that the run file brought."""
     numeric: tuple[str, ...]
     """Metadata columns that hold numbers, behind `metadata.`."""
     categories: tuple[str, ...]
@@ -112,7 +119,8 @@ def columns(store: Store, run: RunRef) -> Columns:
     """What can be drawn of a run."""
     with store.database.read() as connection:
         metrics = connection.execute(
-            "SELECT DISTINCT metric FROM scores WHERE evaluation_id = ?", [run.evaluation_id]
+            f"SELECT DISTINCT metric FROM scores WHERE {_SHOWN}",
+            {"run": run.run_id, "evaluation": run.evaluation_id},
         ).fetchall()
         found = connection.execute(
             "WITH pairs AS (SELECT unnest(json_keys(metadata)) AS key, metadata FROM samples WHERE run_id = ?),"
@@ -215,7 +223,7 @@ def column_values(run: RunRef, column: str, name: str) -> tuple[str, dict[str, A
         return sql, {"run": run.run_id, f"at_{name}": _pointer(column)}
     sql = (
         f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, value FROM scores WHERE"
-        f" evaluation_id = $evaluation AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
+        f" {_SHOWN} AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
     )
     return sql, {"run": run.run_id, "evaluation": run.evaluation_id, f"metric_{name}": column}
 
@@ -255,8 +263,8 @@ def _unscored(connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, m
     if column.startswith(META):
         return {"not in the file": missing} if missing else {}
     rows = connection.execute(
-        "SELECT reason, count(*) FROM scores WHERE evaluation_id = ? AND metric = ? AND reason IS NOT NULL"
+        f"SELECT reason, count(*) FROM scores WHERE {_SHOWN} AND metric = $metric AND reason IS NOT NULL"
         " GROUP BY 1 ORDER BY 2 DESC",
-        [run.evaluation_id, column],
+        {"run": run.run_id, "evaluation": run.evaluation_id, "metric": column},
     ).fetchall()
     return dict(rows)

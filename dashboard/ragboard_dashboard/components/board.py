@@ -41,7 +41,8 @@ def run_board(
 
 def board_data(runs: Sequence[RunSummary], metrics: Mapping[str, MetricDescription], now: datetime) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    specs = list(dict.fromkeys(spec for run in runs for spec in run.metrics))
+    ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
+    specs = list(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
     return {
         "caption": "Mean over the scored samples with its 95% interval; under it, how many were scored.",
         "columns": [_column(spec, metrics.get(spec)) for spec in specs],
@@ -70,7 +71,7 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime) -> dict[str, Any]
         "href": f"run?{urlencode({'run': run.name})}",
         "tags": [inert(tag) for tag in run.tags],
         "config": inert(" · ".join(f"{key} {value}" for key, value in run.config.items())),
-        "metrics": [_cell(run.metrics.get(spec)) for spec in specs],
+        "metrics": [_cell(run.metrics.get(spec) or run.file_scores.get(spec)) for spec in specs],
         "labels": [
             {"name": label, "icon": verdict.icon, "count": run.labels.get(label, 0)}
             for label, verdict in VERDICTS.items()

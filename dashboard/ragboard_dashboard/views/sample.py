@@ -10,7 +10,7 @@ from ragboard.store import RunRef
 from ragboard_dashboard.components.reader import statement_reader
 from ragboard_dashboard.data import get_run, get_sample, get_sample_rows
 from ragboard_dashboard.navigation import open_run, open_sample
-from ragboard_dashboard.shared import choose_run, config_line, facts, outcome_fact, plain
+from ragboard_dashboard.shared import choose_run, config_line, facts, file_facts, outcome_fact, plain
 
 __all__ = ["page"]
 
@@ -26,6 +26,7 @@ def page() -> None:
     _head(report, config_line(get_run(run)))
     plain(report.sample.question, "title")
     facts([outcome_fact(spec, outcome) for spec, outcome in report.scores.items()])
+    file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     _reader(report)
     _more(report)
 

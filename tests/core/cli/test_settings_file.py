@@ -161,3 +161,15 @@ def test_metrics_are_listed_explained_and_printed_as_json(here: Path) -> None:
     assert len(found) == 11
     assert (found[0]["low"], found[0]["high"], found[0]["direction"]) == (0.0, 1.0, "higher")
     assert ragboard("metrics", "nonsense").exit_code == 2
+
+
+def test_the_file_names_prices_that_a_plan_reckons_with(here: Path) -> None:
+    write(here, "[m]\nprompt = 1\ncompletion = 2\n", "team/prices.toml")
+    settings = write(
+        here,
+        'judge = "openai:m"\nembed = "embedded"\nbase_url = "http://localhost:1/v1"\nprices = "prices.toml"\n',
+        "team/usual.toml",
+    )
+    done = json.loads(ragboard("--settings", settings, "plan", "answers.jsonl", "--json").stdout)
+    assert done["plans"]["answers"]["unpriced"] == []
+    assert done["plans"]["answers"]["total"]["expected"]["cost"] > 0

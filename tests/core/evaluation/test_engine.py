@@ -23,6 +23,7 @@ from ragboard import (
     Unscored,
     evaluate_run,
 )
+from ragboard.evaluation.terms import Terms
 from ragboard.judges.tasks import Failure, Task, Verification, Verify
 from ragboard.metrics import metrics_named
 from ragboard.records import Run
@@ -111,14 +112,16 @@ def test_a_failed_task_leaves_its_metric_unscored_with_the_reason(store: Store) 
     assert done.failed == 3
 
 
-def test_only_what_failed_is_asked_again(store: Store) -> None:
+def test_a_rerun_asks_nothing_and_a_retry_only_what_failed(store: Store) -> None:
     def refuse(task: Task) -> Failure | None:
         return Failure(detail="silent") if isinstance(task, Verify) else None
 
     run_id = add(store, make_run())
     evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge(before=refuse)))
-    judge = PlainJudge()
-    done = evaluate_run(store, run_id, ALL, Panel(judge=judge))
+    rerun, judge = PlainJudge(), PlainJudge()
+    assert evaluate_run(store, run_id, ALL, Panel(judge=rerun)).failed == 3
+    assert rerun.asked == []
+    done = evaluate_run(store, run_id, ALL, Panel(judge=judge), Terms(retry=True))
     assert {type(task) for task in judge.asked} == {Verify}
     assert done.failed == 0
     assert isinstance(scores(store, run_id, done.evaluation.id)["s0"]["ragas.faithfulness"], Score)

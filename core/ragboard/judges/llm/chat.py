@@ -134,9 +134,15 @@ def _said(body: str) -> Said:
 def exchange(said: str, usage: object) -> Exchange:
     """What was said, and the tokens of a response's `usage`, which a server may leave out."""
     counted: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
-    prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
+    details = counted.get("prompt_tokens_details")
     return Exchange(
         said=said,
-        prompt_tokens=prompt if isinstance(prompt, int) else None,
-        completion_tokens=completion if isinstance(completion, int) else None,
+        prompt_tokens=_count(counted.get("prompt_tokens")),
+        completion_tokens=_count(counted.get("completion_tokens")),
+        cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
     )
+
+
+def _count(value: object) -> int | None:
+    """A number of tokens; None where a server sent something else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragboard.judges.cosines import Vector, similarities, texts_of
 from ragboard.judges.llm.chat import exchange
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
-from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Similarity, Task, unheard
+from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Similarity, Task, unheard
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -44,6 +44,11 @@ class OpenAiEmbedder:
     def identity(self, task: type[Task]) -> str:
         """Model and address."""
         return f"embedding/{VERSION}/{self.model}/{self.endpoint.address}/{task.__name__}"
+
+    def request(self, task: Task) -> Request | None:
+        """The texts as they would be sent."""
+        texts = texts_of([task])
+        return Request(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
 
     async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order. Raises JudgeError where no call can succeed."""

@@ -31,6 +31,7 @@ class StEmbedder:
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Similarity})
+    together = 32
 
     def __init__(self, model: str) -> None:
         self.model = model

@@ -66,6 +66,7 @@ class NliJudge:
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Verify})
+    together = 8
 
     def __init__(self, model: str, *, window: int = WINDOW, supports: float = 0.5, contradicts: float = 0.5) -> None:
         if window < 1 or not (0 < supports <= 1 and 0 < contradicts <= 1):

@@ -19,6 +19,7 @@ from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.fit import fitting
 from ragboard.judges.llm import Endpoint, LlmJudge
+from ragboard.judges.llm.chat import exchange
 from ragboard.judges.tasks import (
     AnswerRated,
     Critique,
@@ -544,3 +545,18 @@ def test_a_quality_is_rated_on_what_it_is_about_and_no_more(judge: LlmJudge, ser
         [True, True, False],
         [True, False, True],
     ]
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}, (9, 2, 4)),
+        ({"prompt_tokens": "9", "completion_tokens": True, "prompt_tokens_details": []}, (None, None, None)),
+        ({"prompt_tokens": -1}, (None, None, None)),
+        (None, (None, None, None)),
+    ],
+    ids=["all", "no numbers", "negative", "none"],
+)
+def test_tokens_are_what_the_server_says_or_not_known(usage: object, expected: tuple[int | None, ...]) -> None:
+    heard = exchange("said", usage)
+    assert (heard.prompt_tokens, heard.completion_tokens, heard.cached_tokens) == expected
