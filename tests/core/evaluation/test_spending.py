@@ -54,7 +54,7 @@ def test_repairs_failures_and_second_attempts_are_paid_too(store: Store, server:
     server.faults = [replies("no")] * 3
     first = evaluate_run(store, run_id, FAITHFULNESS, panel(server))
     assert (first.failed, first.spent[0].calls) == (1, 3)
-    second = evaluate_run(store, run_id, FAITHFULNESS, panel(server))
+    second = evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(retry=True))
     assert (second.failed, second.spent[0].calls) == (0, 5)
     assert len(server.asked) == 5
 
