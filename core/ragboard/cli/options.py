@@ -128,12 +128,14 @@ _JUDGING = (
         help="Who fills every role: embedded, openai:MODEL, or replay:FILE.",
     ),
     click.option("--extract", envvar="RAGBOARD_EXTRACT", show_envvar=True, help="Who splits texts into statements."),
-    click.option("--verify", envvar="RAGBOARD_VERIFY", show_envvar=True, help="Who judges statements by passages."),
+    click.option(
+        "--verify", envvar="RAGBOARD_VERIFY", show_envvar=True, help="Who verifies statements.  [nli:MODEL, ...]"
+    ),
     click.option(
         "--embed",
         envvar="RAGBOARD_EMBED",
         show_envvar=True,
-        help="Who compares texts, where the judge does not: embedded, or openai:MODEL.",
+        help="Who compares texts, where the judge does not: embedded, openai:MODEL, or st:MODEL.",
     ),
     click.option(
         "--judge-param",
