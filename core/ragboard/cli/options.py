@@ -135,7 +135,7 @@ _JUDGING = (
         "--embed",
         envvar="RAGBOARD_EMBED",
         show_envvar=True,
-        help="Who compares texts, where the judge does not: embedded, openai:MODEL, or st:MODEL.",
+        help="Who compares texts, where the judge does not: embedded, openai:MODEL, st:MODEL or ce:MODEL.",
     ),
     click.option(
         "--judge-param",

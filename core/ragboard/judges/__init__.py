@@ -10,7 +10,7 @@ from typing import Any
 from ragboard.errors import SettingError
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder, judge_from, openai_endpoint
-from ragboard.judges.local import NliJudge, StEmbedder
+from ragboard.judges.local import CrossSimilarity, NliJudge, StEmbedder
 from ragboard.judges.options import JudgeOptions
 from ragboard.judges.panel import Panel
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
@@ -65,9 +65,11 @@ def embedder_named(name: str, *, endpoint: Endpoint | None = None) -> Judge:
         return OpenAiEmbedder(rest, endpoint or openai_endpoint())
     if kind == "st" and rest:
         return StEmbedder(rest)
+    if kind == "ce" and rest:
+        return CrossSimilarity(rest)
     if name == "embedded":
         return EmbeddedJudge()
-    raise SettingError(f"no embedder is called {name!r}; there are embedded, openai:MODEL and st:MODEL")
+    raise SettingError(f"no embedder is called {name!r}; there are embedded, openai:MODEL, st:MODEL and ce:MODEL")
 
 
 def _bearing(options: JudgeOptions) -> dict[str, Any]:

@@ -75,4 +75,4 @@ def _reason(label: Label, best: Seen, worst: Seen, count: int) -> str:
 
 
 def _mark(seen: Seen, stance: Literal["for", "against"]) -> Evidence:
-    return Evidence(rank=seen.rank, start=seen.start, end=seen.end, stance=stance, how="quoted")
+    return Evidence(rank=seen.rank, start=seen.start, end=seen.end, stance=stance, how="window")

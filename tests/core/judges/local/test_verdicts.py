@@ -21,7 +21,7 @@ def test_the_window_that_entails_most_supports() -> None:
         label="supported",
         reason="Passage 2: entailment 0.90, the highest of 3 windows.",
         score=0.9,
-        evidence=(Evidence(rank=2, start=2, end=11, stance="for", how="quoted"),),
+        evidence=(Evidence(rank=2, start=2, end=11, stance="for", how="window"),),
     )
 
 
@@ -31,7 +31,7 @@ def test_without_support_the_window_that_contradicts_most_decides() -> None:
         label="contradicted",
         reason="Passage 2: contradiction 0.80, the highest of 2 windows; entailment 0.30 at most.",
         score=0.3,
-        evidence=(Evidence(rank=2, start=2, end=11, stance="against", how="quoted"),),
+        evidence=(Evidence(rank=2, start=2, end=11, stance="against", how="window"),),
     )
 
 
