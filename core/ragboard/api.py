@@ -84,9 +84,10 @@ def evaluate(
     """Evaluate samples, or rows with the columns that a run file may have, and wait for the result.
 
     `samples` are Samples, mappings, a pandas data frame or a Hugging Face dataset. `judge` is a name as on
-    the command line, a judge, or a panel of judges by role; `terms` limit what is asked. With a `store` the run is kept there under its
-    name, what was answered before is not asked again, and the dashboard shows it; without one nothing is
-    kept. Works where an event loop runs already, as in a notebook. Raises the errors of the command line.
+    the command line, a judge, or a panel of judges by role; `terms` limit what is asked. With a `store` the
+    run is kept there under its name, what was answered before is not asked again, and the dashboard shows
+    it; without one nothing is kept. Works where an event loop runs already, as in a notebook. Raises the
+    errors of the command line.
     """
     run = run_of(samples, name=name, config=config, dataset=dataset)
     panel = _panel(judge, embed)
