@@ -10,7 +10,18 @@ import streamlit as st
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
 from ragboard.records import Score
-from ragboard.report import Bin, Columns, Distribution, Only, Order, RunSummary, SamplePage, SampleQuery, SampleRow
+from ragboard.report import (
+    Bin,
+    Columns,
+    Distribution,
+    Only,
+    Order,
+    RunSummary,
+    SamplePage,
+    SampleQuery,
+    SampleRow,
+    ragas_score,
+)
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import (
     SHAPES,
@@ -82,6 +93,9 @@ def page() -> None:
     run_panels(run)
     facts(summary_facts(summary.metrics))
     file_facts(summary_facts(summary.file_scores))
+    score = ragas_score(summary.metrics)
+    if isinstance(score, Score):
+        plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
     if summary.spending:
         plain(f"Spent: {summary.spending}", "note")
     _failed(run)
