@@ -84,7 +84,9 @@ def _chat_model() -> JudgeOptions | None:
     model = left.text_input("Model", placeholder="gpt-4o-mini", help="As the server calls it.").strip()
     address = right.text_input("Base URL", placeholder="Else the server's environment, or OpenAI").strip()
     embedder, parameters, concurrency = st.columns([2, 2, 1])
-    embed = embedder.text_input("Embedder", value="embedded", help="`embedded`, or `openai:MODEL`.").strip()
+    embed = embedder.text_input(
+        "Embedder", value="embedded", help="As `--embed` takes it: `embedded`, `openai:MODEL`."
+    ).strip()
     pairs = parameters.text_input(
         "Parameters",
         placeholder="temperature=0, reasoning_effort=low",
@@ -106,7 +108,9 @@ def _chat_model() -> JudgeOptions | None:
 def _by_name() -> JudgeOptions | None:
     left, right = st.columns(2)
     name = left.text_input("Name", placeholder="replay:answers.jsonl", help="As `--judge` takes it.").strip()
-    embed = right.text_input("Embedder", value="embedded", help="`embedded`, or `openai:MODEL`.").strip()
+    embed = right.text_input(
+        "Embedder", value="embedded", help="As `--embed` takes it: `embedded`, `openai:MODEL`."
+    ).strip()
     return JudgeOptions(judge=name, embed=embed or None) if name else None
 
 
