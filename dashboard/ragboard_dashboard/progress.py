@@ -69,13 +69,13 @@ def key_field(judging: JudgeOptions, where: str) -> str | None:
     """Where a key may be typed, inside a form that is cleared; None where no model is asked or nothing is typed."""
     if not judging.asks_models:
         return None
-    there = "the one in the server's environment" if os.environ.get("OPENAI_API_KEY") else "none"
+    there = "Else the one in the server's environment" if os.environ.get("OPENAI_API_KEY") else "None is set here yet"
     typed = st.text_input(
         "Key",
         type="password",
         key=f"{TYPED_KEY}-{where}",
         autocomplete="off",
-        placeholder=f"Else {there}",
+        placeholder=there,
         help="Given to this evaluation's process and to nobody else: not stored, not logged, not shown.",
     )
     return typed.strip() or None if typed else None

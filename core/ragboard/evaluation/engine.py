@@ -197,6 +197,8 @@ class _Work:
                     group.create_task(work())
         except* RagboardError as errors:
             raise _first(errors) from errors
+        else:
+            self._status.tell(self._asker.tally)
         finally:
             beating.cancel()
 
@@ -213,9 +215,9 @@ class _Work:
             self._results.add(position, outcomes, findings)
             self.covered += 1
             self.unscored += any(isinstance(found, Unscored) for found in outcomes.values())
+            self._status.step(self._asker.tally)
         self._begun -= 1
         self._done += 1
-        self._status.step(self._asker.tally)
 
     def _not_reached(self, found: Outcome) -> bool:
         stopped = self._asker.budget.stopped

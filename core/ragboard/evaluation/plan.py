@@ -393,7 +393,7 @@ def plan_notes(found: Plan) -> tuple[str, ...]:
     if found.asks_nobody:
         notes.append(f"{', '.join(found.asks_nobody)}: asks nobody outside and costs nothing")
     if found.unpriced:
-        notes.append(f"no price is known of {', '.join(found.unpriced)}; give one in a file of prices")
+        notes.append(f"no price is known of {', '.join(found.unpriced)}; give one with --prices or RAGBOARD_PRICES")
     return tuple(notes)
 
 

@@ -93,9 +93,12 @@ class StatusFile:
         self.beat(tally)
 
     def beat(self, tally: Tally) -> None:
-        """Say how far it is, where that was not said just now, and see whether somebody says stop."""
-        if time.time() - self._now.updated < HEARTBEAT_SECONDS and self._now.done < self._now.total:
-            return
+        """Say how far it is, where that was not said just now."""
+        if time.time() - self._now.updated >= HEARTBEAT_SECONDS or self._now.done >= self._now.total:
+            self.tell(tally)
+
+    def tell(self, tally: Tally) -> None:
+        """Say how far it is, and see whether somebody says stop."""
         budget = self._budget
         since, done_then = self._window(time.time())
         self._now = replace(

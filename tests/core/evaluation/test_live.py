@@ -87,8 +87,10 @@ def test_one_that_was_told_to_stop_stops_and_says_so(store: Store) -> None:
     done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge(before=stop)), watch=lambda _: None)
     status = store.journal_path(done.evaluation.id).with_suffix(".status.json")
     assert seen[0] == "running"
-    assert not done.stopped or "stopped by a person" in done.stopped
-    assert (read_progress(status) or RUNNING).state in ("stopped", "finished")
+    progress = read_progress(status)
+    assert progress is not None
+    assert progress.done == done.samples
+    assert progress.state == ("stopped" if done.stopped else "finished")
 
 
 def test_it_can_be_taken_up_again_by_what_was_chosen_but_for_a_password(store: Store) -> None:
@@ -117,3 +119,11 @@ def test_a_spoiled_file_is_passed_over(store: Store) -> None:
     path = header(store, "e")
     path.with_suffix(".status.json").write_text("{", encoding="utf-8")
     assert live_evaluations(store) == ()
+
+
+def test_a_stopped_one_counts_the_samples_it_reached_alone(store: Store) -> None:
+    run = store.add_runs([make_run(samples=5)])[0]
+    done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), Terms(max_minutes=0))
+    (live,) = live_evaluations(store)
+    assert done.stopped
+    assert (live.state, live.progress.done, live.progress.total) == ("stopped", 0, 5)
