@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, UNITS, word_set
+from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, SMALL_MONTHS, UNITS, word_set
 from ragboard.judges.embedded.text import Language, Token, is_number
 
-__all__ = ["Figure", "figures"]
+__all__ = ["Figure", "figures", "numeric"]
 
 _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
@@ -56,7 +56,7 @@ def figures(text: str, words: Sequence[Token], language: Language) -> tuple[Figu
 def _scan(text: str, words: Sequence[Token], language: Language) -> Iterator[Figure]:
     at = 0
     while at < len(words):
-        found = _read(text, words, at, language) if _numeric(words[at].text) else None
+        found = _read(text, words, at, language) if numeric(words[at].text) else None
         if found is None:
             at += 1
             continue
@@ -66,7 +66,8 @@ def _scan(text: str, words: Sequence[Token], language: Language) -> Iterator[Fig
 
 
 @lru_cache(maxsize=65536)
-def _numeric(word: str) -> bool:
+def numeric(word: str) -> bool:
+    """Whether a figure may begin with the word."""
     plain = word.lower()
     return word[0].isdigit() or plain in NUMBER_WORDS or plain in MONTHS
 
@@ -111,9 +112,10 @@ def _dotted(words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None
 def _named(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
     """`1 July 2000`, `July 1, 2000`, `July 2000`, `in July`."""
     if is_number(words[at]):
-        day = _day(words[at])
-        month = _month(words, at + 1)
-        return (_year(words, at + 2), month, day, at + 3 if _year(words, at + 2) else at + 2) if day and month else None
+        day, place = _day(words[at]), _after_of(words, at + 1)
+        month, after = _month(words, place), _after_of(words, place + 1)
+        year = _year(words, after)
+        return (year, month, day, after + 1 if year else place + 1) if day and month else None
     month = _month(words, at)
     if not month:
         return None
@@ -139,9 +141,14 @@ def _year(words: Sequence[Token], at: int) -> int:
 
 
 def _month(words: Sequence[Token], at: int) -> int:
-    if at >= len(words) or not words[at].text[0].isupper():
+    if at >= len(words) or not (words[at].text[0].isupper() or words[at].text in SMALL_MONTHS):
         return 0
     return MONTHS.get(words[at].text.lower(), 0)
+
+
+def _after_of(words: Sequence[Token], at: int) -> int:
+    """`4 de marzo de 1890`: the place of what follows the Spanish `de`."""
+    return at + 1 if at < len(words) and words[at].text == "de" else at
 
 
 # Quantities
