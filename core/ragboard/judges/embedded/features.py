@@ -22,6 +22,7 @@ FEATURES = {
     "missing": "log of 1 + items said nowhere",
     "asked": "share of the claim's weight that is said nowhere but in the question",
     "words": "share of all its words, function words too, in the sentence or two",
+    "new_words": "log of 1 + words of any sort, as they stand, that are said nowhere",
     "bigrams": "share of its pairs of neighbouring words there",
     "trigrams": "share of its triples of neighbouring words there",
     "order": "share of neighbouring items that stand in the same order in the best sentence",
@@ -68,7 +69,7 @@ def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
     against = conflict(claim, first, _meant(claim, first, frozenset(held), frozenset(around)))
     values = (
         *_coverage(lookup, held, both, around),
-        *_wording(claim.reading, sentences),
+        *_wording(claim.reading, sentences, library.words(scope)),
         _order(claim.reading, first),
         *_absent(claim.named, both, around),
         *_absent(claim.counted, both, around),
@@ -127,9 +128,10 @@ def _coverage(
     return (*shares, heaviest / total, math.log1p(len(absent)), asked / total)
 
 
-def _wording(claim: Reading, sentences: tuple[Reading, ...]) -> tuple[float, float, float]:
+def _wording(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:
     return (
         _within(claim.words, [sentence.words for sentence in sentences]),
+        math.log1p(len(claim.words - around)),
         _within(claim.bigrams, [sentence.bigrams for sentence in sentences]),
         _within(claim.trigrams, [sentence.trigrams for sentence in sentences]),
     )

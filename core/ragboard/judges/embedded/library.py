@@ -133,6 +133,17 @@ class Library:
         """Terms and figure keys of all passages."""
         return frozenset(self.where)
 
+    def words(self, passage: int | None) -> frozenset[str]:
+        """All words of a passage, or of all, in small letters."""
+        return self._words[-1 if passage is None else passage]
+
+    @cached_property
+    def _words(self) -> tuple[frozenset[str], ...]:
+        found: list[set[str]] = [set() for _ in range(self.passages)]
+        for number, reading in zip(self.passage_of, self.sentences, strict=True):
+            found[number].update(reading.lowered)
+        return (*map(frozenset, found), frozenset[str]().union(*found))
+
     @cached_property
     def _beginnings(self) -> Mapping[str, Sequence[str]]:
         found: dict[str, list[str]] = {}
