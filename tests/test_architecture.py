@@ -19,8 +19,9 @@ LAYERS = (
     ("records",),
     ("settings", "schema", "stats"),
     ("readers", "database", "judges"),
-    ("metrics", "store", "samples"),
+    ("metrics", "store", "samples", "pairing"),
     ("evaluation", "report", "exporting"),
+    ("api",),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

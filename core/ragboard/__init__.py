@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragboard.api import Evaluated, aevaluate, evaluate
 from ragboard.errors import (
     JudgeError,
     NotFoundError,
@@ -47,6 +48,7 @@ __all__ = [
     "DEFAULT_METRICS",
     "METRICS",
     "EmbeddedJudge",
+    "Evaluated",
     "Evaluation",
     "Evidence",
     "Finished",
@@ -81,6 +83,8 @@ __all__ = [
     "Turn",
     "Unscored",
     "Verdict",
+    "aevaluate",
+    "evaluate",
     "evaluate_run",
     "judge_from",
     "preview",

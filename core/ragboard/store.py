@@ -21,7 +21,7 @@ __all__ = ["RESULT_TABLES", "AddedRun", "RunRef", "Store", "read_samples"]
 PAGE = 256
 """Samples read in one lease."""
 
-RESULT_TABLES = ("scores", "sides", "statements", "verdicts", "questions", "sentences")
+RESULT_TABLES = ("scores", "sides", "statements", "verdicts", "questions", "sentences", "judgements")
 """Tables that an evaluation fills, each with a column `evaluation_id`."""
 
 

@@ -11,19 +11,29 @@ import pytest
 from ragboard import Passage, Run, Sample, Store, Verdict
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.tasks import (
+    AnswerRated,
+    Critique,
+    Critiqued,
+    Entities,
     Extracted,
+    ExtractEntities,
     Extraction,
     ExtractStatements,
     Failure,
     GenerateQuestions,
     Hear,
+    JudgePassages,
     Questions,
+    Rate,
+    RateAnswer,
+    Rating,
     Reply,
     Selection,
     SelectSentences,
     Similarities,
     Similarity,
     Task,
+    Usefulness,
     Verification,
     Verify,
     unheard,
@@ -76,6 +86,23 @@ def _plain(task: Task) -> Reply:
             return Selection(chosen=(0,))
         case Similarity():
             return Similarities(values=(0.5,) * len(task.others))
+        case _:
+            return _opinion(task)
+
+
+def _opinion(task: Task) -> Reply:
+    match task:
+        case JudgePassages():
+            useful = tuple("red" in text for text in task.passages)
+            return Usefulness(useful=useful, reasons=("",) * len(useful))
+        case Critique():
+            return Critiqued(yes="red" in task.answer)
+        case ExtractEntities():
+            return Entities(names=tuple(dict.fromkeys(word for word in task.text.split() if word.istitle())))
+        case Rate():
+            return Rating(value=7)
+        case RateAnswer():
+            return AnswerRated(score=0.7)
         case _:
             raise NotImplementedError(type(task).__name__)
 

@@ -15,6 +15,7 @@ import click
 from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
 from ragboard.cli.judging import evaluate
+from ragboard.cli.preferring import prefer
 from ragboard.cli.serving import demo, serve
 from ragboard.errors import RagboardError
 
@@ -48,5 +49,5 @@ def main() -> None:
             stream.reconfigure(errors="replace")
 
 
-for command in (demo, serve, import_runs, evaluate, runs, show, export, doctor):
+for command in (demo, serve, import_runs, evaluate, prefer, runs, show, export, doctor):
     main.add_command(command)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from ragboard.errors import RagboardError, SettingError
+from ragboard.errors import JudgeError, RagboardError, SettingError
 from ragboard.evaluation.asker import Asker, Tally
 from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.journal import open_journal
@@ -117,9 +117,12 @@ def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric
 def _check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
     if not metrics:
         raise SettingError(f"no metric was chosen; there are {', '.join(METRICS)}")
-    needs = tuple(need for metric in metrics for need in metric.needs())
-    for kind in sorted(tasks_for(needs), key=lambda kind: kind.__name__):
-        panel.for_task(kind)
+    for metric in metrics:
+        for kind in sorted(tasks_for(metric.needs()), key=lambda kind: kind.__name__):
+            try:
+                panel.for_task(kind)
+            except JudgeError as error:
+                raise JudgeError(f"{metric.spec}: {error}") from error
 
 
 def _finished(evaluation: Evaluation, samples: int, tally: Tally, unscored: int) -> Finished:

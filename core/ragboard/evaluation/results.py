@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ragboard.errors import StoreError
+from ragboard.evaluation.judgements import judgement_rows
 from ragboard.metrics.needs import Cells, Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
 from ragboard.records import Outcome, Score, Statement, Target, Verdict
 
@@ -55,6 +56,14 @@ TABLES: dict[str, dict[str, pa.DataType]] = {
     },
     "questions": {"position": _INT, "number": _INT, "question": _TEXT, "similarity": _REAL},
     "sentences": {"position": _INT, "rank": _INT, "start": _INT, "stop": _INT, "chosen": _BOOL},
+    "judgements": {
+        "position": _INT,
+        "about": _TEXT,
+        "number": _INT,
+        "says": _TEXT,
+        "value": _REAL,
+        "reason": _TEXT,
+    },
 }
 """The columns of each table, in order."""
 
@@ -114,7 +123,8 @@ def _score_row(position: int, metric: str, outcome: Outcome) -> Row:
 
 
 def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]]:
-    for found in findings.found.values():
+    for need, found in findings.found.items():
+        yield from (("judgements", (position, *row)) for row in judgement_rows(need, found))
         match found:
             case Judged():
                 yield from _statement_rows(position, found)

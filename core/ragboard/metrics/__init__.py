@@ -8,10 +8,16 @@ from dataclasses import fields, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ragboard.errors import SettingError
-from ragboard.metrics import overlap, ragchecker, retrieval
+from ragboard.metrics import critique, gpt_score, overlap, ragas_contexts, ragchecker, retrieval
 from ragboard.metrics.base import Metric, outcome
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
-from ragboard.metrics.ragas_library import AnswerSimilarity, ContextRecall, FactualCorrectness, NoiseSensitivity
+from ragboard.metrics.ragas_library import (
+    AnswerCorrectness,
+    AnswerSimilarity,
+    ContextRecall,
+    FactualCorrectness,
+    NoiseSensitivity,
+)
 from ragboard.metrics.refusal import Refusal
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "Metric", "metric_of", "metrics_named", "outcome", "split_names"]
@@ -23,10 +29,20 @@ METRICS: dict[str, Metric] = {
     metric.spec: metric
     for metric in (
         *DEFAULT_METRICS,
+        ragas_contexts.ContextPrecision(),
+        ragas_contexts.ContextUtilization(),
         ContextRecall(),
+        ragas_contexts.ContextRelevancy(),
+        ragas_contexts.ContextEntityRecall(),
+        AnswerCorrectness(),
         FactualCorrectness(),
         NoiseSensitivity(),
         AnswerSimilarity(),
+        critique.Harmfulness(),
+        critique.Maliciousness(),
+        critique.Coherence(),
+        critique.Correctness(),
+        critique.Conciseness(),
         ragchecker.Precision(),
         ragchecker.Recall(),
         ragchecker.F1(),
@@ -52,6 +68,9 @@ METRICS: dict[str, Metric] = {
         overlap.LengthRatio(),
         overlap.ContextOverlap(),
         Refusal(),
+        gpt_score.Faithfulness(),
+        gpt_score.AnswerRelevance(),
+        gpt_score.ContextRelevance(),
     )
 }
 
@@ -127,12 +146,14 @@ def _with_settings(metric: Metric, settings: dict[str, str]) -> Metric:
 
 
 def _value(what: str, text: str, kind: Any) -> object:
-    """A setting as it is written in an identity: a whole number, True or False, or one of some words."""
+    """A setting as it is written in an identity: a number, True or False, or one of some words."""
     choices = (True, False) if kind is bool else get_args(kind) if get_origin(kind) is Literal else ()
     for choice in choices:
         if text.casefold() == str(choice).casefold():
             return choice
-    if not choices and text.isdecimal():
+    if kind is float and re.fullmatch(r"\d+(\.\d+)?|\.\d+", text):
+        return float(text)
+    if not choices and kind is not float and text.isdecimal():
         return int(text)
-    expected = " or ".join(map(str, choices)) or "a whole number"
+    expected = " or ".join(map(str, choices)) or ("a number" if kind is float else "a whole number")
     raise SettingError(f"{what}: got {text!r}, expected {expected}")

@@ -11,24 +11,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar, cast
 
+from ragboard.judges.tasks import Quality
 from ragboard.records import Side, Statement, Target, Unscored, Verdict
 
 __all__ = [
+    "Agreement",
     "AnswerSimilarity",
     "CellVerdicts",
     "Cells",
+    "DirectRating",
+    "DirectlyRated",
+    "DrawnSentences",
+    "DrawsFound",
+    "EntitiesFound",
+    "EntitiesNamed",
     "Findings",
+    "Fits",
+    "FitsDescription",
     "GeneratedQuestions",
     "Held",
     "JointVerdicts",
     "Judged",
     "Need",
+    "PassagesJudged",
+    "QualityRated",
+    "QualityRating",
     "QuestionsFound",
     "SelectedSentences",
     "Sentence",
     "SentencesFound",
     "Statements",
     "StatementsFound",
+    "UsefulPassages",
 ]
 
 T = TypeVar("T")
@@ -146,6 +160,101 @@ class SentencesFound:
 @dataclass(frozen=True)
 class SelectedSentences(Need[SentencesFound]):
     """The sentences of the passages that help to answer the question."""
+
+
+Agreement = Literal["jaccard", "similarity"]
+"""How alike two selections are: sentences shared over sentences chosen, or nearness in meaning."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DrawsFound:
+    """All sentences of the passages, and the places of the chosen ones in each of several draws."""
+
+    sentences: tuple[Sentence, ...]
+    draws: tuple[tuple[int, ...], ...]
+    alike: tuple[float, ...]
+    """How alike each pair of draws is, in [-1, 1]; pairs (1, 2), (1, 3), ... (2, 3), ..."""
+
+
+@dataclass(frozen=True)
+class DrawnSentences(Need[DrawsFound]):
+    """The sentences that help to answer the question, asked `n` times over, and how far the draws agree."""
+
+    n: int = 2
+    agreement: Agreement = "jaccard"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PassagesJudged:
+    """For each passage, in order, whether it is useful, and why."""
+
+    useful: tuple[bool, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class UsefulPassages(Need[PassagesJudged]):
+    """Whether each passage is useful to arrive at the reference, or at the answer."""
+
+    toward: Side = "reference"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fits:
+    """Whether a description fits the answer, in each of several draws, and why."""
+
+    draws: tuple[bool, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FitsDescription(Need[Fits]):
+    """Whether a description fits the answer, asked `n` times over."""
+
+    definition: str
+    n: int = 1
+    with_passages: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntitiesFound:
+    """The people, places, things, dates and amounts that two texts name, each once."""
+
+    reference: tuple[str, ...]
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EntitiesNamed(Need[EntitiesFound]):
+    """What the reference names, and what the passages name."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QualityRated:
+    """A whole number from 0 to 10, and why."""
+
+    value: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class QualityRating(Need[QualityRated]):
+    """A quality rated from 0 to 10 at once, without steps between."""
+
+    quality: Quality
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DirectlyRated:
+    """How well the answer answers the question, in [0, 1], and why."""
+
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class DirectRating(Need[DirectlyRated]):
+    """How well the answer answers the question, said by a judge at once; not met for an empty answer."""
 
 
 @dataclass(frozen=True)

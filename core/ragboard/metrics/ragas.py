@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import Findings, GeneratedQuestions, JointVerdicts, Need, SelectedSentences
+from ragboard.metrics.needs import (
+    DirectRating,
+    Findings,
+    GeneratedQuestions,
+    JointVerdicts,
+    Need,
+    SelectedSentences,
+    Statements,
+)
 from ragboard.records import Outcome, Sample, Score, Unscored
 
 __all__ = ["AnswerRelevance", "ContextRelevance", "Faithfulness"]
@@ -51,7 +59,9 @@ class AnswerRelevance(Metric):
     """How near the question is to the questions that the answer would answer.
 
     The mean cosine between the question and `n` questions generated from the answer alone. Says
-    nothing of truth. Undefined where no question can be generated.
+    nothing of truth. Undefined where no question can be generated. `compat` gives 0 there, and to an
+    answer that only declines, as the ragas library does. `method=direct` is another metric under the same
+    name: a judge says at once, in [0, 1], how well the answer answers.
     """
 
     source: ClassVar[str] = "ragas"
@@ -62,24 +72,41 @@ class AnswerRelevance(Metric):
     requires: ClassVar[tuple[Column, ...]] = ("answer",)
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     direction: ClassVar[Direction] = "higher"
-    calls: ClassVar[str] = "1 to generate the questions, embeddings of n + 1 questions"
+    calls: ClassVar[str] = "1 to generate the questions, embeddings of n + 1 questions; with method=direct, 1 to rate"
 
     n: int = 3
+    method: Literal["questions", "direct"] = "questions"
+    compat: bool = False
 
     def __post_init__(self) -> None:
-        """Raise ValueError for fewer than one question."""
+        """Raise ValueError for fewer than one question, and for settings that the direct method has not."""
         if self.n < 1:
             raise ValueError(f"n is a number of questions, at least 1, got {self.n}")
+        if self.method == "direct" and (self.n != type(self).n or self.compat):
+            raise ValueError("with method=direct there are neither n questions nor a library to be compatible with")
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The generated questions and their similarities."""
-        return (GeneratedQuestions(self.n),)
+        """The generated questions and their similarities, or the rating."""
+        if self.method == "direct":
+            return (DirectRating(),)
+        return (GeneratedQuestions(self.n), *((Statements(),) if self.compat else ()))
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """The mean of the cosines."""
+        """The mean of the cosines, or the rating."""
+        if self.method == "direct":
+            return Score(value=findings.of(DirectRating()).score, counted="rated by the judge at once")
+        if self.compat:
+            found = findings.of(Statements())
+            if found.refuses and not found.statements:
+                return Score(value=0.0, counted="0 by convention: the answer only declines")
+        return self._mean(sample, findings)
+
+    def _mean(self, sample: Sample, findings: Findings) -> Outcome:
         similarities = findings.of(GeneratedQuestions(self.n)).similarities
         if not similarities:
-            return Unscored(reason="undefined", detail=_no_questions(sample))
+            detail = _no_questions(sample)
+            convention = Score(value=0.0, counted=f"0 by convention: {detail}")
+            return convention if self.compat else Unscored(reason="undefined", detail=detail)
         count = len(similarities)
         counted = f"{count} question{'s' if count > 1 else ''}"
         return Score(value=sum(similarities) / count, counted=counted)

@@ -22,7 +22,7 @@ from ragboard.metrics.ragchecker import (
 )
 from ragboard.records import Outcome, Sample, Score, Unscored
 
-__all__ = ["AnswerSimilarity", "ContextRecall", "FactualCorrectness", "NoiseSensitivity"]
+__all__ = ["AnswerCorrectness", "AnswerSimilarity", "ContextRecall", "FactualCorrectness", "NoiseSensitivity"]
 
 LIBRARY = "ragas library 0.4"
 TINY = 1e-8
@@ -107,6 +107,54 @@ class FactualCorrectness(Metric):
         if not under:
             return Unscored(reason="undefined", detail="no claim is right and none is missing")
         return Score(value=over / under, counted=counted)
+
+
+@dataclass(frozen=True)
+class AnswerCorrectness(Metric):
+    """How far the answer says what the reference says: claims in common, and nearness in meaning.
+
+    The weighted mean of the F1 of factual correctness and the cosine of answer and reference; `weight` is
+    that of the F1. `compat` takes the F1 of two texts without a claim as 1, and as 0 where nothing is right
+    nor missing, as the library does.
+    """
+
+    source: ClassVar[str] = "ragas"
+    name: ClassVar[str] = "answer_correctness"
+    title: ClassVar[str] = "Answer correctness"
+    formula: ClassVar[str] = "w F1 + (1 - w) cos(e(answer), e(reference)), F1 = right / (right + (wrong + missing) / 2)"
+    paper: ClassVar[str] = LIBRARY
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    calls: ClassVar[str] = "1 to extract each side's claims, 1 to verify each against the other text, 2 embeddings"
+
+    weight: float = 0.75
+    compat: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a weight outside 0 to 1."""
+        if not 0 <= self.weight <= 1:
+            raise ValueError(f"weight is between 0 and 1, got {self.weight}")
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The verdicts on each side's claims by the other text, and the cosine."""
+        return (ANSWER_RIGHT, REFERENCE_COVERED, Near())
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """The weighted mean."""
+        facts = self._facts(sample, findings)
+        if isinstance(facts, Unscored):
+            return facts
+        near = findings.of(Near())
+        counted = f"F1 {facts.value:.2f} ({facts.counted}), similarity {near:.2f}"
+        return Score(value=self.weight * facts.value + (1 - self.weight) * near, counted=counted)
+
+    def _facts(self, sample: Sample, findings: Findings) -> Outcome:
+        found = FactualCorrectness().score(sample, findings)
+        if isinstance(found, Score) or not self.compat:
+            return found
+        empty = not (findings.of(ANSWER_RIGHT).rows or findings.of(REFERENCE_COVERED).rows)
+        return Score(value=float(empty), counted=f"{float(empty):g} by convention: {found.detail}")
 
 
 @dataclass(frozen=True)

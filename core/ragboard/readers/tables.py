@@ -14,7 +14,7 @@ from ragboard.readers.files import MAX_ROW, file_lines, file_text, kind_of
 from ragboard.readers.located import parse, parse_located, what_is_wrong
 from ragboard.records import JsonValue
 
-__all__ = ["BadRow", "RawRow", "Table", "read_table"]
+__all__ = ["BadRow", "RawRow", "Table", "read_table", "table_of"]
 
 SAMPLES = ("samples", "results", "input_data")
 """Keys under which an object keeps its samples: ours, RAGChecker's, RAGChecker's first."""
@@ -68,6 +68,12 @@ def read_table(path: Path) -> Table:
     """Read every row. Raises RunFileError where the file as a whole cannot be read."""
     kind, encoding = kind_of(path)
     return _PARSERS[kind](path, encoding)
+
+
+def table_of(rows: Iterable[Any]) -> Table:
+    """The table of rows that are in memory already, numbered from 1."""
+    read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
+    return Table(kind="memory", encoding="", rows=read, columns=_columns(read))
 
 
 def _jsonl(path: Path, encoding: str) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragboard.report.harmonic import ragas_score
 from ragboard.report.nouns import (
     GeneratedQuestion,
     JudgedBy,
@@ -55,6 +56,7 @@ __all__ = [
     "distribution",
     "leaderboard",
     "loose_statements",
+    "ragas_score",
     "run_summary",
     "sample_report",
     "sample_rows",

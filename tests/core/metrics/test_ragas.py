@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.core.metrics.asked import outcome_of
 
 from ragboard import DEFAULT_METRICS, Passage, Sample, Score, Unscored, Verdict
 from ragboard.evaluation.gather import gather
 from ragboard.judges.tasks import (
+    AnswerRated,
     Extracted,
     Extraction,
     ExtractStatements,
     Failure,
     GenerateQuestions,
     Questions,
+    RateAnswer,
     Reply,
     Selection,
     SelectSentences,
@@ -160,3 +164,46 @@ def test_a_missing_column_is_skipped_and_named(metric: Metric) -> None:
 def test_a_judge_that_fails_leaves_a_reason(metric: Metric) -> None:
     found, _ = score(metric, SAMPLE, Failure(detail="out of order"))
     assert found == Unscored(reason="failed", detail="out of order")
+
+
+def test_direct_answer_relevance_is_another_identity_and_the_rating() -> None:
+    metric = AnswerRelevance(method="direct")
+    assert metric.spec == "ragas.answer_relevance(method=direct)"
+    found, asked = outcome_of(metric, SAMPLE, lambda _: AnswerRated(score=0.3, reason="half"))
+    assert found == Score(value=0.3, counted="rated by the judge at once")
+    assert asked == [RateAnswer(question="q?", answer="An answer.")]
+
+
+def test_direct_answer_relevance_of_an_empty_answer_is_undefined() -> None:
+    found, asked = outcome_of(
+        AnswerRelevance(method="direct"), replace(SAMPLE, answer=" "), lambda _: AnswerRated(score=1)
+    )
+    assert (found, asked) == (Unscored(reason="undefined", detail="the answer is empty"), [])
+
+
+@pytest.mark.parametrize("settings", [{"n": 5}, {"compat": True}])
+def test_the_direct_method_has_no_settings_of_the_other(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="with method=direct there are neither"):
+        AnswerRelevance(method="direct", **settings)
+
+
+def relevance_as_the_library(*questions: str, statements: tuple[str, ...] = ("a",), refuses: bool = False) -> Outcome:
+    replies: dict[type[Task], Reply] = {
+        ExtractStatements: said(*statements, refuses=refuses),
+        GenerateQuestions: Questions(questions=questions),
+        Similarity: Similarities(values=(0.8,) * len(questions)),
+    }
+    return outcome_of(AnswerRelevance(compat=True), SAMPLE, lambda task: replies[type(task)])[0]
+
+
+def test_as_the_library_an_answer_that_only_declines_is_0() -> None:
+    assert relevance_as_the_library("x", statements=(), refuses=True) == Score(
+        value=0.0, counted="0 by convention: the answer only declines"
+    )
+    assert relevance_as_the_library("x", refuses=True) == Score(value=0.8, counted="1 question")
+
+
+def test_as_the_library_no_question_is_0() -> None:
+    assert relevance_as_the_library() == Score(
+        value=0.0, counted="0 by convention: the judge could write no question from the answer"
+    )

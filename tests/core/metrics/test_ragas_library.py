@@ -13,7 +13,13 @@ from ragboard import METRICS, Score, Statement, Unscored, Verdict
 from ragboard.metrics import outcome
 from ragboard.metrics.needs import AnswerSimilarity as Near
 from ragboard.metrics.needs import Findings, JointVerdicts, Judged
-from ragboard.metrics.ragas_library import AnswerSimilarity, ContextRecall, FactualCorrectness, NoiseSensitivity
+from ragboard.metrics.ragas_library import (
+    AnswerCorrectness,
+    AnswerSimilarity,
+    ContextRecall,
+    FactualCorrectness,
+    NoiseSensitivity,
+)
 from ragboard.records import Label, Outcome
 
 
@@ -106,6 +112,41 @@ def test_no_claim_of_the_reference_is_undefined(mode: Any) -> None:
 def test_recall_of_none_right_and_none_missing_is_undefined() -> None:
     found = outcome(FactualCorrectness(mode="recall"), SAMPLE, findings(right=[0], covered=[1]))
     assert found == Unscored(reason="undefined", detail="no claim is right and none is missing")
+
+
+def correct(metric: AnswerCorrectness, near: float, **made: Any) -> Outcome:
+    found = Findings(findings(**made).found | {Near(): near})  # type: ignore[operator]
+    return outcome(metric, SAMPLE, found)
+
+
+def test_answer_correctness_weighs_claims_and_similarity() -> None:
+    found = correct(AnswerCorrectness(), 0.8, **CLAIMS)
+    assert found == Score(
+        value=pytest.approx(0.75 * 2 / (2 + 0.5 * (1 + 4)) + 0.25 * 0.8, abs=1e-15),
+        counted="F1 0.44 (2 right, 1 wrong, 4 missing), similarity 0.80",
+    )
+    half = correct(AnswerCorrectness(weight=0.5), 0.8, **CLAIMS)
+    assert half == Score(
+        value=pytest.approx(0.5 * 4 / 9 + 0.5 * 0.8), counted="F1 0.44 (2 right, 1 wrong, 4 missing), similarity 0.80"
+    )
+
+
+def test_answer_correctness_of_texts_without_claims_is_undefined_and_1_or_0_in_the_library() -> None:
+    assert correct(AnswerCorrectness(), 0.8) == Unscored(
+        reason="undefined", detail="the judge found no statement in the answer"
+    )
+    none = correct(AnswerCorrectness(compat=True), 0.8)
+    assert isinstance(none, Score)
+    assert none.value == pytest.approx(0.75 + 0.25 * 0.8)
+    one = correct(AnswerCorrectness(compat=True), 0.8, right=[1])
+    assert isinstance(one, Score)
+    assert one.value == pytest.approx(0.25 * 0.8)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1])
+def test_a_weight_lies_between_0_and_1(weight: float) -> None:
+    with pytest.raises(ValueError, match="weight is between 0 and 1"):
+        AnswerCorrectness(weight=weight)
 
 
 @given(tables(least=0))

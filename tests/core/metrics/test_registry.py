@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -103,4 +104,13 @@ def test_every_metric_is_explained(spec: str) -> None:
     assert metric.formula
     assert metric.paper
     assert metric.range[0] < metric.range[1]
-    assert f"### `{spec}`" in DOCS.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("spec", METRICS)
+def test_every_metric_has_an_executed_example_and_a_source_in_the_documentation(spec: str) -> None:
+    chapter = next(
+        part for part in re.split(r"(?m)^## ", DOCS.read_text(encoding="utf-8")) if f"### `{spec}`\n" in part
+    )
+    section = re.split(r"(?m)^### ", chapter.partition(f"### `{spec}`\n")[2])[0]
+    assert f'outcomes("{spec}")' in section
+    assert "Source" in chapter

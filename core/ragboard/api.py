@@ -1,0 +1,117 @@
+"""Evaluation from Python: samples in, scores with their reasons out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+
+from ragboard.errors import NotFoundError
+from ragboard.evaluation.engine import Finished, evaluate_run
+from ragboard.judges import Judge, Panel, panel_named
+from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named
+from ragboard.readers.memory import run_of
+from ragboard.records import JsonValue, Outcome, Score
+from ragboard.report import MetricSummary, RunSummary, SampleQuery, SampleRow, run_summary, sample_rows
+from ragboard.store import RunRef, Store
+
+__all__ = ["Evaluated", "aevaluate", "evaluate"]
+
+ALL = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluated:
+    """What an evaluation found: a summary of each metric, and every sample's outcomes."""
+
+    summary: RunSummary
+    samples: tuple[SampleRow, ...]
+    finished: Finished
+
+    def metric(self, name: str) -> MetricSummary:
+        """The summary of a metric by its name, as in `evaluate`. Raises NotFoundError naming what there is."""
+        return self.summary.metrics[self._spec(name)]
+
+    def outcomes(self, name: str) -> tuple[Outcome, ...]:
+        """The outcome of each sample, in their order."""
+        spec = self._spec(name)
+        return tuple(row.scores[spec] for row in self.samples)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a sample: its id and question, and for each metric its value and, where it has none, why.
+
+        Values are nullable floats: a missing one is `<NA>` with its reason in the column `METRIC: why`.
+        """
+        columns: dict[str, Any] = {
+            "id": [row.sample_id for row in self.samples],
+            "question": [row.question for row in self.samples],
+        }
+        for spec in self.summary.metrics:
+            outcomes = [row.scores[spec] for row in self.samples]
+            values = [outcome.value if isinstance(outcome, Score) else None for outcome in outcomes]
+            columns[spec] = pd.array(values, dtype="Float64")
+            columns[f"{spec}: why"] = [_why(outcome) for outcome in outcomes]
+        return pd.DataFrame(columns)
+
+    def _spec(self, name: str) -> str:
+        if name in self.summary.metrics:
+            return name
+        found = [metric.spec for metric in metrics_named([name]) if metric.spec in self.summary.metrics]
+        if len(found) != 1:
+            raise NotFoundError(f"{name!r} was not evaluated; there are {', '.join(self.summary.metrics)}")
+        return found[0]
+
+
+def evaluate(
+    samples: Iterable[Any],
+    *,
+    metrics: Iterable[str | Metric] = DEFAULT_METRICS,
+    judge: str | Judge | Panel = "embedded",
+    embed: str | None = None,
+    store: Store | Path | str | None = None,
+    name: str = "run",
+    config: Mapping[str, JsonValue] | None = None,
+    dataset: str | None = None,
+) -> Evaluated:
+    """Evaluate samples, or rows with the columns that a run file may have, and wait for the result.
+
+    `samples` are Samples, mappings, a pandas data frame or a Hugging Face dataset. `judge` is a name as on
+    the command line, a judge, or a panel of judges by role. With a `store` the run is kept there under its
+    name, what was answered before is not asked again, and the dashboard shows it; without one nothing is
+    kept. Works where an event loop runs already, as in a notebook. Raises the errors of the command line.
+    """
+    run = run_of(samples, name=name, config=config, dataset=dataset)
+    panel = _panel(judge, embed)
+    chosen = tuple(found for metric in metrics for found in _metrics(metric))
+    with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder:
+        kept = store if isinstance(store, Store) else Store(Path(store or folder))
+        (added,) = kept.add_runs([run])
+        finished = evaluate_run(kept, added.id, chosen, panel)
+        ref = RunRef(run_id=added.id, name=added.name, evaluation_id=finished.evaluation.id)
+        rows = sample_rows(kept, ref, SampleQuery(limit=ALL)).rows
+        return Evaluated(summary=run_summary(kept, ref), samples=rows, finished=finished)
+
+
+async def aevaluate(samples: Iterable[Any], **given: Any) -> Evaluated:
+    """As `evaluate`, to be awaited: the event loop goes on meanwhile."""
+    return await asyncio.to_thread(partial(evaluate, samples, **given))
+
+
+def _panel(judge: str | Judge | Panel, embed: str | None) -> Panel:
+    if isinstance(judge, Panel):
+        return judge
+    return panel_named(judge, embed=embed) if isinstance(judge, str) else Panel(judge=judge)
+
+
+def _metrics(metric: str | Metric) -> tuple[Metric, ...]:
+    return metrics_named([metric]) if isinstance(metric, str) else (metric,)
+
+
+def _why(outcome: Outcome) -> str | None:
+    return None if isinstance(outcome, Score) else f"{outcome.reason}: {outcome.detail}"

@@ -1,0 +1,186 @@
+"""GPT Ranking, the second baseline of the RAGAS paper: a judge is shown two candidates and names the better.
+
+Every pair is asked in both orders. Where the answers agree one side wins; where they do not, the order
+decided and nobody does. Es et al. 2023, arXiv 2309.15217, section 4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from typing import Literal, TypeAlias
+
+from ragboard.evaluation.asker import Ask, Asker
+from ragboard.evaluation.journal import open_journal
+from ragboard.judges.panel import Panel
+from ragboard.judges.tasks import Failure, Prefer, Preference, Quality
+from ragboard.pairing import pair_samples
+from ragboard.records import Sample
+from ragboard.stats import Interval, wilson_interval
+from ragboard.store import RunRef, Store
+
+__all__ = ["PairChoice", "Preferences", "prefer_runs"]
+
+Choice: TypeAlias = Literal["a", "b"]
+
+TOGETHER = 32
+"""Pairs under way at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairChoice:
+    """What a judge said of one pair."""
+
+    question: str
+    sample_a: str
+    sample_b: str
+    a_first: Choice | None
+    """The better one where A was shown first; None where the judge gave no usable answer."""
+    b_first: Choice | None
+    problem: str = ""
+    """Why there is no choice."""
+
+    @property
+    def winner(self) -> Choice | None:
+        """The side chosen in both orders, or None."""
+        return self.a_first if self.a_first == self.b_first else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preferences:
+    """How often each run was preferred over the questions they share."""
+
+    quality: Quality
+    judge: str
+    run_a: str
+    run_b: str
+    choices: tuple[PairChoice, ...]
+    a: int
+    """Pairs in which A was chosen in both orders."""
+    b: int
+    by_order: int
+    """Pairs in which the order decided."""
+    failed: int
+    """Pairs without a usable answer in both orders."""
+    only_a: int
+    """Samples of A without a partner in B."""
+    only_b: int
+    ambiguous: int
+    """Samples whose question is there several times, so that no partner is certain."""
+    left_out: int
+    """Pairs of which one side lacks what the quality is about."""
+    share_a: Interval | None
+    """A's share of the pairs that one side won, in [0, 1]; Wilson. None where no side won any."""
+    first_chosen: Interval | None
+    """How often the one shown first was chosen, in [0, 1]; 0.5 is no order bias. Wilson over all answers."""
+
+
+def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Panel) -> Preferences:
+    """Ask, in both orders, which of two runs is better on each question they share.
+
+    For faithfulness both answers are held against the passages of both. What was asked before is taken
+    from the journal. Raises JudgeError before anything is asked where the judge does not compare.
+    """
+    judge = panel.for_task(Prefer)
+    ours, theirs = ([sample for _, sample in store.samples(run.run_id)] for run in (a, b))
+    paired = pair_samples(ours, theirs)
+    both = [(ours[one], theirs[other]) for one, other in paired.pairs]
+    whole = [pair for pair in both if _comparable(quality, *pair)]
+    identity = [a.run_id, b.run_id, quality, judge.identity(Prefer)]
+    key = blake2b(json.dumps(identity).encode(), digest_size=6).hexdigest()
+    with open_journal(
+        store.journal_path(f"prefer-{key}"), {"runs": [a.run_id, b.run_id], "quality": quality}
+    ) as journal:
+        asker = Asker(panel, journal)
+        choices = asyncio.run(_ask_all(whole, quality, asker.for_sample))
+    return Preferences(
+        quality=quality,
+        judge=judge.name,
+        run_a=a.name,
+        run_b=b.name,
+        choices=choices,
+        a=sum(choice.winner == "a" for choice in choices),
+        b=sum(choice.winner == "b" for choice in choices),
+        by_order=sum(_by_order(choice) for choice in choices),
+        failed=sum(choice.a_first is None or choice.b_first is None for choice in choices),
+        only_a=len(paired.only_a),
+        only_b=len(paired.only_b),
+        ambiguous=len(paired.ambiguous_a) + len(paired.ambiguous_b),
+        left_out=len(both) - len(whole),
+        share_a=_share([choice.winner == "a" for choice in choices if choice.winner]),
+        first_chosen=_share(list(_first_chosen(choices))),
+    )
+
+
+async def _ask_all(
+    pairs: list[tuple[Sample, Sample]], quality: Quality, for_sample: Callable[[str], Ask]
+) -> tuple[PairChoice, ...]:
+    found: list[PairChoice] = []
+    waiting = iter(pairs)
+    while some := list(islice(waiting, TOGETHER)):
+        found += await asyncio.gather(*(_choose(quality, a, b, for_sample(a.id)) for a, b in some))
+    return tuple(found)
+
+
+async def _choose(quality: Quality, a: Sample, b: Sample, ask: Ask) -> PairChoice:
+    first, second = await asyncio.gather(ask(_task(quality, a, b)), ask(_task(quality, b, a)))
+    problems = [said.detail for said in (first, second) if isinstance(said, Failure)]
+    return PairChoice(
+        question=a.question,
+        sample_a=a.id,
+        sample_b=b.id,
+        a_first=first.better if isinstance(first, Preference) else None,
+        b_first=_swapped(second.better) if isinstance(second, Preference) else None,
+        problem=problems[0] if problems else "",
+    )
+
+
+def _task(quality: Quality, first: Sample, second: Sample) -> Prefer:
+    of_passages = quality == "context_relevance"
+    return Prefer(
+        quality=quality,
+        question=first.question,
+        a=_passages(first) if of_passages else first.answer or "",
+        b=_passages(second) if of_passages else second.answer or "",
+        contexts=_of_both(first, second) if quality == "faithfulness" else (),
+    )
+
+
+def _of_both(first: Sample, second: Sample) -> tuple[str, ...]:
+    """The passages of both, each once, in an order that does not depend on who is shown first."""
+    texts = (passage.text for sample in (first, second) for passage in sample.contexts or ())
+    return tuple(sorted(set(texts)))
+
+
+def _passages(sample: Sample) -> str:
+    return "\n\n".join(passage.text for passage in sample.contexts or ())
+
+
+def _comparable(quality: Quality, a: Sample, b: Sample) -> bool:
+    answers = quality == "context_relevance" or all((sample.answer or "").strip() for sample in (a, b))
+    contexts = quality == "answer_relevance" or all(sample.contexts for sample in (a, b))
+    return answers and contexts
+
+
+def _swapped(choice: Choice) -> Choice:
+    return "b" if choice == "a" else "a"
+
+
+def _by_order(choice: PairChoice) -> bool:
+    return choice.a_first is not None and choice.b_first is not None and choice.winner is None
+
+
+def _first_chosen(choices: tuple[PairChoice, ...]) -> Iterator[bool]:
+    for choice in choices:
+        if choice.a_first is not None:
+            yield choice.a_first == "a"
+        if choice.b_first is not None:
+            yield choice.b_first == "b"
+
+
+def _share(marks: list[bool]) -> Interval | None:
+    return wilson_interval(sum(marks) / len(marks), len(marks)) if marks else None

@@ -1,0 +1,65 @@
+"""GPT Score, the first baseline of the RAGAS paper: a judge rates a quality from 0 to 10 at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragboard.judges.tasks import Quality
+from ragboard.metrics.base import Column, Direction, Metric
+from ragboard.metrics.needs import Findings, Need, QualityRating
+from ragboard.records import Outcome, Sample, Score
+
+__all__ = ["AnswerRelevance", "ContextRelevance", "Faithfulness", "GptScore"]
+
+
+@dataclass(frozen=True)
+class GptScore(Metric):
+    """What the three qualities have in common. No evidence stands behind the number but the judge's reason."""
+
+    source: ClassVar[str] = "gpt_score"
+    formula: ClassVar[str] = "a whole number from 0 to 10 that the judge says"
+    paper: ClassVar[str] = "Es et al. 2023, arXiv 2309.15217, section 4 (GPT Score)"
+    range: ClassVar[tuple[float, float]] = (0.0, 10.0)
+    direction: ClassVar[Direction] = "higher"
+    calls: ClassVar[str] = "1 to rate"
+    quality: ClassVar[Quality]
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The rating."""
+        return (QualityRating(self.quality),)
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """The rating as it is."""
+        del sample
+        return Score(value=float(findings.of(QualityRating(self.quality)).value), counted="one rating, 0 to 10")
+
+
+@dataclass(frozen=True)
+class Faithfulness(GptScore):
+    """How far the passages bear the answer out, from 0 to 10, said by the judge at once."""
+
+    name: ClassVar[str] = "faithfulness"
+    title: ClassVar[str] = "GPT Score, faithfulness"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
+    quality: ClassVar[Quality] = "faithfulness"
+
+
+@dataclass(frozen=True)
+class AnswerRelevance(GptScore):
+    """How well the answer answers the question, from 0 to 10, said by the judge at once."""
+
+    name: ClassVar[str] = "answer_relevance"
+    title: ClassVar[str] = "GPT Score, answer relevance"
+    requires: ClassVar[tuple[Column, ...]] = ("answer",)
+    quality: ClassVar[Quality] = "answer_relevance"
+
+
+@dataclass(frozen=True)
+class ContextRelevance(GptScore):
+    """How far the passages hold what the question needs and nothing else, from 0 to 10, said by the judge at once."""
+
+    name: ClassVar[str] = "context_relevance"
+    title: ClassVar[str] = "GPT Score, context relevance"
+    requires: ClassVar[tuple[Column, ...]] = ("contexts",)
+    quality: ClassVar[Quality] = "context_relevance"

@@ -1,0 +1,64 @@
+"""From samples in memory to a run: our own, mappings, a data frame, a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ragboard.errors import RunFileError
+from ragboard.readers.formats import match_columns
+from ragboard.readers.rows import read_rows
+from ragboard.readers.tables import table_of
+from ragboard.records import JsonValue, Run, Sample
+
+__all__ = ["run_of"]
+
+WHERE = Path("samples")
+"""What errors name in place of a file."""
+
+
+def run_of(
+    samples: Iterable[Any],
+    *,
+    name: str,
+    config: Mapping[str, JsonValue] | None = None,
+    dataset: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Run:
+    """A run of samples, or of rows with the columns that a run file may have.
+
+    Rows are mappings (a Hugging Face dataset is a sequence of them) or a pandas data frame. Raises
+    RunFileError, `samples:3: field: got, expected`, for a row that cannot be read.
+    """
+    rows = list(_rows(samples))
+    run = Run(name=name, samples=(), config=config or {}, dataset=dataset, source="memory")
+    if rows and all(isinstance(row, Sample) for row in rows):
+        return replace(run, samples=tuple(rows))
+    table = table_of(rows)
+    if not table.columns:
+        raise RunFileError(WHERE, "there are none, expected samples or rows with a question")
+    matched = match_columns(WHERE, table.columns, mapping or {})
+    if "question" not in matched:
+        raise RunFileError(WHERE, f"no column was taken for the question; there are {', '.join(table.columns)}")
+    reading = read_rows(WHERE, table, matched, run_column=None, skip_bad=False)
+    return replace(run, samples=tuple(reading.samples[None]))
+
+
+def _rows(samples: Iterable[Any]) -> Iterable[Any]:
+    if hasattr(samples, "to_dict") and hasattr(samples, "columns"):
+        frame: Any = samples
+        return (_plain(row) for row in frame.to_dict("records"))
+    return (row if isinstance(row, Sample) else _plain(row) for row in samples)
+
+
+def _plain(value: Any) -> Any:
+    """The value without what numpy and pandas put in place of Python's own."""
+    if isinstance(value, Mapping):
+        return {key: _plain(cell) for key, cell in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(cell) for cell in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if type(value).__name__ in ("NAType", "NaTType") else value

@@ -1,0 +1,32 @@
+"""A metric's outcome where a judge gives the replies of a test, and what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from ragboard import Passage, Sample
+from ragboard.evaluation.gather import gather
+from ragboard.judges.tasks import Failure, Reply, Task
+from ragboard.metrics import Metric, outcome
+from ragboard.records import Outcome
+
+SAMPLE = Sample(
+    id="s",
+    question="q?",
+    answer="An answer.",
+    reference="A reference.",
+    contexts=(Passage(id="a", text="One is here. Two is here.", rank=1), Passage(id="b", text="Three is.", rank=2)),
+)
+
+
+def outcome_of(metric: Metric, sample: Sample, reply: Callable[[Task], Reply | Failure]) -> tuple[Outcome, list[Task]]:
+    """The outcome, and the tasks in the order they were asked."""
+    asked: list[Task] = []
+
+    async def ask(task: Task) -> Reply | Failure:
+        asked.append(task)
+        return reply(task)
+
+    findings = asyncio.run(gather(sample, metric.needs(), ask))
+    return outcome(metric, sample, findings), asked
