@@ -16,6 +16,7 @@ from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
 from ragboard.cli.judging import evaluate
 from ragboard.cli.preferring import prefer
+from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.errors import RagboardError
 
@@ -49,5 +50,5 @@ def main() -> None:
             stream.reconfigure(errors="replace")
 
 
-for command in (demo, serve, import_runs, evaluate, prefer, runs, show, export, doctor):
+for command in (demo, serve, import_runs, evaluate, prefer, report_judge, runs, show, export, doctor):
     main.add_command(command)

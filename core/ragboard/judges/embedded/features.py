@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 
 from ragboard.judges.embedded.conflicts import Conflict, close, conflict
 from ragboard.judges.embedded.lexicon import FIRST_PERSON, NEGATORS, STRONG
@@ -17,28 +16,20 @@ __all__ = ["FEATURES", "Seen", "look"]
 FEATURES = {
     "sentence": "share of the claim's weight, rare words counting more, in the best sentence",
     "pair": "the same in that sentence and the one that adds most to it",
-    "scope": "the same anywhere in the passage, or in all of them",
-    "heaviest_missing": "weight of the heaviest item said nowhere, as a share of the claim's",
-    "missing": "log of 1 + items said nowhere",
-    "asked": "share of the claim's weight that is said nowhere but in the question",
     "words": "share of all its words, function words too, in the sentence or two",
     "new_words": "log of 1 + words of any sort, as they stand, that are said nowhere",
     "bigrams": "share of its pairs of neighbouring words there",
-    "trigrams": "share of its triples of neighbouring words there",
-    "order": "share of neighbouring items that stand in the same order in the best sentence",
     "names_away": "share of its names' words that are not in the sentence or two",
     "names_missing": "share of its names' words said nowhere",
     "figures_away": "share of its numbers and dates that are not in the sentence or two",
     "figures_missing": "share of its numbers and dates said nowhere",
     "other_figure": "1 where the sentence has another number or date in that place",
     "other_name": "1 where the sentence has another name in that place",
-    "opposite": "1 where the sentence says the opposite word",
-    "denial": "1 where one of the two denies what the other says",
+    "denial": "1 where one of the two denies what the other says, or says the opposite word",
     "negation": "1 where only one of the two has a word such as not",
     "strong": "share of its words such as first, only, all, most that the sentence or two lack",
-    "personal": "1 where it speaks of I or my",
-    "hedged": "1 where it takes back what it says",
-    "length": "log of its number of items",
+    "personal": "1 where it speaks of I or you, and the passages do not",
+    "hedged": "1 where it takes back what it says, or asks",
 }
 """Every feature, and what it says."""
 
@@ -68,14 +59,13 @@ def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
     around = {item: max(around.get(item, 0.0), both.get(item, 0.0)) for item in around.keys() | both.keys()}
     against = conflict(claim, first, _meant(claim, first, frozenset(held), frozenset(around)))
     values = (
-        *_coverage(lookup, held, both, around),
+        lookup.share(held),
+        lookup.share(both),
         *_wording(claim.reading, sentences, library.words(scope)),
-        _order(claim.reading, first),
         *_absent(claim.named, both, around),
         *_absent(claim.counted, both, around),
-        *(float(against is not None and against.kind == kind) for kind in ("figure", "name", "opposite", "denial")),
-        *_manner(claim.reading, sentences),
-        math.log(len(claim.items)),
+        *_against(against),
+        *_manner(claim.reading, sentences, library.words(scope)),
     )
     missing = claim.items - both.keys()
     return Seen(values, values[1], (lead,) if second is None else (lead, second), missing, against)
@@ -117,15 +107,9 @@ def _meant(claim: Claim, sentence: Reading, found: frozenset[str], around: froze
     return found | (claim.named & around) if sentence.has_pronoun else found
 
 
-def _coverage(
-    lookup: Lookup, held: dict[str, float], both: dict[str, float], around: dict[str, float]
-) -> tuple[float, ...]:
-    absent = [item for item in lookup.weights if item not in around]
-    heaviest = max([lookup.weights[item] for item in absent], default=0.0)
-    asked = sum([lookup.weights[item] for item in absent if item in lookup.library.asked])
-    total = lookup.total or 1.0
-    shares = (lookup.share(held), lookup.share(both), lookup.share(around))
-    return (*shares, heaviest / total, math.log1p(len(absent)), asked / total)
+def _against(found: Conflict | None) -> tuple[float, float, float]:
+    kind = found.kind if found else ""
+    return float(kind == "figure"), float(kind == "name"), float(kind in {"opposite", "denial"})
 
 
 def _wording(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:
@@ -133,7 +117,6 @@ def _wording(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[s
         _within(claim.words, [sentence.words for sentence in sentences]),
         math.log1p(len(claim.words - around)),
         _within(claim.bigrams, [sentence.bigrams for sentence in sentences]),
-        _within(claim.trigrams, [sentence.trigrams for sentence in sentences]),
     )
 
 
@@ -145,13 +128,6 @@ def _within(wanted: frozenset[object], offered: list[frozenset[object]]) -> floa
     return len(found) / len(wanted)
 
 
-def _order(claim: Reading, sentence: Reading) -> float:
-    """1 where fewer than two items are shared."""
-    at = [sentence.at[place] for place in claim.places if place and place in sentence.at]
-    steps = list(pairwise(at))
-    return sum([one <= other for one, other in steps]) / len(steps) if steps else 1.0
-
-
 def _absent(items: frozenset[str], both: dict[str, float], around: dict[str, float]) -> tuple[float, float]:
     if not items:
         return 0.0, 0.0
@@ -160,12 +136,12 @@ def _absent(items: frozenset[str], both: dict[str, float], around: dict[str, flo
     )
 
 
-def _manner(claim: Reading, sentences: tuple[Reading, ...]) -> tuple[float, ...]:
+def _manner(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:
     said = sentences[0].words if len(sentences) == 1 else sentences[0].words | sentences[1].words
     strong = claim.words & STRONG
     return (
         float(claim.words.isdisjoint(NEGATORS) != sentences[0].words.isdisjoint(NEGATORS)),
         len(strong - said) / len(claim.words) if strong else 0.0,
-        float(not claim.words.isdisjoint(FIRST_PERSON)),
+        float(not (claim.words & FIRST_PERSON) <= around),
         float(claim.hedged),
     )

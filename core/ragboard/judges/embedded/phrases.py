@@ -40,7 +40,7 @@ _REFUSAL = re.compile(
     "|".join(
         (
             r"\bI (?:do not|don't|didn't|did not) (?:actually |really )?(?:know|have (?:any |enough "
-            r"|sufficient |the )?(?:specific )?"
+            r"|sufficient |the |that )?\s*(?:specific )?"
             r"(?:information|details|data|knowledge|answer|access))",
             r"\b(?:I am|I'm|I was|we are|we're) (?:not able|unable) to (?:answer|provide|find|help"
             r"|determine|say|tell|give)",
@@ -48,7 +48,7 @@ _REFUSAL = re.compile(
             r"|say|tell|give|assist|locate)",
             r"\bI(?:'m| am) (?:sorry|afraid),? (?:but )?(?:I|there is no|the)\b.{0,40}\b(?:not|no"
             r"|cannot|can't|don't|unable|n't)\b",
-            r"\bthere is (?:no|not enough|insufficient) (?:information|mention|evidence|detail|answer)",
+            r"\bthere is (?:no|not enough|insufficient) (?:\w+ )?(?:information|mention|evidence|detail|answer)",
             rf"\b{_SOURCES} (?:does not|do not|doesn't|don't|did not|didn't|fails? to) (?:\w+ )?"
             r"(?:say|state|mention|contain|provide|include|specify|answer|tell|give|indicate|address"
             r"|cover|explain|describe|discuss|name|list|report|reveal|settle|support)",

@@ -79,19 +79,10 @@ class Reading:
         return frozenset(zip(self.lowered, self.lowered[1:], strict=False))
 
     @cached_property
-    def trigrams(self) -> frozenset[tuple[str, str, str]]:
-        """Its triples of neighbouring words in small letters."""
-        return frozenset(zip(self.lowered, self.lowered[1:], self.lowered[2:], strict=False))
-
-    @cached_property
-    def at(self) -> dict[str, int]:
-        """Where each content term stands first, by words."""
-        return {place: at for at, place in reversed(list(enumerate(self.places))) if place}
-
-    @cached_property
     def hedged(self) -> bool:
-        """Whether it takes back what it says."""
-        return bool(hedge(self.text[self.start : self.end]))
+        """Whether it takes back what it says, or asks."""
+        said = self.text[self.start : self.end]
+        return "?" in said or bool(hedge(said))
 
     @cached_property
     def keys(self) -> frozenset[str]:

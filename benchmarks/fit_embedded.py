@@ -1,0 +1,245 @@
+"""Fit the embedded judge's coefficients, and say how well they do on sources they were not fitted on.
+
+    RAGBOARD_DATA=/path/to/data python benchmarks/fit_embedded.py           # write support.toml
+    RAGBOARD_DATA=/path/to/data python benchmarks/fit_embedded.py --held-out  # figures by source, nothing written
+
+Support is fitted on Factcheck-GPT (Apache-2.0; complete support against refuting and irrelevant evidence), BEGIN
+(CC BY 4.0), MTRAG (Apache-2.0; each statement of an answer with the label of the answer), the sample's own labels,
+and sentences of CLAPNQ passages (Apache-2.0) as they stand, against the same with a number, date, name or denial
+changed, a remark of the speaker's put around, or half of another sentence put in. WiCE, whose text is share-alike,
+is only ever held out. Each source weighs the same, the changed sentences half, and in each the two classes the same.
+No coefficient may have the wrong sign: what is missing never speaks for a claim. Needs scipy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from changes import changed, names_in
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sources import SETS, read_set
+
+from ragboard.evaluation.judge_report import word_overlap
+from ragboard.evaluation.labelled import Labelled
+from ragboard.judges.embedded.features import FEATURES, look
+from ragboard.judges.embedded.library import Library
+from ragboard.judges.embedded.lookup import Lookup
+from ragboard.judges.embedded.model import Model
+from ragboard.judges.embedded.statements import extract
+from ragboard.stats import NoInterval, auroc
+from ragboard.stats.clustered import auroc_difference
+
+FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed")
+HELD_OUT = ("wice", "factcheck_gpt", "begin", "mtrag", "sample")
+HALF = {"changed": 0.5}
+FOR = {"sentence", "pair", "words", "bigrams"}
+"""Features that speak for a claim; all others speak against it."""
+RIDGE, EXAMPLES = 10.0, 1500.0
+"""The penalty of squared standardised coefficients, against so many examples."""
+REMARKS = (
+    "I think {}", "I really love this: {}", "My friend told me that {}", "{} I like it very much.",
+    "{} Do you know it?", "I am not sure, but {}", "{} I have never been there myself.",
+)  # fmt: skip
+OUT = Path(__file__).parents[1] / "core" / "ragboard" / "judges" / "embedded" / "support.toml"
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Example:
+    """Statements with one label, each with the close looks among which the best one counts."""
+
+    statements: tuple[tuple[tuple[float, ...], ...], ...]
+    positive: bool
+    row: Labelled
+    text: str
+
+
+def examples(rows: Sequence[Labelled]) -> Iterator[Example]:
+    for row in rows:
+        library = Library.of(row.contexts, row.question)
+        for text, label in zip(row.texts, row.labels, strict=True):
+            if label is None:
+                continue
+            said = [each.text for each in extract(text).statements] if row.kind == "answers" else [text]
+            looks = [Lookup(library, library.claim(each)) for each in said]
+            found = tuple(tuple(look(each, lead, None).values for lead in each.leads(None)) for each in looks)
+            if found:
+                yield Example(found, label, row, text)
+
+
+def source(name: str, folder: Path, *, fitting: bool) -> list[Example]:
+    if name == "changed":
+        return list(examples(list(changed_rows(folder))))
+    rows = read_set(name, folder)
+    if name == "factcheck_gpt" and fitting:
+        rows = (*rows, *irrelevant_rows(folder))
+    return list(examples(rows))
+
+
+def irrelevant_rows(folder: Path, count: int = 700) -> Iterator[Labelled]:
+    """Claims with evidence that people called irrelevant: not supported by it."""
+    path = folder / SETS["factcheck_gpt"][0]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [row for row in rows if row["statements"][0]["label_raw"] == "irrelevant"]
+    for row in random.Random(1).sample(rows, count):
+        yield made(row["statements"][0]["text"], row["contexts"], supported=False, cluster=row["id"])
+
+
+def made(text: str, contexts: Sequence[str], *, supported: bool, cluster: str, question: str = "") -> Labelled:
+    return Labelled(
+        kind="statements",
+        question=question,
+        contexts=tuple(contexts),
+        texts=(text,),
+        labels=(supported,),
+        cluster=cluster,
+    )
+
+
+def changed_rows(folder: Path, count: int = 250) -> Iterator[Labelled]:
+    """One sentence of each of some passages as it stands, and with what was said of it spoilt."""
+    rng = random.Random(3)
+    rows = list(read_set("clapnq", folder))
+    rng.shuffle(rows)
+    names = names_in([" ".join(row.contexts) for row in rows[:200]])
+    for row in rows[:count]:
+        sentences = [text for text in row.texts if 8 < len(text.split()) < 35]
+        if len(sentences) < 2:
+            continue
+        sentence = rng.choice(sentences)
+        other = rng.choice(rng.choice(rows).texts).split()
+        half = " ".join([*sentence.split()[: 2 * len(sentence.split()) // 3], *other[len(other) // 2 :]])
+        spoilt = [text for *_, text in changed([(sentence, row.contexts)], names, seed=rng.randrange(10**6))]
+        spoilt += [rng.choice(REMARKS).format(sentence), half]
+        yield made(sentence, row.contexts, supported=True, cluster=row.cluster, question=row.question)
+        for text in spoilt:
+            yield made(text, row.contexts, supported=False, cluster=row.cluster, question=row.question)
+
+
+def fit(sources: dict[str, list[Example]]) -> Model:
+    """Choose for each statement the look that supports it most, fit, and choose again."""
+    model = Model(0.0, tuple(float(name == "pair") for name in FEATURES))
+    for _ in range(3):
+        values, labels, weights = chosen(sources, model)
+        model = regression(values, labels, weights)
+    return model
+
+
+def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[Floats, Floats, Floats]:
+    values: list[tuple[float, ...]] = []
+    labels: list[float] = []
+    weights: list[Floats] = []
+    for name, found in sources.items():
+        rows = [(max(looks, key=model), each) for each in found for looks in each.statements if looks]
+        values += [best for best, _ in rows]
+        positive = np.array([each.positive for _, each in rows], dtype=np.float64)
+        each_weight = np.array([1 / len(each.statements) for _, each in rows])
+        for label in (0.0, 1.0):
+            each_weight[positive == label] *= 0.5 / each_weight[positive == label].sum()
+        labels += list(positive)
+        weights.append(each_weight * HALF.get(name, 1.0))
+    together = np.concatenate(weights)
+    return np.array(values), np.array(labels), together / together.sum() * EXAMPLES
+
+
+def regression(values: Floats, labels: Floats, weights: Floats) -> Model:
+    """Logistic regression with a ridge penalty, every coefficient held to its sign."""
+    centre, spread = values.mean(0), values.std(0)
+    spread[spread == 0] = 1.0
+    design = np.c_[np.ones(len(values)), (values - centre) / spread]
+
+    def loss(beta: Floats) -> tuple[float, Floats]:
+        logit = design @ beta
+        error = weights * (1 / (1 + np.exp(-logit)) - labels)
+        slope = design.T @ error
+        slope[1:] += RIDGE * beta[1:]
+        return float(
+            (weights * (np.logaddexp(0, logit) - labels * logit)).sum() + RIDGE / 2 * (beta[1:] ** 2).sum()
+        ), slope
+
+    bounds = [(None, None), *((0, None) if name in FOR else (None, 0) for name in FEATURES)]
+    beta: Floats = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
+    slopes = beta[1:] / spread
+    return Model(float(beta[0] - (slopes * centre).sum()), tuple(map(float, slopes)))
+
+
+def score(model: Model, example: Example) -> float:
+    best = [max(map(model, looks), default=0.0) for looks in example.statements]
+    return sum(best) / len(best)
+
+
+def held_out(folder: Path) -> Iterator[dict[str, Any]]:
+    """Each source by a model that was fitted without it."""
+    fitted = {name: source(name, folder, fitting=True) for name in FITTED}
+    for name in HELD_OUT:
+        model = fit({other: found for other, found in fitted.items() if other != name})
+        test = source(name, folder, fitting=False)
+        scores, positive = [score(model, each) for each in test], [each.positive for each in test]
+        clusters = [each.row.cluster for each in test]
+        line: dict[str, Any] = {
+            "source": name,
+            "n": len(test),
+            "clusters": len(set(clusters)),
+            "auroc": auroc(scores, positive),
+        }
+        for contender, others in contenders(test).items():
+            line[contender] = auroc(others, positive)
+            line[f"better than {contender} by"] = interval(auroc_difference(scores, others, positive, clusters))
+        yield line
+
+
+def contenders(test: Sequence[Example]) -> dict[str, list[float]]:
+    return {
+        "word overlap": [word_overlap(each.text, each.row.contexts) for each in test],
+        "length": [-float(len(each.text)) for each in test],
+    }
+
+
+def interval(found: Any) -> list[float] | str:
+    return (
+        found.reason
+        if isinstance(found, NoInterval)
+        else [round(each, 3) for each in (found.estimate, found.low, found.high)]
+    )
+
+
+def write(model: Model) -> None:
+    lines = [
+        "# Written by benchmarks/fit_embedded.py: coefficients of a logistic regression, whose sources that file names.",
+        "# Support is 1 / (1 + exp(-(constant + sum of coefficient * feature))). The features:",
+        "",
+        f"constant = {model.constant:.4f}",
+    ]
+    for (name, meaning), value in zip(FEATURES.items(), model.coefficients, strict=True):
+        lines += ["", f"# {meaning}", f"{name} = {value:.4f}"]
+    OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGBOARD_DATA"), required="RAGBOARD_DATA" not in os.environ
+    )
+    parser.add_argument("--held-out", action="store_true")
+    given = parser.parse_args()
+    folder = Path(given.data)
+    if given.held_out:
+        for line in held_out(folder):
+            print(json.dumps(line))
+        return
+    write(fit({name: source(name, folder, fitting=True) for name in FITTED}))
+    print(f"wrote {OUT}")
+
+
+if __name__ == "__main__":
+    main()
