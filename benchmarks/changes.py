@@ -17,7 +17,20 @@ _NUMBER = re.compile(
     r"(?<![\w.,-])\d{1,3}(?:,\d{3})+(?![\w.,]\d)|(?<![\w.,-])\d{1,3}(?![\w%]|[.,]\d)|(?<![\w.,-])\d{5,}\b"
 )
 _YEAR = re.compile(r"(?<![\d.,])(?:1[0-9]|20)\d\d(?![\d,]|\.\d)")
-_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 _MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b(?= \d|,)|(?<=\d )(?:{'|'.join(_MONTHS)})\b")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,})*")
 _BE = re.compile(r"\b(is|are|was|were|can|could|will|would|has|have|had)\b(?! not\b)")

@@ -7,7 +7,7 @@ Support is fitted on Factcheck-GPT (Apache-2.0; complete support against refutin
 (CC BY 4.0), MTRAG (Apache-2.0; each statement of an answer with the label of the answer), the sample's own labels,
 and sentences of CLAPNQ passages (Apache-2.0) as they stand, against the same with a number, date, name or denial
 changed, a remark of the speaker's put around, or half of another sentence put in. WiCE, whose text is share-alike,
-is only ever held out. Each source weighs the same, the changed sentences half, and in each the two classes the same.
+is only ever held out. Each source weighs the same, and in each the two classes the same.
 No coefficient may have the wrong sign: what is missing never speaks for a claim. Needs scipy.
 """
 
@@ -40,10 +40,9 @@ from ragboard.stats.clustered import auroc_difference
 
 FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed")
 HELD_OUT = ("wice", "factcheck_gpt", "begin", "mtrag", "sample")
-HALF = {"changed": 0.5}
 FOR = {"sentence", "pair", "words", "bigrams"}
 """Features that speak for a claim; all others speak against it."""
-RIDGE, EXAMPLES = 10.0, 1500.0
+RIDGE, EXAMPLES = 40.0, 1500.0
 """The penalty of squared standardised coefficients, against so many examples."""
 REMARKS = (
     "I think {}", "I really love this: {}", "My friend told me that {}", "{} I like it very much.",
@@ -147,7 +146,7 @@ def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[Floats, Flo
         for label in (0.0, 1.0):
             each_weight[positive == label] *= 0.5 / each_weight[positive == label].sum()
         labels += list(positive)
-        weights.append(each_weight * HALF.get(name, 1.0))
+        weights.append(each_weight)
     together = np.concatenate(weights)
     return np.array(values), np.array(labels), together / together.sum() * EXAMPLES
 

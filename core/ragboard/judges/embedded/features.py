@@ -47,6 +47,11 @@ class Seen:
     """Items that these sentences do not say."""
     conflict: Conflict | None
 
+    @property
+    def lacks_figure(self) -> bool:
+        """Whether a number or date of the claim is not in these sentences."""
+        return any(item[0] == "#" for item in self.missing)
+
 
 def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
     """The lead and its best companion, held against the claim within a scope."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, SMALL_MONTHS, UNITS, word_set
 from ragboard.judges.embedded.text import Language, Token, is_number
 
-__all__ = ["Figure", "figures", "numeric"]
+__all__ = ["Figure", "figures", "figures_at", "numeric"]
 
 _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
@@ -50,26 +50,31 @@ class _Found(NamedTuple):
 
 def figures(text: str, words: Sequence[Token], language: Language) -> tuple[Figure, ...]:
     """All figures among `words`, the tokens of a stretch of `text`, in reading order."""
-    return tuple(_scan(text, words, language))
+    return tuple(_scan(text, words, [at for at, word in enumerate(words) if numeric(word.text)], language))
 
 
-def _scan(text: str, words: Sequence[Token], language: Language) -> Iterator[Figure]:
-    at = 0
-    while at < len(words):
-        found = _read(text, words, at, language) if numeric(words[at].text) else None
+def figures_at(text: str, words: Sequence[Token], places: Sequence[int], language: Language) -> tuple[Figure, ...]:
+    """The same where it is known at which words a figure may begin."""
+    return tuple(_scan(text, words, places, language))
+
+
+def _scan(text: str, words: Sequence[Token], places: Sequence[int], language: Language) -> Iterator[Figure]:
+    done = 0
+    for at in places:
+        found = _read(text, words, at, language) if at >= done else None
         if found is None:
-            at += 1
             continue
         for key, loose, kind, value in found.values:
             yield Figure(key, loose, kind, value, at, found.stop, found.start, found.end)
-        at = found.stop
+        done = found.stop
 
 
 @lru_cache(maxsize=65536)
 def numeric(word: str) -> bool:
     """Whether a figure may begin with the word."""
     plain = word.lower()
-    return word[0].isdigit() or plain in NUMBER_WORDS or plain in MONTHS
+    month = plain in MONTHS and (word[0].isupper() or plain in SMALL_MONTHS)
+    return month or word[0].isdigit() or plain in NUMBER_WORDS
 
 
 def _read(text: str, words: Sequence[Token], at: int, language: Language) -> _Found | None:
@@ -93,7 +98,7 @@ def _date(text: str, words: Sequence[Token], at: int) -> _Found | None:
 
 
 def _iso(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
-    if at + 3 > len(words) or not _plain(words[at], 4):
+    if at + 3 > len(words) or not _plain(words[at], 4) or text[words[at].end] != "-":
         return None
     start, end = words[at].start, words[at + 2].end
     match = re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", text[start:end])
@@ -105,7 +110,7 @@ def _iso(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int
 
 
 def _dotted(words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
-    match = _DOTTED_DATE.fullmatch(words[at].text)
+    match = _DOTTED_DATE.fullmatch(words[at].text) if "." in words[at].text else None
     return (int(match[3]), int(match[2]), int(match[1]), at + 1) if match else None
 
 

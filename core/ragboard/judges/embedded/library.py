@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -47,13 +48,9 @@ class Claim:
     def words(self, items: Iterable[str]) -> list[str]:
         """These items as the statement writes them, in its order, each once."""
         wanted = set(items)
-        said = [
-            (token.start, self._inner(at))
-            for at, (token, place) in enumerate(zip(self.reading.tokens, self.reading.places, strict=True))
-            if place in wanted
-        ]
+        said = [(at, self._inner(at)) for at, place in enumerate(self.reading.places) if place in wanted]
         said += [
-            (figure.start, self.reading.text[figure.start : figure.end])
+            (figure.first, self.reading.text[figure.start : figure.end])
             for figure in self.reading.figures
             if figure.key in wanted
         ]
@@ -116,8 +113,12 @@ class Library:
             if other in self.where:
                 yield other, SAME_MEANING
         if len(item) >= SHORTEST_AKIN:
-            for other in self._beginnings.get(item[:BEGINNING], ()):
-                if other != item and _akin(item, other):
+            beginning = item[:BEGINNING]
+            first = bisect_left(self._ordered, beginning)
+            for other in self._ordered[first : first + MOST_ALIKE]:
+                if not other.startswith(beginning):
+                    return
+                if other != item and len(other) >= SHORTEST_AKIN and _akin(item, other):
                     yield other, AKIN
 
     @cached_property
@@ -145,14 +146,8 @@ class Library:
         return (*map(frozenset, found), frozenset[str]().union(*found))
 
     @cached_property
-    def _beginnings(self) -> Mapping[str, Sequence[str]]:
-        found: dict[str, list[str]] = {}
-        for item in self.where:
-            if len(item) >= SHORTEST_AKIN and item[0] != "#":
-                alike = found.setdefault(item[:BEGINNING], [])
-                if len(alike) < MOST_ALIKE:
-                    alike.append(item)
-        return {beginning: sorted(alike) for beginning, alike in found.items()}
+    def _ordered(self) -> list[str]:
+        return sorted(self.where)
 
 
 def _akin(word: str, other: str) -> bool:

@@ -13,7 +13,10 @@ from ragboard.records import Label
 __all__ = ["SUPPORTED", "Match", "best_match", "supporting"]
 
 SUPPORTED = 0.5
-"""The support from which a statement counts as supported, where no sentence says otherwise."""
+"""The support from which a statement counts as supported.
+
+Where a sentence says otherwise, support is halved; where a number or date is not said there, it stays below."""
+AT_MOST = 0.49
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +63,7 @@ def best_match(lookup: Lookup, scope: Scope) -> Match:
 def _judged(seen: Seen) -> Match:
     score = supporting()(seen.values)
     if seen.conflict:
-        return Match("contradicted", min(score, SUPPORTED), seen)
+        return Match("contradicted", SUPPORTED * score, seen)
+    if seen.lacks_figure:
+        return Match("unsupported", min(score, AT_MOST), seen)
     return Match("supported" if score >= SUPPORTED else "unsupported", score, seen)

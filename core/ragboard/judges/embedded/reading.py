@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from ragboard.judges.embedded.figures import Figure, figures, numeric
+from ragboard.judges.embedded.figures import Figure, figures_at, numeric
 from ragboard.judges.embedded.lexicon import (
     AUXILIARIES,
     BACKWARD,
@@ -17,7 +17,7 @@ from ragboard.judges.embedded.lexicon import (
     word_set,
 )
 from ragboard.judges.embedded.phrases import hedge
-from ragboard.judges.embedded.text import Language, Token, normal, term, tokens, words_in
+from ragboard.judges.embedded.text import Language, Token, normal, placed, term, words_in
 
 __all__ = ["BEGINNING", "Name", "Reading", "read"]
 
@@ -53,20 +53,17 @@ class Reading:
     """For each word its term where it is a content word, else ``."""
     figures: tuple[Figure, ...]
 
+    content: frozenset[str]
+    """Terms of all content words; figures are apart."""
+    everything: frozenset[str]
+    """Content terms and figure keys, with and without their units."""
+    lowered: list[str]
+    """Its words in small letters."""
+
     @cached_property
-    def tokens(self) -> tuple[Token, ...]:
+    def tokens(self) -> Sequence[Token]:
         """Its words with their offsets."""
-        return tokens(self.text, self.start, self.end)
-
-    @cached_property
-    def lowered(self) -> list[str]:
-        """Its words in small letters."""
-        return [word.lower() for word in self.spelt]
-
-    @cached_property
-    def content(self) -> frozenset[str]:
-        """Terms of all content words; figures are apart."""
-        return frozenset(filter(None, self.places))
+        return placed(self.text, self.start, self.spelt)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -84,20 +81,15 @@ class Reading:
         said = self.text[self.start : self.end]
         return "?" in said or bool(hedge(said))
 
-    @cached_property
+    @property
     def keys(self) -> frozenset[str]:
         """Keys of all figures, with and without their units."""
-        return frozenset(key for figure in self.figures for key in (figure.key, figure.loose))
-
-    @cached_property
-    def everything(self) -> frozenset[str]:
-        """Content terms and figure keys."""
-        return self.content | self.keys if self.figures else self.content
+        return self.everything - self.content
 
     @property
     def refers_back(self) -> bool:
         """Whether it begins with a pronoun, and so is about what was named before it."""
-        return bool(self.spelt) and self.spelt[0].lower() in BACKWARD
+        return bool(self.lowered) and self.lowered[0] in BACKWARD
 
     @cached_property
     def has_pronoun(self) -> bool:
@@ -132,20 +124,27 @@ class Reading:
 def read(text: str, start: int, end: int, language: Language) -> Reading:
     """Read `text[start:end]`."""
     spelt = words_in(text, start, end)
-    places = [_content_term(word, language) for word in spelt]
+    known = [_known(word, language) for word in spelt]
+    places = [place for place, _, _ in known]
     found: tuple[Figure, ...] = ()
-    if any(map(numeric, spelt)):
-        found = figures(text, tokens(text, start, end), language)
+    if numbers := [at for at, (_, _, starts_figure) in enumerate(known) if starts_figure]:
+        found = figures_at(text, placed(text, start, spelt), numbers, language)
         for figure in found:
             places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
-    return Reading(text, start, end, language, spelt, places, found)
+    content = frozenset(places) - NO_TERM
+    everything = content.union(*((figure.key, figure.loose) for figure in found)) if found else content
+    return Reading(text, start, end, language, spelt, places, found, content, everything, [each[1] for each in known])
+
+
+NO_TERM = frozenset(("",))
 
 
 @lru_cache(maxsize=65536)
-def _content_term(word: str, language: Language) -> str:
+def _known(word: str, language: Language) -> tuple[str, str, bool]:
+    """The term of a content word or ``, the word in small letters, and whether a figure may begin with it."""
     plain = word.lower()
     empty = plain in FUNCTION_WORDS[language] or plain in NEGATORS or plain.endswith("n't") or word[0].isdigit()
-    return "" if empty else term(word, language)
+    return "" if empty else term(word, language), plain, numeric(word)
 
 
 def _names(reading: Reading) -> Sequence[Name]:

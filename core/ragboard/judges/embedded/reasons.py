@@ -79,9 +79,10 @@ def _absence(lookup: Lookup, match: Match, only: Scope) -> str:
 
 
 def _nearest(library: Library, claim: Claim, match: Match) -> str:
-    where = f"Passage {_passages(library, match)[0]} comes nearest but does not say"
+    where = f"Passage {_passages(library, match)[0]} comes nearest but"
     hard = claim.words(match.missing & (claim.counted | claim.named))
-    return f"{where} {_quoted(hard or claim.words(_heaviest(library, match.missing)), 'or')} there."
+    words = hard or claim.words(_heaviest(library, match.missing))
+    return f"{where} does not say {_quoted(words, 'or')} there." if words else f"{where} says it otherwise."
 
 
 def _heaviest(library: Library, items: frozenset[str]) -> list[str]:
