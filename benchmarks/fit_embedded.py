@@ -1,6 +1,6 @@
 """Fit the embedded judge's coefficients, and say how well they do on sources they were not fitted on.
 
-    RAGBOARD_DATA=/path/to/data python benchmarks/fit_embedded.py           # write support.toml
+    RAGBOARD_DATA=/path/to/data python benchmarks/fit_embedded.py           # write both files
     RAGBOARD_DATA=/path/to/data python benchmarks/fit_embedded.py --held-out  # figures by source, nothing written
 
 Support is fitted on Factcheck-GPT (Apache-2.0; complete support against refuting and irrelevant evidence), BEGIN
@@ -8,6 +8,8 @@ Support is fitted on Factcheck-GPT (Apache-2.0; complete support against refutin
 and sentences of CLAPNQ passages (Apache-2.0) as they stand, against the same with a number, date, name or denial
 changed, a remark of the speaker's put around, or half of another sentence put in. WiCE, whose text is share-alike,
 is only ever held out. Each source weighs the same, and in each the two classes the same.
+Help of a sentence with a question is fitted on the sample's labelled sentences and on MTRAG: the sentences of its
+passages that bear out the reference answer, against the others. CLAPNQ's labels are only ever held out.
 No coefficient may have the wrong sign: what is missing never speaks for a claim. Needs scipy.
 """
 
@@ -26,29 +28,34 @@ import numpy as np
 from changes import changed, names_in
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sources import SETS, read_set
+from sources import SETS, raw_rows, read_set
 
 from ragboard.evaluation.judge_report import word_overlap
 from ragboard.evaluation.labelled import Labelled
 from ragboard.judges.embedded.features import FEATURES, look
 from ragboard.judges.embedded.library import Library
 from ragboard.judges.embedded.lookup import Lookup
+from ragboard.judges.embedded.matching import best_match
 from ragboard.judges.embedded.model import Model
+from ragboard.judges.embedded.select import FEATURES as HELP
+from ragboard.judges.embedded.select import marks
 from ragboard.judges.embedded.statements import extract
 from ragboard.stats import NoInterval, auroc
 from ragboard.stats.clustered import auroc_difference
 
 FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed")
 HELD_OUT = ("wice", "factcheck_gpt", "begin", "mtrag", "sample")
-FOR = {"sentence", "pair", "words", "bigrams"}
-"""Features that speak for a claim; all others speak against it."""
+FOR = {"sentence", "pair", "words", "bigrams", *HELP}
+"""Features that speak for a claim, or for a sentence; all others speak against it."""
 RIDGE, EXAMPLES = 40.0, 1500.0
 """The penalty of squared standardised coefficients, against so many examples."""
 REMARKS = (
     "I think {}", "I really love this: {}", "My friend told me that {}", "{} I like it very much.",
     "{} Do you know it?", "I am not sure, but {}", "{} I have never been there myself.",
 )  # fmt: skip
-OUT = Path(__file__).parents[1] / "core" / "ragboard" / "judges" / "embedded" / "support.toml"
+OUT = Path(__file__).parents[1] / "core" / "ragboard" / "judges" / "embedded"
+BORNE_OUT = 0.5
+"""The share of a reference's statement that sentences must hold to count as those it was written from."""
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -130,8 +137,52 @@ def fit(sources: dict[str, list[Example]]) -> Model:
     model = Model(0.0, tuple(float(name == "pair") for name in FEATURES))
     for _ in range(3):
         values, labels, weights = chosen(sources, model)
-        model = regression(values, labels, weights)
+        model = regression(values, labels, weights, tuple(FEATURES))
     return model
+
+
+def fit_selection(folder: Path) -> Model:
+    """Fit help on the sample's sentences and on those that MTRAG's references were written from."""
+    groups = [
+        [
+            (values, label)
+            for row in rows
+            for values, label in zip(marks(row.question, row.texts), row.labels, strict=True)
+        ]
+        for rows in (read_set("sample_sentences", folder), list(written_from(folder)))
+    ]
+    values = np.array([each for group in groups for each, _ in group])
+    labels = np.array([label for group in groups for _, label in group], dtype=np.float64)
+    weights = np.concatenate([balanced(np.array([label for _, label in group], dtype=np.float64)) for group in groups])
+    return regression(values, labels, weights / weights.sum() * EXAMPLES, tuple(HELP))
+
+
+def balanced(positive: Floats, weights: Floats | None = None) -> Floats:
+    """Weights by which either class weighs one half."""
+    found = np.ones(len(positive)) if weights is None else weights.copy()
+    for label in (0.0, 1.0):
+        found[positive == label] *= 0.5 / found[positive == label].sum()
+    return found
+
+
+def written_from(folder: Path) -> Iterator[Labelled]:
+    """The sentences of MTRAG's passages: 1 where a statement of the reference answer is best borne out."""
+    for row in raw_rows(folder / SETS["mtrag"][0]):
+        library = Library.of(row["contexts"])
+        statements = [library.claim(each.text) for each in extract(row["answer"]).statements]
+        found = [
+            match.seen for match in (best_match(Lookup(library, claim), None) for claim in statements) if match.seen
+        ]
+        helps = {number for seen in found if seen.pair >= BORNE_OUT for number in seen.sentences}
+        if row["model"] == "reference" and helps:
+            yield Labelled(
+                kind="sentences",
+                question=row["question"],
+                contexts=(),
+                texts=tuple(each.text[each.start : each.end] for each in library.sentences),
+                labels=tuple(number in helps for number in range(len(library.sentences))),
+                cluster=row["task_id"],
+            )
 
 
 def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[Floats, Floats, Floats]:
@@ -142,16 +193,14 @@ def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[Floats, Flo
         rows = [(max(looks, key=model), each) for each in found for looks in each.statements if looks]
         values += [best for best, _ in rows]
         positive = np.array([each.positive for _, each in rows], dtype=np.float64)
-        each_weight = np.array([1 / len(each.statements) for _, each in rows])
-        for label in (0.0, 1.0):
-            each_weight[positive == label] *= 0.5 / each_weight[positive == label].sum()
+        each_weight = balanced(positive, np.array([1 / len(each.statements) for _, each in rows]))
         labels += list(positive)
         weights.append(each_weight)
     together = np.concatenate(weights)
     return np.array(values), np.array(labels), together / together.sum() * EXAMPLES
 
 
-def regression(values: Floats, labels: Floats, weights: Floats) -> Model:
+def regression(values: Floats, labels: Floats, weights: Floats, names: Sequence[str]) -> Model:
     """Logistic regression with a ridge penalty, every coefficient held to its sign."""
     centre, spread = values.mean(0), values.std(0)
     spread[spread == 0] = 1.0
@@ -166,7 +215,7 @@ def regression(values: Floats, labels: Floats, weights: Floats) -> Model:
             (weights * (np.logaddexp(0, logit) - labels * logit)).sum() + RIDGE / 2 * (beta[1:] ** 2).sum()
         ), slope
 
-    bounds = [(None, None), *((0, None) if name in FOR else (None, 0) for name in FEATURES)]
+    bounds = [(None, None), *((0, None) if name in FOR else (None, 0) for name in names)]
     beta: Floats = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
     slopes = beta[1:] / spread
     return Model(float(beta[0] - (slopes * centre).sum()), tuple(map(float, slopes)))
@@ -212,16 +261,16 @@ def interval(found: Any) -> list[float] | str:
     )
 
 
-def write(model: Model) -> None:
+def write(name: str, model: Model, features: dict[str, str]) -> None:
     lines = [
-        "# Written by benchmarks/fit_embedded.py: coefficients of a logistic regression, whose sources that file names.",
-        "# Support is 1 / (1 + exp(-(constant + sum of coefficient * feature))). The features:",
+        "# Written by benchmarks/fit_embedded.py, which names the sources: coefficients of a logistic regression.",
+        "# The score is 1 / (1 + exp(-(constant + sum of coefficient * feature))).",
         "",
         f"constant = {model.constant:.4f}",
     ]
-    for (name, meaning), value in zip(FEATURES.items(), model.coefficients, strict=True):
-        lines += ["", f"# {meaning}", f"{name} = {value:.4f}"]
-    OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for (feature, meaning), value in zip(features.items(), model.coefficients, strict=True):
+        lines += ["", f"# {meaning}", f"{feature} = {value:.4f}"]
+    (OUT / f"{name}.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -236,8 +285,9 @@ def main() -> None:
         for line in held_out(folder):
             print(json.dumps(line))
         return
-    write(fit({name: source(name, folder, fitting=True) for name in FITTED}))
-    print(f"wrote {OUT}")
+    write("support", fit({name: source(name, folder, fitting=True) for name in FITTED}), FEATURES)
+    write("selection", fit_selection(folder), HELP)
+    print(f"wrote support.toml and selection.toml in {OUT}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ragboard.evaluation.labelled import Labelled, read_labelled
 from ragboard.samples import sample_folder
 
-__all__ = ["SETS", "read_set"]
+__all__ = ["SETS", "raw_rows", "read_set"]
 
 Row: TypeAlias = dict[str, Any]
 

@@ -25,7 +25,7 @@ ALIKE = 0.65
 """The share of the rest of the statement that a sentence must hold to be about the same thing."""
 MUCH_ALIKE = 0.8
 """The same where the place in the sentence does not show it."""
-VERY_ALIKE = 0.9
+VERY_ALIKE = 0.7
 """The same for a denial, which may be of something else in the sentence."""
 FEWEST = 2
 """Words that must agree, and one more where the statement says `it` of who knows what."""

@@ -31,7 +31,7 @@ from ragboard.judges.tasks import (
 
 __all__ = ["VERSION", "EmbeddedJudge"]
 
-VERSION = "1"
+VERSION = "2"
 """Changes with every change of rules that could change an answer."""
 
 
@@ -67,7 +67,8 @@ def _reply(task: Task) -> Reply | Failure:
         case GenerateQuestions():
             return Questions(questions=questions_of(task.answer, task.n))
         case SelectSentences():
-            return Selection(chosen=helping(task.question, task.sentences))
+            chosen, scores = helping(task.question, task.sentences)
+            return Selection(chosen=chosen, scores=scores)
         case Similarity():
             return Similarities(values=similarities(task.text, task.others))
         case RateAnswer():

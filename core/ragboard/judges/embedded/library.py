@@ -75,8 +75,6 @@ class Library:
     passages: int
     where: Mapping[str, Sequence[int]]
     """For each term and figure key the sentences it stands in, ascending."""
-    asked: frozenset[str]
-    """Content terms and figure keys of the question."""
 
     @classmethod
     def of(cls, passages: Sequence[str], question: str = "") -> Library:
@@ -92,8 +90,17 @@ class Library:
                     where.setdefault(item, []).append(len(sentences))
                 sentences.append(reading)
                 numbers.append(number)
-        asked = read(question, 0, len(question), language).everything
-        return cls(language, tuple(sentences), tuple(numbers), len(passages), where, asked)
+        return cls(language, tuple(sentences), tuple(numbers), len(passages), where)
+
+    @classmethod
+    def of_sentences(cls, sentences: Sequence[str], language: Language) -> Library:
+        """The sentences as they are given, each read as a whole, in one passage."""
+        readings = tuple(read(sentence, 0, len(sentence), language) for sentence in sentences)
+        where: dict[str, list[int]] = {}
+        for number, reading in enumerate(readings):
+            for item in reading.everything:
+                where.setdefault(item, []).append(number)
+        return cls(language, readings, (0,) * len(readings), 1, where)
 
     def claim(self, statement: str) -> Claim:
         """Read a statement as the passages are read."""
