@@ -189,7 +189,7 @@ def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[Floats, Flo
     values: list[tuple[float, ...]] = []
     labels: list[float] = []
     weights: list[Floats] = []
-    for name, found in sources.items():
+    for found in sources.values():
         rows = [(max(looks, key=model), each) for each in found for looks in each.statements if looks]
         values += [best for best, _ in rows]
         positive = np.array([each.positive for _, each in rows], dtype=np.float64)

@@ -58,11 +58,13 @@ FUNCTION_WORDS = {
         "le la les l un une des du de d au aux ce cet cette ces c mon ma mes ton ta tes son sa ses notre nos votre vos "
         "leur leurs je j tu il elle on nous vous ils elles me m te t se s lui y en qui que qu quoi dont où quel quelle "
         "quels quelles est sont était étaient été être suis sera seront fut furent a ont avait avaient avoir aura "
-        "et ou mais donc or car si comme quand lorsque pendant parce puisque avec sans sous sur dans par pour vers chez "
+        "et ou mais donc or car si comme quand lorsque pendant parce puisque avec sans sous sur dans par pour vers "
+        "chez "
         "entre contre depuis après avant à aussi très plus moins encore déjà tout toute tous toutes même ainsi alors"
     ),
     "es": word_set(
-        "el la los las un una unos unas lo al del de este esta estos estas ese esa esos esas aquel mi mis tu tus su sus "
+        "el la los las un una unos unas lo al del de este esta estos estas ese esa esos esas aquel mi mis tu tus su "
+        "sus "
         "nuestro nuestra yo tú él ella nosotros ellos ellas usted me te se le les nos que quien quienes cual cuales "
         "cuyo donde cuando como es son era eran fue fueron ser sido está están estaba estar ha han había haber hay "
         "tiene y e o u pero sino si porque aunque mientras con por para en a desde hasta entre sobre bajo contra hacia "
@@ -90,7 +92,8 @@ FIRST_PERSON = word_set(
 )
 
 STRONG = word_set(
-    "first last only sole all every each none always never most least best worst largest biggest smallest highest lowest "
+    "first last only sole all every each none always never most least best worst largest biggest smallest highest "
+    "lowest "
     "longest shortest oldest youngest newest greatest main entire exactly completely entirely must solely current "
     "currently former several many few both main erste ersten letzte einzige alle jeder immer nie meisten beste größte "
     "kleinste höchste längste älteste genau ganz"

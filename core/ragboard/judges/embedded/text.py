@@ -19,7 +19,6 @@ from ragboard.judges.embedded.lexicon import FUNCTION_WORDS, HINDI_ENDINGS, IRRE
 __all__ = [
     "Language",
     "Token",
-    "Words",
     "is_number",
     "language_of",
     "normal",
