@@ -234,23 +234,37 @@ def held_out(folder: Path) -> Iterator[dict[str, Any]]:
         test = source(name, folder, fitting=False)
         scores, positive = [score(model, each) for each in test], [each.positive for each in test]
         clusters = [each.row.cluster for each in test]
-        line: dict[str, Any] = {
-            "source": name,
-            "n": len(test),
-            "clusters": len(set(clusters)),
-            "auroc": auroc(scores, positive),
-        }
-        for contender, others in contenders(test).items():
-            line[contender] = auroc(others, positive)
-            line[f"better than {contender} by"] = interval(auroc_difference(scores, others, positive, clusters))
-        yield line
+        overlap = [word_overlap(each.text, each.row.contexts) for each in test]
+        yield compared(name, scores, overlap, [-float(len(each.text)) for each in test], positive, clusters)
+    yield sentences_held_out(folder)
 
 
-def contenders(test: Sequence[Example]) -> dict[str, list[float]]:
-    return {
-        "word overlap": [word_overlap(each.text, each.row.contexts) for each in test],
-        "length": [-float(len(each.text)) for each in test],
-    }
+def sentences_held_out(folder: Path) -> dict[str, Any]:
+    """CLAPNQ's sentences, which nothing was fitted on."""
+    model = fit_selection(folder)
+    rows = read_set("clapnq", folder)
+    scores = [model(values) for row in rows for values in marks(row.question, row.texts)]
+    overlap = [word_overlap(row.question, [text]) for row in rows for text in row.texts]
+    length = [float(len(text)) for row in rows for text in row.texts]
+    positive = [bool(label) for row in rows for label in row.labels]
+    return compared("clapnq", scores, overlap, length, positive, [row.cluster for row in rows for _ in row.texts])
+
+
+def compared(
+    name: str,
+    scores: Sequence[float],
+    overlap: Sequence[float],
+    length: Sequence[float],
+    positive: Sequence[bool],
+    clusters: Sequence[str],
+) -> dict[str, Any]:
+    """AUROC of each, and by how much the judge is better, with the clustered interval."""
+    found: dict[str, Any] = {"source": name, "n": len(scores), "clusters": len(set(clusters))}
+    found["embedded"] = round(auroc(scores, positive), 3)
+    for contender, others in (("word overlap", overlap), ("length", length)):
+        found[contender] = round(auroc(others, positive), 3)
+        found[f"better than {contender} by"] = interval(auroc_difference(scores, others, positive, clusters))
+    return found
 
 
 def interval(found: Any) -> list[float] | str:

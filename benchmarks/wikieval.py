@@ -75,8 +75,8 @@ WAYS: dict[str, dict[str, Side]] = {
     "answer_relevance": {"the judge": lambda row, answer: rate(row["question"], answer)[0]},
     "context_relevance": {
         "the judge": context_relevance(set()),
-        "without the question's words": context_relevance({"own", "neighbour", "around"}),
-        "without neighbours": context_relevance({"neighbour", "around"}),
+        "without the question's words": context_relevance({"own", "around"}),
+        "without the kind asked for": context_relevance({"fits"}),
     },
 }
 

@@ -72,6 +72,7 @@ def test_statistics_know_nothing_of_rag(path: Path) -> None:
         "functools",
         "math",
         "numpy",
+        "numpy.typing",
         "statistics",
         "typing",
     }

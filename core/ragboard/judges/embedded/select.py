@@ -14,8 +14,9 @@ from ragboard.judges.embedded.text import language_of
 
 __all__ = ["FEATURES", "HELPS", "helping", "marks"]
 
-HELPS = 0.5
-"""The score from which a sentence counts as helping."""
+HELPS = 0.6
+"""The score from which a sentence counts as helping: fitted to classes of equal weight, it has to be above one half, for
+those that help are few."""
 INHERITED = 0.6
 """What a word of the sentence before is worth to one that begins with a pronoun."""
 NEAR = 3
@@ -25,8 +26,7 @@ HEAD = 20
 
 FEATURES = {
     "own": "share of the question's weight, rare words counting more, that the sentence holds",
-    "neighbour": "the same of the sentence before or after it that holds most",
-    "around": "the same of the three before and after together with it",
+    "around": "the same of the three sentences before and after together with it",
     "fits": "share of the things asked for (a date, a person, a reason, ...) of which it holds one that is new",
     "news": "log of 1 + words, names and figures that the question does not have",
 }
@@ -58,7 +58,6 @@ def marks(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
     return [
         (
             own[place],
-            max(own[max(place - 1, 0) : place] + own[place + 1 : place + 2], default=0.0),
             lookup.share(_together(held[max(place - NEAR, 0) : place + NEAR + 1])),
             sum([gives(kind, sentence, known) for kind in wanted]) / len(wanted),
             math.log1p(len(sentence.everything - known)),
