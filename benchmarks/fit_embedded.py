@@ -32,10 +32,10 @@ from sources import SETS, raw_rows, read_set
 
 from ragboard.evaluation.judge_report import word_overlap
 from ragboard.evaluation.labelled import Labelled
-from ragboard.judges.embedded.features import FEATURES, look
+from ragboard.judges.embedded.features import FEATURES, Seen, look
 from ragboard.judges.embedded.library import Library
 from ragboard.judges.embedded.lookup import Lookup
-from ragboard.judges.embedded.matching import best_match
+from ragboard.judges.embedded.matching import best_match, judged
 from ragboard.judges.embedded.model import Model
 from ragboard.judges.embedded.select import FEATURES as HELP
 from ragboard.judges.embedded.select import marks
@@ -64,7 +64,7 @@ Floats: TypeAlias = NDArray[np.float64]
 class Example:
     """Statements with one label, each with the close looks among which the best one counts."""
 
-    statements: tuple[tuple[tuple[float, ...], ...], ...]
+    statements: tuple[tuple[Seen, ...], ...]
     positive: bool
     row: Labelled
     text: str
@@ -78,7 +78,7 @@ def examples(rows: Sequence[Labelled]) -> Iterator[Example]:
                 continue
             said = [each.text for each in extract(text).statements] if row.kind == "answers" else [text]
             looks = [Lookup(library, library.claim(each)) for each in said]
-            found = tuple(tuple(look(each, lead, None).values for lead in each.leads(None)) for each in looks)
+            found = tuple(tuple(look(each, lead, None) for lead in each.leads(None)) for each in looks)
             if found:
                 yield Example(found, label, row, text)
 
@@ -190,7 +190,12 @@ def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[Floats, Flo
     labels: list[float] = []
     weights: list[Floats] = []
     for found in sources.values():
-        rows = [(max(looks, key=model), each) for each in found for looks in each.statements if looks]
+        rows = [
+            (max((seen.values for seen in looks), key=model), each)
+            for each in found
+            for looks in each.statements
+            if looks
+        ]
         values += [best for best, _ in rows]
         positive = np.array([each.positive for _, each in rows], dtype=np.float64)
         each_weight = balanced(positive, np.array([1 / len(each.statements) for _, each in rows]))
@@ -222,7 +227,7 @@ def regression(values: Floats, labels: Floats, weights: Floats, names: Sequence[
 
 
 def score(model: Model, example: Example) -> float:
-    best = [max(map(model, looks), default=0.0) for looks in example.statements]
+    best = [max((judged(seen, model).score for seen in looks), default=0.0) for looks in example.statements]
     return sum(best) / len(best)
 
 

@@ -10,7 +10,7 @@ from ragboard.judges.embedded.lookup import Lookup, Scope
 from ragboard.judges.embedded.model import Model, model
 from ragboard.records import Label
 
-__all__ = ["SUPPORTED", "Match", "best_match", "supporting"]
+__all__ = ["SUPPORTED", "Match", "best_match", "judged", "supporting"]
 
 SUPPORTED = 0.5
 """The support from which a statement counts as supported.
@@ -56,12 +56,14 @@ def supporting() -> Model:
 
 def best_match(lookup: Lookup, scope: Scope) -> Match:
     """The best of the close looks at a scope: support outweighs a contradiction elsewhere."""
-    looks = [_judged(look(lookup, lead, scope)) for lead in lookup.leads(scope)]
+    weigh = supporting()
+    looks = [judged(look(lookup, lead, scope), weigh) for lead in lookup.leads(scope)]
     return max(looks, key=lambda match: (_ORDER[match.label], match.score), default=NOTHING)
 
 
-def _judged(seen: Seen) -> Match:
-    score = supporting()(seen.values)
+def judged(seen: Seen, weigh: Model) -> Match:
+    """The label and support of one close look."""
+    score = weigh(seen.values)
     if seen.conflict:
         return Match("contradicted", SUPPORTED * score, seen)
     if seen.lacks_figure:

@@ -15,8 +15,9 @@ from ragboard.judges.embedded.text import language_of
 __all__ = ["FEATURES", "HELPS", "helping", "marks"]
 
 HELPS = 0.6
-"""The score from which a sentence counts as helping: fitted to classes of equal weight, it has to be above one half, for
-those that help are few."""
+"""The score from which a sentence counts as helping.
+
+Above one half, because the scores are fitted to classes of equal weight and sentences that help are few."""
 INHERITED = 0.6
 """What a word of the sentence before is worth to one that begins with a pronoun."""
 NEAR = 3
