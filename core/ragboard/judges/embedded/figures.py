@@ -85,6 +85,8 @@ def _read(text: str, words: Sequence[Token], at: int, language: Language) -> _Fo
 
 
 def _date(text: str, words: Sequence[Token], at: int) -> _Found | None:
+    if _no_date(text, words, at):
+        return None
     year, month, day, stop = _iso(text, words, at) or _dotted(words, at) or _named(text, words, at) or (0, 0, 0, at)
     if not month:
         return None
@@ -95,6 +97,14 @@ def _date(text: str, words: Sequence[Token], at: int) -> _Found | None:
         parts.append((f"#{year}", "year", year))
     values = tuple((key, key, kind, float(value)) for key, kind, value in parts)
     return _Found(values, stop, words[at].start, words[stop - 1].end)
+
+
+def _no_date(text: str, words: Sequence[Token], at: int) -> bool:
+    """Whether what follows a number shows at once that it begins no date: no mark, and no name of a month."""
+    word = words[at]
+    after = words[at + 1].text if at + 1 < len(words) else ""
+    dated = text[word.end : word.end + 1] == "-" or "." in word.text or after.lower() in MONTHS or after == "de"
+    return word.text[0].isdigit() and not dated
 
 
 def _iso(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:

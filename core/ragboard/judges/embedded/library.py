@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -14,7 +15,7 @@ from ragboard.judges.embedded.weights import rarity
 
 __all__ = ["Claim", "Library"]
 
-HEAD = 300
+HEAD = 120
 """Characters of each passage from which the language is told."""
 SAME_MEANING, AKIN = 0.9, 0.8
 """What a word is worth that means nearly the same, and one of the same root."""
@@ -82,25 +83,17 @@ class Library:
         language = language_of(" ".join(text[:HEAD] for text in (*passages, question)))
         sentences: list[Reading] = []
         numbers: list[int] = []
-        where: dict[str, list[int]] = {}
         for number, text in enumerate(passages):
             for start, end in sentence_spans(text, language):
-                reading = read(text, start, end, language)
-                for item in reading.everything:
-                    where.setdefault(item, []).append(len(sentences))
-                sentences.append(reading)
+                sentences.append(read(text, start, end, language))
                 numbers.append(number)
-        return cls(language, tuple(sentences), tuple(numbers), len(passages), where)
+        return cls(language, tuple(sentences), tuple(numbers), len(passages), _places(sentences))
 
     @classmethod
     def of_sentences(cls, sentences: Sequence[str], language: Language) -> Library:
         """The sentences as they are given, each read as a whole, in one passage."""
         readings = tuple(read(sentence, 0, len(sentence), language) for sentence in sentences)
-        where: dict[str, list[int]] = {}
-        for number, reading in enumerate(readings):
-            for item in reading.everything:
-                where.setdefault(item, []).append(number)
-        return cls(language, readings, (0,) * len(readings), 1, where)
+        return cls(language, readings, (0,) * len(readings), 1, _places(readings))
 
     def claim(self, statement: str) -> Claim:
         """Read a statement as the passages are read."""
@@ -155,6 +148,14 @@ class Library:
     @cached_property
     def _ordered(self) -> list[str]:
         return sorted(self.where)
+
+
+def _places(sentences: Sequence[Reading]) -> dict[str, list[int]]:
+    where: defaultdict[str, list[int]] = defaultdict(list)
+    for number, sentence in enumerate(sentences):
+        for item in sentence.everything:
+            where[item].append(number)
+    return dict(where)
 
 
 def _akin(word: str, other: str) -> bool:

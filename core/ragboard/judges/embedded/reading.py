@@ -128,7 +128,7 @@ def read(text: str, start: int, end: int, language: Language) -> Reading:
     places = [place for place, _, _ in known]
     found: tuple[Figure, ...] = ()
     if numbers := [at for at, (_, _, starts_figure) in enumerate(known) if starts_figure]:
-        found = figures_at(text, placed(text, start, spelt), numbers, language)
+        found = figures_at(text, placed(text, start, spelt[: numbers[-1] + AFTER_NUMBER]), numbers, language)
         for figure in found:
             places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
     content = frozenset(places) - NO_TERM
@@ -137,6 +137,8 @@ def read(text: str, start: int, end: int, language: Language) -> Reading:
 
 
 NO_TERM = frozenset(("",))
+AFTER_NUMBER = 8
+"""Words from a number on that may belong to its figure."""
 
 
 @lru_cache(maxsize=65536)

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from operator import add
 from typing import Any, Literal, NamedTuple, cast
 
 import sentencex
@@ -82,14 +83,15 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
 
 def placed(text: str, start: int, spelt: Sequence[str]) -> tuple[Token, ...]:
     """The tokens that `words_in` found in order from `start` on: between two nothing stands that could begin a word."""
-    found: list[Token] = []
+    starts: list[int] = []
+    find, keep = text.index, starts.append
     at = start
     for word in spelt:
-        at = text.index(word, at)
-        end = at + len(word)
-        found.append(Token(word, at, end))
-        at = end
-    return tuple(found)
+        at = find(word, at)
+        keep(at)
+        at += len(word)
+    ends = map(add, starts, map(len, spelt))
+    return tuple(map(Token._make, zip(spelt, starts, ends, strict=True)))
 
 
 def words_in(text: str, start: int, end: int) -> list[str]:
