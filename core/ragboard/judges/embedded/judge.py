@@ -37,7 +37,9 @@ VERSION = "2"
 
 @dataclass(frozen=True)
 class EmbeddedJudge:
-    """Answers every task by rules over words, numbers, names and negations; English and German.
+    """Answers tasks by rules over words, numbers, names and negations, and by weights one can read.
+
+    English and German by their grammar; French, Spanish, Hindi and Chinese by their words.
 
     The same task gets the same answer, alone or in a batch. It knows no paraphrase without shared
     words: its verdicts are a first look, and `heuristic` says so wherever they are shown.
