@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -49,6 +50,16 @@ class ChatServer:
     """One for each of the next requests; afterwards all is well."""
     rules: list[Callable[[Asked], Response | None]] = field(default_factory=list[Callable[[Asked], Response | None]])
     """Held against every request; the first response that one gives is sent."""
+    delay: Callable[[], float] = lambda: 0.0
+    """Seconds before a response."""
+    chance: Callable[[], Fault | None] = lambda: None
+    """What is to go wrong with a request that no other fault was meant for."""
+    forgetful: bool = False
+    """Counts requests without keeping them."""
+    count: int = 0
+    first: float = 0.0
+    """When the first request came, and the last response went; seconds of a monotonic clock."""
+    last: float = 0.0
 
     @property
     def url(self) -> str:
@@ -71,16 +82,28 @@ class ChatServer:
     async def _respond(
         self, request: Request, good: Callable[[Asked], str], wrap: Callable[[str], Response]
     ) -> Response:
+        self.first = self.first or time.monotonic()
         asked = json.loads(await request.body())
-        self.asked.append(asked)
-        self.keys.append(request.headers.get("authorization", ""))
+        self.count += 1
+        if not self.forgetful:
+            self.asked.append(asked)
+            self.keys.append(request.headers.get("authorization", ""))
+        response = await self._response(request, asked, good, wrap)
+        await anyio.sleep(self.delay())
+        self.last = time.monotonic()
+        return response
+
+    async def _response(
+        self, request: Request, asked: Asked, good: Callable[[Asked], str], wrap: Callable[[str], Response]
+    ) -> Response:
         for rule in self.rules:
             refused = rule(asked)
             if refused is not None:
                 return refused
         if self.faults:
             return await self.faults.pop(0)(request, asked, good(asked))
-        return wrap(good(asked))
+        fault = self.chance()
+        return await fault(request, asked, good(asked)) if fault else wrap(good(asked))
 
 
 @contextmanager

@@ -17,8 +17,8 @@ DASHBOARD = Path(ragboard_dashboard.__file__).parent
 LAYERS = (
     ("errors",),
     ("records",),
-    ("settings", "schema", "stats"),
-    ("readers", "database", "judges"),
+    ("settings", "schema", "stats", "problems"),
+    ("readers", "database", "judges", "prices"),
     ("metrics", "store", "samples", "pairing"),
     ("evaluation", "report", "exporting"),
     ("api",),

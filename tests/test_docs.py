@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +35,29 @@ def test_the_figures_of_the_embedded_judge_are_what_the_command_prints() -> None
     command = [sys.executable, str(ROOT / "benchmarks" / "sample_labels.py")]
     printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
     assert printed.strip() in (ROOT / "docs" / "judges.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_measured_coverage_is_what_the_commands_print() -> None:
+    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    python (benchmarks/coverage\.py .*)$", page, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        asked = [sys.executable, *command.split()]
+        printed = subprocess.run(asked, capture_output=True, check=True, encoding="utf-8", cwd=ROOT).stdout
+        assert printed.strip() in page
+
+
+def test_the_metric_of_ones_own_prints_what_is_shown(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "own-metrics.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"```(python|sh|text)\n(.*?)```", page, flags=re.DOTALL))
+    (tmp_path / "my_metrics.py").write_text(shown["python"], encoding="utf-8")
+    row = {"question": "When?", "answer": "It opened in 2000. It is red.", "contexts": ["It opened in 2000."]}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    words = [word.replace("my_metrics.py", str(tmp_path / "my_metrics.py")) for word in shlex.split(shown["sh"])[1:]]
+    words[1] = str(tmp_path / words[1])
+    printed = CliRunner().invoke(main, [*words, "--store", str(tmp_path / "store")], catch_exceptions=False).stdout
+    assert printed == shown["text"]
 
 
 @pytest.mark.parametrize("name", main.commands)

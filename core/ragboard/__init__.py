@@ -14,9 +14,11 @@ from ragboard.errors import (
     StoreError,
 )
 from ragboard.evaluation.engine import Finished, evaluate_run
+from ragboard.evaluation.plan import Assumptions, Plan, plan_run
 from ragboard.judges import (
     EmbeddedJudge,
     Judge,
+    JudgeOptions,
     LlmJudge,
     OpenAiEmbedder,
     Panel,
@@ -25,6 +27,7 @@ from ragboard.judges import (
     judge_from,
 )
 from ragboard.metrics import DEFAULT_METRICS, METRICS, Metric
+from ragboard.prices import Price, read_prices
 from ragboard.readers import ImportReport, Preview, ReadResult, preview, read_runs
 from ragboard.records import (
     Evaluation,
@@ -47,6 +50,7 @@ from ragboard.store import RunRef, Store
 __all__ = [
     "DEFAULT_METRICS",
     "METRICS",
+    "Assumptions",
     "EmbeddedJudge",
     "Evaluated",
     "Evaluation",
@@ -56,6 +60,7 @@ __all__ = [
     "Interval",
     "Judge",
     "JudgeError",
+    "JudgeOptions",
     "LlmJudge",
     "Metric",
     "NotFoundError",
@@ -63,7 +68,9 @@ __all__ = [
     "Outcome",
     "Panel",
     "Passage",
+    "Plan",
     "Preview",
+    "Price",
     "RagboardError",
     "ReadResult",
     "RecordingJudge",
@@ -87,7 +94,9 @@ __all__ = [
     "evaluate",
     "evaluate_run",
     "judge_from",
+    "plan_run",
     "preview",
+    "read_prices",
     "read_runs",
     "sample_runs",
 ]

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ragboard.errors import NotFoundError
 from ragboard.evaluation.engine import Finished, evaluate_run
-from ragboard.judges import Judge, Panel, panel_named
+from ragboard.judges import Judge, JudgeOptions, Panel, panel_named
 from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named
 from ragboard.readers.memory import run_of
 from ragboard.records import JsonValue, Outcome, Score
@@ -106,7 +106,7 @@ async def aevaluate(samples: Iterable[Any], **given: Any) -> Evaluated:
 def _panel(judge: str | Judge | Panel, embed: str | None) -> Panel:
     if isinstance(judge, Panel):
         return judge
-    return panel_named(judge, embed=embed) if isinstance(judge, str) else Panel(judge=judge)
+    return panel_named(JudgeOptions(judge=judge, embed=embed)) if isinstance(judge, str) else Panel(judge=judge)
 
 
 def _metrics(metric: str | Metric) -> tuple[Metric, ...]:

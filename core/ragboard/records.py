@@ -12,8 +12,11 @@ from typing import Literal, TypeAlias
 __all__ = [
     "Evaluation",
     "Evidence",
+    "FileScores",
     "JsonValue",
     "Label",
+    "MetricDescription",
+    "MetricSetting",
     "Outcome",
     "Passage",
     "Run",
@@ -21,6 +24,7 @@ __all__ = [
     "Score",
     "Side",
     "Span",
+    "Spend",
     "Statement",
     "Target",
     "Turn",
@@ -80,6 +84,77 @@ class Sample:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """A number, and what it was counted from."""
+
+    value: float
+    counted: str = ""
+    """In words: `4 of 7 statements`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unscored:
+    """No number, and why. Never zero, never NaN."""
+
+    reason: UnscoredReason
+    detail: str = ""
+
+
+Outcome: TypeAlias = Score | Unscored
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricSetting:
+    """A setting of a metric."""
+
+    name: str
+    allowed: str
+    """In words: `a whole number`, `True or False`."""
+    default: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricDescription:
+    """What people read about a metric; kept with its scores, so that they can be shown without its code."""
+
+    spec: str
+    """Its identity: `retrieval.recall(k=5)`."""
+    label: str
+    """How pages call it: `Retrieval recall (k=5)`."""
+    source: str
+    name: str
+    text: str
+    formula: str
+    paper: str
+    """Where the definition stands."""
+    requires: tuple[str, ...]
+    """Columns a sample must have, besides the question."""
+    low: float | None
+    """The least value; None where there is no bound, and so for `high`."""
+    high: float | None
+    direction: Literal["higher", "lower", "neutral"]
+    calls: str
+    """What it asks a judge, in words."""
+    settings: tuple[MetricSetting, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileScores:
+    """Scores that a run file brings: another tool counted them, nobody here."""
+
+    tool: str
+    """Which, as a person names it: `ragas`."""
+    format: str
+    """What the file was taken for: `ragas 0.2 or later (CSV)`."""
+    columns: Mapping[str, str]
+    """For each metric (`ragas-file.faithfulness`) the column it stands in."""
+    metrics: tuple[MetricDescription, ...]
+    """What is known of them, in the order of the columns."""
+    outcomes: tuple[Mapping[str, Outcome], ...]
+    """For each sample of the run, in order, what each of those metrics is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
     """The answers of one configuration to a set of questions."""
 
@@ -90,6 +165,8 @@ class Run:
     source: str = ""
     """The file it was read from, as the user named it."""
     tags: tuple[str, ...] = ()
+    scores: FileScores | None = None
+    """What another tool made of it; None where the file has no scores."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,8 +209,8 @@ class Evidence:
     start: int
     end: int
     stance: Literal["for", "against"]
-    how: Literal["quoted", "overlap"]
-    """quoted: the judge named these words; overlap: found by shared words."""
+    how: Literal["quoted", "overlap", "window"]
+    """quoted: the judge named these words; overlap: found by shared words; window: the stretch that a model read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,23 +225,25 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Score:
-    """A number, and what it was counted from."""
+class Spend:
+    """What an evaluation's calls to one model took, and what they had been planned to take."""
 
-    value: float
-    counted: str = ""
-    """In words: `4 of 7 statements`."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Unscored:
-    """No number, and why. Never zero, never NaN."""
-
-    reason: UnscoredReason
-    detail: str = ""
-
-
-Outcome: TypeAlias = Score | Unscored
+    model: str
+    embedding: bool
+    """Whether the calls were for embeddings rather than for replies."""
+    calls: int
+    """Calls that were answered."""
+    uncounted: int
+    """How many of them without the server's word on tokens; the tokens below are of the others."""
+    prompt_tokens: int
+    cached_tokens: int
+    """Those of the prompt tokens that the server had kept from earlier calls."""
+    completion_tokens: int
+    cost: float | None
+    """US dollars; None where the model has no known price or calls are uncounted."""
+    planned_calls: int | None = None
+    """None where nothing was planned."""
+    planned_tokens: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -182,3 +261,5 @@ class Evaluation:
     heuristic: bool
     identity: Mapping[str, JsonValue]
     metrics: tuple[str, ...]
+    imported: bool = False
+    """Whether its scores came with the run file, and were counted by nobody here."""

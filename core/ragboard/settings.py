@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ragboard.errors import SettingError
 from ragboard.records import JsonValue
@@ -26,17 +26,19 @@ def read_pairs(pairs: Iterable[str]) -> dict[str, JsonValue]:
     return {key: _json_or_text(value) for key, value in map(split_pair, pairs)}
 
 
-def read_config_file(path: Path) -> dict[str, JsonValue]:
-    """A JSON or (named .toml) TOML file with one object of settings. Raises SettingError."""
+def read_config_file(path: Path, *, kind: Literal["toml"] | None = None) -> dict[str, JsonValue]:
+    """A JSON or (named .toml, or said to be) TOML file with one object of settings. Raises SettingError."""
     import tomllib
 
+    toml = kind == "toml" or path.suffix == ".toml"
     try:
         text = path.read_text(encoding="utf-8-sig")
-        config: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text, parse_constant=str)
+        config: Any = tomllib.loads(text) if toml else json.loads(text, parse_constant=str)
     except OSError as error:
         raise SettingError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
-        raise SettingError(f"{path}: neither JSON nor (named .toml) TOML: {error}") from error
+        wrong = "no TOML" if toml else "neither JSON nor (named .toml) TOML"
+        raise SettingError(f"{path}: {wrong}: {error}") from error
     if not isinstance(config, dict):
         raise SettingError(f"{path}: expected an object of settings, got {type(config).__name__}")
     return {str(key): value for key, value in config.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
@@ -14,14 +14,26 @@ import pyarrow as pa
 
 from ragboard.database import Database
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
-from ragboard.records import Evaluation, Passage, Run, Sample, Turn
+from ragboard.judges.options import JudgeOptions
+from ragboard.records import (
+    Evaluation,
+    FileScores,
+    JsonValue,
+    MetricDescription,
+    Outcome,
+    Passage,
+    Run,
+    Sample,
+    Score,
+    Turn,
+)
 
-__all__ = ["RESULT_TABLES", "AddedRun", "RunRef", "Store", "read_samples"]
+__all__ = ["RESULT_TABLES", "AddedRun", "RunRef", "Store", "read_samples", "score_row"]
 
 PAGE = 256
 """Samples read in one lease."""
 
-RESULT_TABLES = ("scores", "sides", "statements", "verdicts", "questions", "sentences", "judgements")
+RESULT_TABLES = ("scores", "sides", "statements", "verdicts", "questions", "sentences", "judgements", "spending")
 """Tables that an evaluation fills, each with a column `evaluation_id`."""
 
 
@@ -85,7 +97,7 @@ class Store:
             evaluations = _column(
                 connection, "SELECT evaluation_id FROM evaluations WHERE run_id IN (SELECT unnest(?))", [ids]
             )
-            for table in RESULT_TABLES:
+            for table in ("metrics", *RESULT_TABLES):
                 connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
             for table in ("evaluations", "passages", "samples", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
@@ -99,7 +111,7 @@ class Store:
             return tuple(_column(connection, "SELECT run_id FROM runs WHERE list_contains(tags, ?)", [tag]))
 
     def resolve(self, name: str) -> RunRef:
-        """The run of that name or id, or `RUN@EVALUATION`; a bare run means its newest evaluation.
+        """The run of that name or id, or `RUN@EVALUATION`; a bare run means its newest evaluation of our own.
 
         Raises NotFoundError that names what there is.
         """
@@ -135,30 +147,58 @@ class Store:
     def evaluation_metrics(self, evaluation_id: str) -> tuple[str, ...]:
         """The metrics an evaluation already has; none where it is new."""
         with self.database.read() as connection:
-            row = connection.execute(
-                "SELECT metrics FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
-            ).fetchone()
-        return tuple(row[0]) if row else ()
+            return _metrics(connection, evaluation_id)
 
-    def load(self, evaluation: Evaluation, results: Mapping[str, Path]) -> None:
+    @property
+    def cache_path(self) -> Path:
+        """Where answers are kept that evaluations share."""
+        return self.folder / "answers.sqlite"
+
+    def covered(self, evaluation_id: str) -> frozenset[int]:
+        """The positions of the samples that an evaluation has results of."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT position FROM scores WHERE evaluation_id = ?", [evaluation_id]
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def judging(self, evaluation_id: str) -> JudgeOptions | None:
+        """How the judges of an evaluation were named; None where nobody named them."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT judging FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
+            ).fetchone()
+        if row is None or row[0] is None:
+            return None
+        said = json.loads(row[0])
+        prompts = said.pop("prompts", None)
+        return JudgeOptions(**said, prompts=Path(prompts) if prompts else None)
+
+    def load(
+        self,
+        evaluation: Evaluation,
+        results: Mapping[str, Path],
+        metrics: Iterable[MetricDescription] = (),
+        *,
+        covered: int | None = None,
+        judging: JudgeOptions | None = None,
+    ) -> None:
         """Put an evaluation's results in place of what it had, in one transaction.
 
-        `results` gives a Parquet file for each of `RESULT_TABLES`. Loading twice changes nothing.
+        `results` gives a Parquet file for each of `RESULT_TABLES`; `metrics` describes those counted. What
+        other metrics had counted stays: nobody may have been there who knows them. `covered` says of how
+        many samples these are (None: all), `judging` how the judges were named. Loading twice changes nothing.
         """
         with self.database.write() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
-                [
-                    evaluation.id,
-                    evaluation.run_id,
-                    evaluation.judge,
-                    evaluation.heuristic,
-                    json.dumps(evaluation.identity),
-                    list(evaluation.metrics),
-                ],
-            )
+            kept = [spec for spec in _metrics(connection, evaluation.id) if spec not in evaluation.metrics]
+            whole = replace(evaluation, metrics=(*kept, *evaluation.metrics))
+            _put_evaluation(connection, whole, metrics, covered=covered, judging=judging)
             for table in RESULT_TABLES:
-                connection.execute(f"DELETE FROM {table} WHERE evaluation_id = ?", [evaluation.id])
+                others = " AND NOT list_contains($kept, metric)" if table == "scores" else ""
+                connection.execute(
+                    f"DELETE FROM {table} WHERE evaluation_id = $evaluation{others}",
+                    {"evaluation": evaluation.id} | ({"kept": kept} if others else {}),
+                )
                 connection.execute(
                     f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
                     [evaluation.id, str(results[table])],
@@ -212,7 +252,9 @@ def _find_run(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, st
 
 def _newest(connection: duckdb.DuckDBPyConnection, run_id: str) -> str | None:
     row = connection.execute(
-        "SELECT evaluation_id FROM evaluations WHERE run_id = ? ORDER BY finished DESC LIMIT 1", [run_id]
+        "SELECT evaluation_id FROM evaluations JOIN runs USING (run_id) WHERE run_id = ? AND NOT evaluations.imported"
+        " ORDER BY covered >= samples DESC, finished DESC LIMIT 1",
+        [run_id],
     ).fetchone()
     return row[0] if row else None
 
@@ -227,11 +269,20 @@ def _evaluation(connection: duckdb.DuckDBPyConnection, run_id: str, wanted: str)
     return found[0]
 
 
+def _metrics(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> tuple[str, ...]:
+    row = connection.execute("SELECT metrics FROM evaluations WHERE evaluation_id = ?", [evaluation_id]).fetchone()
+    return tuple(row[0]) if row else ()
+
+
 def _check(run: Run) -> None:
     if not run.name.strip():
         raise SettingError("a run needs a name; give one with --name")
     if not run.samples:
         raise SettingError(f"run {run.name!r} has no sample")
+    if run.scores and len(run.scores.outcomes) != len(run.samples):
+        raise SettingError(
+            f"run {run.name!r} has scores of {len(run.scores.outcomes)} samples, expected {len(run.samples)}"
+        )
     try:
         json.dumps([run.name, run.config, run.dataset, run.tags], ensure_ascii=False, allow_nan=False).encode()
     except ValueError as error:
@@ -239,11 +290,13 @@ def _check(run: Run) -> None:
 
 
 def _run_id(run: Run) -> str:
-    """Digest of name, configuration and every sample: the same run is the same id."""
+    """Digest of name, configuration, every sample and the file's own scores: the same run is the same id."""
     digest = blake2b(digest_size=6)
     digest.update(_json([run.name, run.config, run.dataset]).encode())
     for sample in run.samples:
         digest.update(repr(sample).encode("utf-8", errors="surrogatepass"))
+    for outcomes in run.scores.outcomes if run.scores else ():
+        digest.update(repr(sorted(outcomes.items())).encode())
     return digest.hexdigest()
 
 
@@ -288,10 +341,71 @@ def _insert(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Non
         part = list(enumerate(run.samples[start : start + 10_000], start))
         _append(connection, "samples", [_sample_row(run_id, *numbered) for numbered in part])
         _append(connection, "passages", [row for numbered in part for row in _passage_rows(run_id, *numbered)])
+    if run.scores:
+        _insert_scores(connection, run_id, run.scores)
+
+
+def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: FileScores) -> None:
+    """What another tool made of the run: an evaluation that nobody here made."""
+    said: dict[str, JsonValue] = {"tool": scores.tool, "format": scores.format, "columns": dict(scores.columns)}
+    evaluation = Evaluation(
+        id=blake2b(_json([run_id, said]).encode(), digest_size=6).hexdigest(),
+        run_id=run_id,
+        judge=f"{scores.tool} (file)",
+        heuristic=False,
+        identity={"imported": said},
+        metrics=tuple(metric.spec for metric in scores.metrics),
+        imported=True,
+    )
+    _put_evaluation(connection, evaluation, scores.metrics)
+    rows = (
+        (evaluation.id, *score_row(position, metric, outcome))
+        for position, outcomes in enumerate(scores.outcomes)
+        for metric, outcome in outcomes.items()
+    )
+    _append(connection, "scores", list(rows))
+
+
+def _put_evaluation(
+    connection: duckdb.DuckDBPyConnection,
+    evaluation: Evaluation,
+    metrics: Iterable[MetricDescription],
+    *,
+    covered: int | None = None,
+    judging: JudgeOptions | None = None,
+) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO evaluations SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
+        " coalesce(?, samples), ?, ? FROM runs WHERE run_id = ?",
+        [
+            evaluation.id,
+            evaluation.run_id,
+            evaluation.judge,
+            evaluation.heuristic,
+            json.dumps(evaluation.identity),
+            list(evaluation.metrics),
+            covered,
+            None if judging is None else json.dumps(asdict(judging), default=str),
+            evaluation.imported,
+            evaluation.run_id,
+        ],
+    )
+    for description in metrics:
+        connection.execute(
+            "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)",
+            [evaluation.id, description.spec, _json(asdict(description))],
+        )
+
+
+def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
+    """A row of `scores` but for its evaluation: position, metric, value, counted, reason, detail."""
+    if isinstance(outcome, Score):
+        return (position, metric, outcome.value, outcome.counted, None, None)
+    return (position, metric, None, None, outcome.reason, outcome.detail)
 
 
 def _append(
-    connection: duckdb.DuckDBPyConnection, table: Literal["samples", "passages"], rows: list[tuple[Any, ...]]
+    connection: duckdb.DuckDBPyConnection, table: Literal["samples", "passages", "scores"], rows: list[tuple[Any, ...]]
 ) -> None:
     if not rows:
         return
@@ -347,6 +461,17 @@ _SCHEMAS = {
             ("passage_id", _TEXT),
             ("text", _TEXT),
             ("score", pa.float64()),
+        ]
+    ),
+    "scores": pa.schema(
+        [
+            ("evaluation_id", _TEXT),
+            ("position", pa.int32()),
+            ("metric", _TEXT),
+            ("value", pa.float64()),
+            ("counted", _TEXT),
+            ("reason", _TEXT),
+            ("detail", _TEXT),
         ]
     ),
 }

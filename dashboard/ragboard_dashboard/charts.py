@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import plotly.graph_objects as go
 
+from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
 from ragboard.report import Distribution, Group, Scatter
 from ragboard.stats import Interval
 
-__all__ = ["SHAPES", "Palette", "Shape", "breakdown_figure", "distribution_figure", "palette", "scatter_figure"]
+__all__ = [
+    "SHAPES",
+    "Palette",
+    "Shape",
+    "breakdown_figure",
+    "distribution_figure",
+    "origins_bar",
+    "palette",
+    "scatter_figure",
+]
 
-Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper"], str]
+Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right", "wrong"], str]
 Shape = Literal["Histogram", "Violin", "ECDF"]
 SHAPES: tuple[Shape, ...] = ("Histogram", "Violin", "ECDF")
 
@@ -23,6 +33,8 @@ _LIGHT: Palette = {
     "data": "#6f8fbd",
     "mean": "#24508f",
     "paper": "#fdfcf9",
+    "right": "#0b5f5a",
+    "wrong": "#8c1459",
 }
 _DARK: Palette = {
     "ink": "#e9e6df",
@@ -31,6 +43,8 @@ _DARK: Palette = {
     "data": "#5f82bb",
     "mean": "#a9c5f5",
     "paper": "#15171b",
+    "right": "#6fd0c4",
+    "wrong": "#f39ac7",
 }
 
 
@@ -158,6 +172,37 @@ def breakdown_figure(groups: Sequence[Group], title: str, colours: Palette) -> g
     _dress(figure, colours, title, "")
     figure.update_layout(height=70 + 30 * max(len(shown), 3))
     return figure
+
+
+def origins_bar(counts: Mapping[Origin, int], colours: Palette) -> str:
+    """The six classes of statements as one bar of HTML; words and counts below it, a pattern for where from."""
+    looks = {origin: _origin_look(origin, colours) for origin in ORIGINS}
+    pieces = "".join(
+        f'<div style="flex:{count} 0 0;{looks[origin]}"></div>'
+        for origin in ORIGINS
+        if (count := counts.get(origin, 0))
+    )
+    words = "".join(
+        '<div style="display:flex;align-items:center;gap:0.5rem">'
+        f'<div style="flex:none;width:1.4rem;height:0.9rem;{looks[origin]}"></div>'
+        f"<div><b>{counts.get(origin, 0):,}</b> {said}</div></div>"
+        for origin, said in ORIGINS.items()
+    )
+    return (
+        f'<div style="display:flex;height:1.6rem;gap:2px" aria-hidden="true">{pieces}</div>'
+        '<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:0.15rem 1.5rem;'
+        f'margin-top:0.6rem;font-size:0.93rem;font-variant-numeric:tabular-nums">{words}</div>'
+    )
+
+
+def _origin_look(origin: Origin, colours: Palette) -> str:
+    """Solid: from a relevant passage; striped: from an irrelevant one; only framed: from none."""
+    colour = colours["right" if origin in CORRECT else "wrong"]
+    if origin not in FROM_PASSAGES:
+        return f"border:2px solid {colour}"
+    if origin in ("right_relevant", "wrong_relevant"):
+        return f"background:{colour}"
+    return f"background:repeating-linear-gradient(135deg,{colour} 0 3px,{colours['paper']} 3px 7px)"
 
 
 def _plain(text: str) -> str:

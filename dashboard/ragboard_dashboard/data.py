@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
 
+from ragboard.metrics import Metric
+from ragboard.metrics.plugins import metrics_with
+from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
     Distribution,
@@ -22,6 +26,7 @@ from ragboard.report import (
     distribution,
     leaderboard,
     loose_statements,
+    metric_descriptions,
     run_summary,
     sample_report,
     sample_rows,
@@ -32,9 +37,12 @@ from ragboard.store import RunRef, Store
 __all__ = [
     "get_leaderboard",
     "get_loose_statements",
+    "get_metrics",
     "get_run",
     "get_sample",
     "get_sample_rows",
+    "known_metrics",
+    "plugins",
     "resolve",
     "store",
 ]
@@ -43,6 +51,21 @@ __all__ = [
 def store() -> Store:
     """The store this server was started over."""
     return Store(Path(os.environ.get("RAGBOARD_STORE", ".ragboard")))
+
+
+def plugins() -> tuple[Path, ...]:
+    """The files of own metrics that this server was started with."""
+    return tuple(Path(name) for name in os.environ.get("RAGBOARD_PLUGIN", "").split(os.pathsep) if name)
+
+
+def known_metrics() -> Mapping[str, Metric]:
+    """The metrics that this server can count. Raises SettingError where a file of own ones was spoiled."""
+    return metrics_with(plugins())
+
+
+def get_metrics() -> Mapping[str, MetricDescription]:
+    """Every metric, those too that only the store knows, by identity."""
+    return _metrics(str(store().folder), store().version, plugins())
 
 
 def get_leaderboard() -> tuple[RunSummary, ...]:
@@ -93,6 +116,12 @@ def get_breakdown(run: RunRef, column: str, by: str) -> tuple[Group, ...]:
 def get_scatter(run: RunRef, x: str, y: str) -> Scatter:
     """One column against another."""
     return _scatter(str(store().folder), store().version, run, x, y)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _metrics(folder: str, version: str, plugins: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
+    del version
+    return metric_descriptions(Store(Path(folder)), metrics_with(plugins))
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -38,14 +39,17 @@ SERVER = {
 }
 
 
-def serve(store: Path, *, port: int | None, open_browser: bool) -> None:
+def serve(store: Path, *, port: int | None, open_browser: bool, plugins: Sequence[Path] = ()) -> None:
     """Serve the dashboard over a store until interrupted; prints the address.
+
+    `plugins` are files of own metrics that evaluations started from it may count.
 
     Without a port the first free one from 8501 on. Raises SettingError where the port is taken.
     """
     chosen = free_port(port)
     address = f"http://{ADDRESS}:{chosen}"
     os.environ["RAGBOARD_STORE"] = str(store.resolve())
+    os.environ["RAGBOARD_PLUGIN"] = os.pathsep.join(str(plugin.resolve()) for plugin in plugins)
     print(f"ragboard: {address} (stop with Ctrl-C)", flush=True)
     if open_browser and _has_desktop():
         threading.Thread(target=_open_when_healthy, args=(address,), daemon=True).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
 from typing import Literal
@@ -9,14 +10,13 @@ from typing import Literal
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.metrics import metric_of
 from ragboard.records import Outcome, Score
 from ragboard.report import MetricSummary, RunSummary
 from ragboard.stats import Interval
 from ragboard.store import RunRef
 from ragboard_dashboard.components.board import ago
 from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.data import get_leaderboard, resolve
+from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve
 from ragboard_dashboard.navigation import open_upload
 
 __all__ = [
@@ -24,8 +24,8 @@ __all__ = [
     "column_title",
     "config_line",
     "facts",
+    "file_facts",
     "judged_line",
-    "metric_title",
     "outcome_fact",
     "plain",
     "summary_facts",
@@ -59,15 +59,17 @@ def facts(items: list[tuple[str, str, str]]) -> None:
     )
 
 
-def metric_title(spec: str) -> str:
-    """How pages call a metric."""
-    metric = metric_of(spec)
-    return metric.label if metric else spec
+def file_facts(items: list[tuple[str, str, str]]) -> None:
+    """The same for scores that the run file brought, set apart from ours."""
+    if items:
+        plain("Brought by the run file, not counted here:", "note")
+        facts(items)
 
 
 def column_title(column: str) -> str:
     """How pages call a metric or a metadata column."""
-    return metric_title(column) if metric_of(column) else column.removeprefix("metadata.")
+    metric = get_metrics().get(column)
+    return metric.label if metric else column.removeprefix("metadata.")
 
 
 def column_label(column: str) -> str:
@@ -81,20 +83,20 @@ _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
 def outcome_fact(spec: str, outcome: Outcome) -> tuple[str, str, str]:
     """A sample's score as a fact; an unscored one says why."""
     if isinstance(outcome, Score):
-        return f"{outcome.value:.2f}", metric_title(spec), outcome.counted
-    return "unscored", metric_title(spec), f"{outcome.reason}: {outcome.detail}"
+        return f"{outcome.value:.2f}", column_title(spec), outcome.counted
+    return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
 
 
-def summary_facts(summary: RunSummary) -> list[tuple[str, str, str]]:
+def summary_facts(metrics: Mapping[str, MetricSummary]) -> list[tuple[str, str, str]]:
     """A run's metrics as facts: the mean, and under it the interval and how many were scored."""
-    return [_summary_fact(metric) for metric in summary.metrics.values()]
+    return [_summary_fact(metric) for metric in metrics.values()]
 
 
 def _summary_fact(metric: MetricSummary) -> tuple[str, str, str]:
     shown = "unscored" if metric.mean is None else f"{metric.mean:.2f}"
     bounds = metric.interval
     interval = f"{bounds.low:.2f} – {bounds.high:.2f} · " if isinstance(bounds, Interval) else ""
-    return shown, metric_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
+    return shown, column_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
 
 
 def config_line(summary: RunSummary) -> str:

@@ -14,6 +14,7 @@ from playwright.sync_api import Request, expect
 from tests.browser.conftest import OpenPage, settled
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Run, Store, evaluate_run, read_runs
+from ragboard.metrics import metrics_named
 
 ROWS = [
     {
@@ -29,6 +30,20 @@ ROWS = [
         "contexts": ["The mill stands by the river."],
     },
 ]
+CHECKED = {
+    "query_id": "1",
+    "query": "When did the bridge open?",
+    "gt_answer": "It opened in 2000.",
+    "response": "It opened in 2000. It is red.",
+    "retrieved_context": [{"doc_id": "a", "text": "Opened in 2000."}, {"doc_id": "b", "text": "A toll is paid."}],
+    "response_claims": ["It opened in 2000.", "It is red."],
+    "gt_answer_claims": ["It opened in 2000."],
+    "answer2response": ["Entailment", "Neutral"],
+    "response2answer": ["Entailment"],
+    "retrieved2response": [["Entailment", "Neutral"], ["Neutral", "Neutral"]],
+    "retrieved2answer": [["Entailment", "Neutral"]],
+    "metrics": {"precision": 0.25},
+}
 PAGES = ("/", "/run", "/sample", "/upload")
 HOSTILE = (
     '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> ![x](https://example.com/x.png)'
@@ -154,6 +169,24 @@ def outside(requests: list[str], dashboard: str) -> list[str]:
     return [
         url for url in requests if url.startswith(("http", "ws")) and urlsplit(url).netloc != urlsplit(dashboard).netloc
     ]
+
+
+def test_scores_of_the_file_and_classes_of_claims_are_set_apart(
+    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    path = tmp_path / "checked.json"
+    path.write_text(json.dumps({"results": [CHECKED]}), encoding="utf-8")
+    added = store.add_runs(read_runs(path).runs)[0]
+    evaluate_run(store, added.id, metrics_named(["ragchecker"]), Panel(judge=EmbeddedJudge()))
+    page = settled(open_page(f"{dashboard}/run?run=checked"))
+    expect(page.get_by_text("Brought by the run file, not counted here:")).to_be_visible()
+    expect(page.get_by_text("0.25 Precision (RAGChecker file)")).to_be_visible()
+    expect(page.get_by_text("1 wrong, from no passage (hallucination)")).to_be_visible()
+    page = settled(open_page(f"{dashboard}/sample?run=checked&sample=1&statement=1"))
+    expect(page.get_by_role("option").first).to_contain_text("by a single passage")
+    expect(page.get_by_role("option").first).to_contain_text("right, from a relevant passage")
+    expect(page.get_by_role("status").first).to_contain_text("nobody judged them together")
+    assert page.get_by_text("not judged", exact=True).count() == 0
 
 
 def test_no_request_leaves_for_another_host(store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:

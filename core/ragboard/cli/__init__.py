@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import sys
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any
 
 import click
 
+from ragboard.cli.catalogue import metrics
 from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
-from ragboard.cli.judging import evaluate
+from ragboard.cli.judging import evaluate, retry
+from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
+from ragboard.cli.settings_file import read_settings_file
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
@@ -37,7 +41,15 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="ragboard")
-def main() -> None:
+@click.option(
+    "--settings",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="RAGBOARD_SETTINGS",
+    show_envvar=True,
+    help="TOML file with what one would type each time; else ./ragboard.toml where there is one.",
+)
+@click.pass_context
+def main(context: click.Context, settings: Path | None) -> None:
     """See which sentence of a RAG answer no passage supports, and keep every run.
 
     \b
@@ -48,7 +60,23 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    context.obj = read_settings_file(settings)
+    context.default_map = dict.fromkeys(main.commands, context.obj.defaults)
 
 
-for command in (demo, serve, import_runs, evaluate, prefer, report_judge, runs, show, export, doctor):
+for command in (
+    demo,
+    serve,
+    import_runs,
+    plan,
+    evaluate,
+    retry,
+    prefer,
+    report_judge,
+    runs,
+    show,
+    export,
+    metrics,
+    doctor,
+):
     main.add_command(command)

@@ -7,12 +7,22 @@ from typing import Any
 
 import click
 
+from ragboard import exporting
 from ragboard.cli.options import as_json, config_of, mapping_of, reading_options, store_option
 from ragboard.cli.output import MARKS, plain, print_json, print_table, run_json, show_outcome, show_summary
-from ragboard.exporting import FORMATS, TABLES, export_table
-from ragboard.metrics import metric_of
+from ragboard.metrics.partition import ORIGINS
 from ragboard.readers import ImportReport, read_runs
-from ragboard.report import RunSummary, SampleReport, leaderboard, run_summary, sample_report
+from ragboard.records import Score
+from ragboard.report import (
+    JudgedStatement,
+    RunSummary,
+    SampleReport,
+    leaderboard,
+    metric_descriptions,
+    ragas_score,
+    run_summary,
+    sample_report,
+)
 from ragboard.store import AddedRun, Store
 
 __all__ = ["add_file", "export", "import_runs", "print_report", "runs", "show"]
@@ -110,13 +120,15 @@ def runs(store: Store, as_json: bool) -> None:
     elif not found:
         click.echo("no run yet: `ragboard demo` brings the sample, `ragboard import FILE` your own")
     else:
-        print_runs(found)
+        print_runs(store, found)
 
 
-def print_runs(found: tuple[RunSummary, ...]) -> None:
+def print_runs(store: Store, found: tuple[RunSummary, ...]) -> None:
     """The leaderboard as a table."""
-    specs = list(dict.fromkeys(metric for run in found for metric in run.metrics))
-    titles = [metric.label if (metric := metric_of(spec)) else spec for spec in specs]
+    known = metric_descriptions(store)
+    ours = dict.fromkeys(spec for run in found for spec in run.metrics)
+    specs = list(ours | dict.fromkeys(spec for run in found for spec in run.file_scores))
+    titles = [known[spec].label if spec in known else spec for spec in specs]
     print_table(
         ["run", "dataset", "samples", "judge", *titles, "refusals"],
         [
@@ -125,7 +137,7 @@ def print_runs(found: tuple[RunSummary, ...]) -> None:
                 run.dataset,
                 str(run.samples),
                 _judge(run),
-                *(show_summary(run.metrics.get(spec)) for spec in specs),
+                *(show_summary(run.metrics.get(spec) or run.file_scores.get(spec)) for spec in specs),
                 "-" if run.refusals is None else str(run.refusals),
             ]
             for run in found
@@ -167,27 +179,51 @@ def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
     for spec, metric in summary.metrics.items():
         reasons = ", ".join(f"{count} {reason}" for reason, count in metric.unscored.items())
         click.echo(f"{spec}: {show_summary(metric)}{f' (unscored: {reasons})' if reasons else ''}")
+    for spec, metric in summary.file_scores.items():
+        click.echo(plain(f"{spec}: {show_summary(metric)} (from the file, not counted here)"))
+    score = ragas_score(summary.metrics)
+    if isinstance(score, Score):
+        click.echo(f"ragas score: {score.value:.3f} ({score.counted})")
     counts = ", ".join(f"{summary.labels.get(label, 0)} {label}" for label in MARKS)  # type: ignore[call-overload]
     click.echo(f"statements: {counts}")
+    for origin, count in summary.origins.items():
+        click.echo(f"  {count:>5} {ORIGINS[origin]}")
+    if summary.spending:
+        click.echo(plain(f"spent: {summary.spending}"))
 
 
 def _print_sample(report: SampleReport) -> None:
     click.echo(plain(report.sample.question))
     for spec, outcome in report.scores.items():
         click.echo(f"  {spec}: {show_outcome(outcome)}")
+    for spec, outcome in report.file_scores.items():
+        click.echo(plain(f"  {spec}: {show_outcome(outcome)}"))
     if report.judged and report.judged.heuristic:
         click.echo(f"  judged by {report.judged.judge}, a heuristic")
     for said in report.statements:
-        label = said.verdict.label if said.verdict else "not judged"
-        click.echo(f"{MARKS.get(label, ' ')} {label:<12} {plain(said.statement.text)}")
-        if said.verdict and said.verdict.reason:
-            click.echo(f"  {'':<12} {plain(said.verdict.reason)}")
+        _print_statement(said)
+    for one in report.judgements:
+        value = "" if one.value is None else f" ({one.value:.2f})"
+        reason = f": {one.reason}" if one.reason else ""
+        click.echo(plain(f"  {one.about} {one.number}: {one.says}{value}{reason}"))
+
+
+def _print_statement(said: JudgedStatement) -> None:
+    label = said.verdict.label if said.verdict else said.alone
+    word = label if said.verdict else "by itself" if label else "not judged"
+    click.echo(f"{MARKS[label] if label else ' '} {word:<12} {plain(said.statement.text)}")
+    notes = [
+        said.verdict.reason if said.verdict else said.alone_in_words,
+        ORIGINS[said.origin] if said.origin else "",
+    ]
+    for note in filter(None, notes):
+        click.echo(f"  {'':<12} {plain(note)}")
 
 
 @click.command()
 @click.argument("run")
-@click.option("--what", type=click.Choice(TABLES), default="samples", show_default=True, help="Which table.")
-@click.option("--format", "kind", type=click.Choice(FORMATS), help="Else by the ending of OUT, else csv.")
+@click.option("--what", type=click.Choice(exporting.TABLES), default="samples", show_default=True, help="Which table.")
+@click.option("--format", "kind", type=click.Choice(exporting.FORMATS), help="Else by the ending of OUT, else csv.")
 @click.option(
     "-o",
     "--out",
@@ -198,8 +234,11 @@ def _print_sample(report: SampleReport) -> None:
 def export(run: str, what: str, kind: str | None, out: Path | None, store: Store) -> None:
     """Write a RUN's samples with their scores, or its statements with their verdicts, to a file.
 
+    The format ragchecker holds both, as RAGChecker writes its output.
+
     \b
     ragboard export bm25-k3 --what statements -o statements.csv
     ragboard export bm25-k3 --format json
+    ragboard export bm25-k3 --format ragchecker -o checked.json
     """
-    export_table(store, store.resolve(run), what=what, kind=kind, out=out)
+    exporting.export(store, store.resolve(run), what=what, kind=kind, out=out)

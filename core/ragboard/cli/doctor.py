@@ -14,6 +14,7 @@ import click
 
 from ragboard.cli.options import as_json, store_option
 from ragboard.cli.output import print_json
+from ragboard.cli.settings_file import SettingsFile
 from ragboard.errors import RagboardError
 from ragboard.store import Store
 
@@ -34,7 +35,8 @@ class Finding:
 @click.command()
 @store_option
 @as_json
-def doctor(store: Store, as_json: bool) -> None:
+@click.pass_obj
+def doctor(settings: SettingsFile, store: Store, as_json: bool) -> None:
     """Look at the installation and the store, and say what is wrong and how to mend it.
 
     Exits with 1 where something is wrong. Keys are never shown, only whether they are set.
@@ -43,7 +45,7 @@ def doctor(store: Store, as_json: bool) -> None:
     ragboard doctor
     ragboard doctor --store runs/
     """
-    findings = [*_versions(), _tried("store", lambda: _store(store)), *_optional()]
+    findings = [*_versions(), _settings(settings), _tried("store", lambda: _store(store)), *_optional()]
     if as_json:
         print_json(findings)
     else:
@@ -60,6 +62,11 @@ def _versions() -> Iterator[Finding]:
             yield Finding(what=package, ok=True, said=version(package))
         except PackageNotFoundError:
             yield Finding(what=package, ok=False, said="missing; install ragboard again: pip install ragboard")
+
+
+def _settings(settings: SettingsFile) -> Finding:
+    path = settings.path
+    return Finding(what="settings file", ok=True, said=str(path) if path else "none (ragboard.toml is looked for here)")
 
 
 def _store(store: Store) -> str:

@@ -1,7 +1,8 @@
-"""The command that evaluates."""
+"""The commands that evaluate: all, or again what failed."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,77 +10,170 @@ import click
 from tqdm import tqdm
 
 from ragboard.cli.data import add_file, print_report, print_runs
-from ragboard.cli.options import as_json, reading_options, store_option
+from ragboard.cli.options import (
+    as_json,
+    judging_options,
+    limit_options,
+    metrics_option,
+    no_cache_option,
+    plugin_option,
+    prices_option,
+    reading_options,
+    store_option,
+)
 from ragboard.cli.output import plain, print_json, run_json
-from ragboard.errors import NotFoundError
+from ragboard.errors import NotFoundError, SettingError
 from ragboard.evaluation.engine import Finished, evaluate_run
+from ragboard.evaluation.plan import Assumptions, plan_run
 from ragboard.evaluation.progress import Progress
-from ragboard.judges import panel_named
+from ragboard.evaluation.spending import Expected
+from ragboard.evaluation.terms import Terms
+from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.panel import Panel
-from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named, split_names
-from ragboard.report import run_summary
+from ragboard.judges.tasks import Sender
+from ragboard.metrics import DEFAULT_METRICS, Metric, metric_of, metrics_named, split_names
+from ragboard.metrics.plugins import metrics_with
+from ragboard.prices import Prices
+from ragboard.report import failures, run_summary
 from ragboard.store import RunRef, Store
 
-__all__ = ["evaluate", "evaluate_with_bar"]
+__all__ = ["STOPPED", "evaluate", "evaluate_with_bar", "retry", "runs_meant"]
+
+LOOKED_AT = 100
+"""Samples that the estimate is made from, which what was spent is held against."""
+
+STOPPED = 3
+"""Exit code of an evaluation that stopped before all was asked."""
+
+LISTED = 5
+"""Kinds of failure that are printed."""
 
 
 @click.command()
 @click.argument("run")
-@click.option(
-    "--metrics",
-    "names",
-    help="Names separated by commas, metrics or sources; else ragas's three.  [ragchecker, ragas.faithfulness, ...]",
-)
-@click.option(
-    "--judge",
-    default="embedded",
-    envvar="RAGBOARD_JUDGE",
-    show_default=True,
-    show_envvar=True,
-    help="embedded, openai:MODEL, or replay:FILE.",
-)
-@click.option(
-    "--embed",
-    envvar="RAGBOARD_EMBED",
-    show_envvar=True,
-    help="Who compares texts, where the judge does not: embedded, or openai:MODEL.",
-)
+@metrics_option
+@judging_options
+@limit_options
+@no_cache_option
+@prices_option
+@plugin_option
 @reading_options
 @store_option
 @as_json
 def evaluate(
-    run: str, names: str | None, judge: str, embed: str | None, store: Store, as_json: bool, **reading: Any
+    run: str,
+    names: str | None,
+    judging: JudgeOptions,
+    limits: dict[str, Any],
+    no_cache: bool,
+    prices: Prices,
+    plugins: tuple[Path, ...],
+    store: Store,
+    as_json: bool,
+    **reading: Any,
 ) -> None:
     """Evaluate a RUN of the store, or a run file that is read and kept first.
 
-    What was answered before is not asked again: the same command goes on where it was stopped.
+    What was answered before is not asked again: the same command goes on where it was stopped. Stopped by a
+    limit, it keeps what is done and ends with exit code 3.
 
     \b
     ragboard evaluate answers.jsonl --name rerank --config k=5
     ragboard evaluate rerank --metrics faithfulness
     ragboard evaluate results.jsonl --run-column model --json
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed openai:text-embedding-3-small
+    ragboard evaluate rerank --judge openai:o4-mini --judge-param reasoning_effort=low --embed embedded
+    ragboard evaluate rerank --judge openai:gpt-4o-mini --embed embedded --sample 50 --max-cost 0.20
+    ragboard evaluate rerank --plugin my_metrics.py --metrics mine
     """
-    metrics = metrics_named(split_names(names)) if names else DEFAULT_METRICS
-    panel = panel_named(judge, embed=embed)
-    refs, report = _runs(store, run, reading)
+    known = metrics_with(plugins)
+    metrics = metrics_named(split_names(names), known) if names else DEFAULT_METRICS
+    terms = Terms(
+        cache=not no_cache, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits
+    )
+    panel = panel_named(judging)
+    refs, report = runs_meant(store, run, reading)
     if report is not None and not as_json:
         print_report(report)
-    done = [evaluate_with_bar(store, ref, metrics, panel) for ref in refs]
+    done = [evaluate_with_bar(store, ref, metrics, panel, terms) for ref in refs]
+    _end(store, refs, done, as_json=as_json, report=report)
+
+
+@click.command()
+@click.argument("run")
+@limit_options
+@prices_option
+@plugin_option
+@store_option
+@as_json
+def retry(
+    run: str, limits: dict[str, Any], prices: Prices, plugins: tuple[Path, ...], store: Store, as_json: bool
+) -> None:
+    """Ask again what failed in a RUN's newest evaluation, or in RUN@EVALUATION; nothing else is asked again.
+
+    The judges are named as they were then.
+
+    \b
+    ragboard retry rerank
+    """
+    ref = store.resolve(run)
+    judging = _judged_as(store, ref)
+    known = metrics_with(plugins)
+    specs = store.evaluation_metrics(ref.evaluation_id or "")
+    metrics = tuple(metric for spec in specs if (metric := metric_of(spec, known)))
+    terms = Terms(retry=True, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits)
+    done = evaluate_with_bar(store, ref, metrics, panel_named(judging), terms)
+    if done.evaluation.id != ref.evaluation_id:
+        click.echo("judge, prompts or model changed since: this is another evaluation", err=True)
+    _end(store, [ref], [done], as_json=as_json)
+
+
+def _judged_as(store: Store, ref: RunRef) -> JudgeOptions:
+    if ref.evaluation_id is None:
+        raise NotFoundError(f"{ref.name} was never evaluated; ragboard evaluate {ref.name}")
+    judging = store.judging(ref.evaluation_id)
+    if judging is None:
+        raise SettingError(
+            f"the judges of {ref.name}@{ref.evaluation_id} were not named on a command line; retry there"
+        )
+    return judging
+
+
+def _end(store: Store, refs: list[RunRef], done: list[Finished], *, as_json: bool, report: Any = None) -> None:
+    """Print what was found, and exit with 3 where something was not reached."""
     evaluated = [
         RunRef(run_id=ref.run_id, name=ref.name, evaluation_id=end.evaluation.id)
         for ref, end in zip(refs, done, strict=True)
     ]
     summaries = tuple(run_summary(store, ref) for ref in evaluated)
+    failed = {ref.name: failures(store, ref) for ref in evaluated}
     if as_json:
-        print_json({"runs": [run_json(run) for run in summaries], "evaluations": done, "report": report})
-        return
-    print_runs(summaries)
-    for end in done:
-        _print_end(end)
+        shown = [run_json(run) for run in summaries]
+        print_json({"runs": shown, "evaluations": done, "report": report, "failures": failed})
+    else:
+        print_runs(store, summaries)
+        for end, summary in zip(done, summaries, strict=True):
+            _print_end(end)
+            if summary.spending:
+                click.echo(plain(f"  {summary.spending}"), err=True)
+        for ref in evaluated:
+            _print_failures(ref, failed[ref.name])
+    if any(end.stopped for end in done):
+        click.get_current_context().exit(STOPPED)
 
 
-def _runs(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
+def _print_failures(ref: RunRef, found: Any) -> None:
+    for kind in found[:LISTED]:
+        click.echo(
+            plain(f"  failed {kind.count} times: {kind.message}; sample {kind.sample_id}: {kind.example}"), err=True
+        )
+    if len(found) > LISTED:
+        click.echo(f"  and {len(found) - LISTED} kinds of failure more: ragboard show {plain(ref.name)}", err=True)
+    if found:
+        click.echo(f"  ragboard retry {plain(ref.name)} asks again what failed", err=True)
+
+
+def runs_meant(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
     """The runs meant: one in the store by that name, else those of the file."""
     file = Path(run)
     try:
@@ -91,20 +185,50 @@ def _runs(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef]
     return [RunRef(run_id=kept.id, name=kept.name, evaluation_id=None) for kept in added], report
 
 
-def evaluate_with_bar(store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel) -> Finished:
+def evaluate_with_bar(
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms | None = None
+) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
+    given = terms or Terms()
+    terms = replace(given, expected=_expected(store, ref, metrics, panel, given))
     with tqdm(desc=plain(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
             bar.total = progress.total
+            bar.set_postfix_str(_postfix(progress), refresh=False)
             bar.update(progress.done - bar.n)
 
-        return evaluate_run(store, ref.run_id, metrics, panel, watch=watch)
+        return evaluate_run(store, ref.run_id, metrics, panel, terms, watch=watch)
+
+
+def _postfix(progress: Progress) -> str:
+    if not progress.calls:
+        return ""
+    cost = "" if progress.cost is None else f", ${progress.cost:.4f}"
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    return f"{progress.calls} calls{cost}{failed}"
+
+
+def _expected(
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms
+) -> tuple[Expected, ...]:
+    """What is to be asked outside, from the first call on; nothing where all answer by themselves."""
+    if not any(isinstance(judge, Sender) for judge in panel.members):
+        return ()
+    assumed = Assumptions(samples=LOOKED_AT)
+    return plan_run(store, ref.run_id, metrics, panel, assumed, known=terms.known, prices={}, afresh=True).models
 
 
 def _print_end(end: Finished) -> None:
-    asked = f"{end.asked} tasks asked, {end.replayed} answered before"
-    failed = f", {end.failed} failed" if end.failed else ""
-    click.echo(f"evaluation {end.evaluation.id}: {end.samples} samples, {asked}{failed}", err=True)
+    found = {
+        f"{end.asked} tasks asked": True,
+        f"{end.replayed} answered before": True,
+        f"{end.cached} paid for by another evaluation": end.cached,
+        f"{end.failed} failed": end.failed,
+    }
+    said = ", ".join(text for text, wanted in found.items() if wanted)
+    click.echo(f"evaluation {end.evaluation.id}: {end.samples} samples, {said}", err=True)
+    if end.stopped:
+        click.echo(plain(f"stopped: {end.stopped}; what is done is kept"), err=True)
     if end.evaluation.heuristic:
         click.echo("verdicts by the embedded judge are a heuristic: rules of thumb on shared words", err=True)

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from ragboard.judges import JudgeOptions
+from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
 from ragboard.settings import read_config_file, read_pairs, split_pair
 from ragboard.store import Store
 
-__all__ = ["as_json", "config_of", "mapping_of", "reading_options", "store_option"]
+__all__ = [
+    "as_json",
+    "config_of",
+    "judging_options",
+    "limit_options",
+    "mapping_of",
+    "metrics_option",
+    "no_cache_option",
+    "plugin_option",
+    "prices_option",
+    "reading_options",
+    "store_option",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,7 +47,170 @@ store_option = click.option(
     help="Folder that holds the database and the journals.",
 )
 
+
+def _read_prices(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Prices:
+    return read_prices(value)
+
+
+no_cache_option = click.option(
+    "--no-cache", is_flag=True, help="Take nothing that other evaluations of the store paid for."
+)
+
+prices_option = click.option(
+    "--prices",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="RAGBOARD_PRICES",
+    show_envvar=True,
+    callback=_read_prices,
+    help="TOML file with what models cost, before the package's own list.",
+)
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+plugin_option = click.option(
+    "--plugin",
+    "plugins",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    envvar="RAGBOARD_PLUGIN",
+    help="A Python file with metrics of your own, or a TOML file with aspects; repeatable.",
+)
+
+metrics_option = click.option(
+    "--metrics",
+    "names",
+    help="Names separated by commas, metrics or sources; else ragas's three.  [ragchecker, ragas.faithfulness, ...]",
+)
+
+_LIMITS = (
+    click.option("--sample", type=click.IntRange(1), help="Evaluate so many samples, drawn at random, not all."),
+    click.option("--seed", type=int, default=0, show_default=True, help="For drawing these samples."),
+    click.option("--max-calls", type=click.IntRange(0), help="Stop after so many calls to models."),
+    click.option("--max-cost", type=click.FloatRange(0), help="Stop after so many US dollars."),
+    click.option("--max-minutes", type=click.FloatRange(0), help="Stop after so many minutes."),
+)
+
+
+def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Everything that says how much is asked; the command gets it as `limits`, as `Terms` calls them."""
+
+    @wraps(command)
+    def limited(
+        *,
+        sample: int | None,
+        seed: int,
+        max_calls: int | None,
+        max_cost: float | None,
+        max_minutes: float | None,
+        **others: Any,
+    ) -> Any:
+        limits = {
+            "sample": sample,
+            "seed": seed,
+            "max_calls": max_calls,
+            "max_cost": max_cost,
+            "max_minutes": max_minutes,
+        }
+        return command(limits=limits, **others)
+
+    for option in reversed(_LIMITS):
+        limited = option(limited)
+    return limited
+
+
+_JUDGING = (
+    click.option(
+        "--judge",
+        default="embedded",
+        envvar="RAGBOARD_JUDGE",
+        show_default=True,
+        show_envvar=True,
+        help="Who fills every role: embedded, openai:MODEL, or replay:FILE.",
+    ),
+    click.option("--extract", envvar="RAGBOARD_EXTRACT", show_envvar=True, help="Who splits texts into statements."),
+    click.option(
+        "--verify", envvar="RAGBOARD_VERIFY", show_envvar=True, help="Who verifies statements.  [nli:MODEL, ...]"
+    ),
+    click.option(
+        "--embed",
+        envvar="RAGBOARD_EMBED",
+        show_envvar=True,
+        help="Who compares texts, where the judge does not: embedded, openai:MODEL, st:MODEL or ce:MODEL.",
+    ),
+    click.option(
+        "--judge-param",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Sent to the chat models as it is: reasoning_effort=low; repeatable.",
+    ),
+    click.option(
+        "--prompts",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder whose files stand in place of ragboard's prompts.",
+    ),
+    click.option(
+        "--base-url",
+        envvar="OPENAI_BASE_URL",
+        show_envvar=True,
+        help="Where the models are.  [default: OpenAI]",
+    ),
+    click.option(
+        "--concurrency",
+        type=click.IntRange(1),
+        default=32,
+        show_default=True,
+        help="Requests under way at a time.",
+    ),
+    click.option("--requests-per-minute", type=click.FloatRange(0, min_open=True), help="At most so many."),
+    click.option("--tokens-per-minute", type=click.FloatRange(0, min_open=True), help="At most so many."),
+    click.option(
+        "--deadline",
+        type=click.FloatRange(0, min_open=True),
+        default=120.0,
+        show_default=True,
+        help="Seconds for one request; then it is given up and sent again.",
+    ),
+)
+
+
+def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Everything that says who judges, and how; the command gets it as `judging`."""
+
+    @wraps(command)
+    def judged(
+        *,
+        judge: str,
+        extract: str | None,
+        verify: str | None,
+        embed: str | None,
+        judge_param: tuple[str, ...],
+        prompts: Path | None,
+        base_url: str | None,
+        concurrency: int,
+        requests_per_minute: float | None,
+        tokens_per_minute: float | None,
+        deadline: float,
+        **others: Any,
+    ) -> Any:
+        options = JudgeOptions(
+            judge=judge,
+            extract=extract,
+            verify=verify,
+            embed=embed,
+            parameters=read_pairs(judge_param),
+            prompts=prompts,
+            base_url=base_url,
+            concurrency=concurrency,
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
+            deadline=deadline,
+        )
+        return command(judging=options, **others)
+
+    for option in reversed(_JUDGING):
+        judged = option(judged)
+    return judged
+
 
 _READING = (
     click.option("--name", help="The run's name; else the file's own, else the file's stem."),

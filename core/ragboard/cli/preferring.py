@@ -6,10 +6,10 @@ from typing import get_args
 
 import click
 
-from ragboard.cli.options import as_json, store_option
+from ragboard.cli.options import as_json, judging_options, store_option
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.evaluation.preference import Preferences, prefer_runs
-from ragboard.judges import panel_named
+from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.tasks import Quality
 from ragboard.stats import Interval
 from ragboard.store import Store
@@ -21,10 +21,10 @@ __all__ = ["prefer"]
 @click.argument("run_a")
 @click.argument("run_b")
 @click.option("--quality", type=click.Choice(get_args(Quality)), default="faithfulness", show_default=True)
-@click.option("--judge", required=True, envvar="RAGBOARD_JUDGE", show_envvar=True, help="openai:MODEL, or replay:FILE.")
+@judging_options
 @store_option
 @as_json
-def prefer(run_a: str, run_b: str, quality: Quality, judge: str, store: Store, as_json: bool) -> None:
+def prefer(run_a: str, run_b: str, quality: Quality, judging: JudgeOptions, store: Store, as_json: bool) -> None:
     """Ask a judge which of two runs is better on each question they share (GPT Ranking).
 
     Every pair is asked in both orders: where the order decides, no side wins, and how often the one shown
@@ -33,7 +33,7 @@ def prefer(run_a: str, run_b: str, quality: Quality, judge: str, store: Store, a
     \b
     ragboard prefer baseline rerank --quality answer_relevance --judge openai:gpt-4o-mini
     """
-    found = prefer_runs(store, store.resolve(run_a), store.resolve(run_b), quality, panel_named(judge))
+    found = prefer_runs(store, store.resolve(run_a), store.resolve(run_b), quality, panel_named(judging))
     if as_json:
         print_json(found)
         return

@@ -12,10 +12,11 @@ from typing import Any
 import click
 
 from ragboard.cli.judging import evaluate_with_bar
-from ragboard.cli.options import store_option
+from ragboard.cli.options import plugin_option, store_option
 from ragboard.errors import RagboardError
-from ragboard.judges import panel_named
+from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import DEFAULT_METRICS
+from ragboard.metrics.plugins import metrics_with
 from ragboard.samples import SAMPLE_TAG, sample_runs
 from ragboard.store import RunRef, Store
 
@@ -32,15 +33,17 @@ check_option = click.option("--check", is_flag=True, help="Start, exit with 0 on
 @port_option
 @browser_option
 @check_option
+@plugin_option
 @store_option
-def serve(store: Store, port: int | None, no_browser: bool, check: bool) -> None:
+def serve(store: Store, plugins: tuple[Path, ...], port: int | None, no_browser: bool, check: bool) -> None:
     """Open the dashboard over what is kept, on this machine only.
 
     \b
     ragboard serve
     ragboard serve --port 9000 --no-browser
     """
-    _serve(store, port, no_browser, check)
+    metrics_with(plugins)
+    _serve(store, port, no_browser, check, plugins)
 
 
 @click.command()
@@ -64,19 +67,19 @@ def demo(store: Store, port: int | None, no_browser: bool, check: bool, remove: 
 
 
 def _evaluate_sample(store: Store) -> None:
-    panel = panel_named("embedded")
+    panel = panel_named(JudgeOptions())
     for added in store.add_runs(sample_runs()):
         ref = RunRef(run_id=added.id, name=added.name, evaluation_id=None)
         evaluate_with_bar(store, ref, DEFAULT_METRICS, panel)
         click.echo(f"sample run {added.name}: {added.samples} samples, evaluated on the embedded judge (a heuristic)")
 
 
-def _serve(store: Store, port: int | None, no_browser: bool, check: bool) -> None:
+def _serve(store: Store, port: int | None, no_browser: bool, check: bool, plugins: tuple[Path, ...] = ()) -> None:
     server = import_module("ragboard_dashboard.server")
     if check:
         _check(server, store.folder, port)
     else:
-        server.serve(store.folder, port=port, open_browser=not no_browser)
+        server.serve(store.folder, port=port, open_browser=not no_browser, plugins=plugins)
 
 
 def _check(server: Any, folder: Path, port: int | None) -> None:

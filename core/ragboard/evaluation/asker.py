@@ -1,19 +1,21 @@
-"""Asks each task once: from the journal where it was answered before, else the judge in its role.
-
-A task that failed is asked again the next time, for what failed it may have passed.
-"""
+"""Asks each task once: from the journal or the cache where it was answered before, else the judge in its role."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from ragboard.evaluation.budget import Budget
+from ragboard.evaluation.cache import AnswerCache
 from ragboard.evaluation.journal import Journal
+from ragboard.evaluation.lanes import Lanes
 from ragboard.judges.codec import task_key
 from ragboard.judges.fit import fitting
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Exchange, Failure, Reply, Task
+from ragboard.judges.tasks import Exchange, Failure, Judge, Reply, Sender, Task, Unasked
+from ragboard.problems import kind_of_problem
 
 __all__ = ["Ask", "Asker", "Tally"]
 
@@ -27,7 +29,29 @@ class Tally:
 
     asked: int = 0
     replayed: int = 0
+    """Answered before, in this evaluation."""
+    cached: int = 0
+    """Answered before, in another."""
     failed: int = 0
+    problems: Counter[str] = field(default_factory=Counter[str])
+    """How often each kind of failure came."""
+
+    def fail(self, failure: Failure) -> None:
+        """Count a failure."""
+        self.failed += 1
+        self.problems[kind_of_problem(failure.detail)] += 1
+
+
+@dataclass(frozen=True)
+class _Seat:
+    """Who answers one type of task, and under which identity."""
+
+    judge: Judge
+    identity: str
+    cache: AnswerCache | None
+
+    def key(self, task: Task) -> str:
+        return task_key(task, self.identity)
 
 
 @dataclass
@@ -36,7 +60,13 @@ class Asker:
 
     panel: Panel
     journal: Journal
+    budget: Budget
+    cache: AnswerCache | None = None
+    retry: bool = False
+    """Whether a failure in the journal is asked again."""
     tally: Tally = field(default_factory=Tally)
+    lanes: Lanes = field(default_factory=Lanes)
+    _seats: dict[type[Task], _Seat] = field(default_factory=dict[type[Task], _Seat])
     _under_way: dict[str, asyncio.Future[Reply | Failure]] = field(
         default_factory=dict[str, "asyncio.Future[Reply | Failure]"]
     )
@@ -50,31 +80,64 @@ class Asker:
         return ask
 
     def knows(self, task: Task) -> bool:
-        """Whether the journal has an answer that will be taken; a failure is asked again."""
-        kept = self.journal.get(task_key(task, self.panel.for_task(type(task)).identity(type(task))))
-        return kept is not None and not isinstance(kept, Failure)
+        """Whether the journal has an answer that will be taken."""
+        return self._kept(self._seat(type(task)).key(task)) is not None
+
+    def _seat(self, kind: type[Task]) -> _Seat:
+        if kind not in self._seats:
+            judge = self.panel.for_task(kind)
+            cached = self.cache if isinstance(judge, Sender) else None
+            self._seats[kind] = _Seat(judge, judge.identity(kind), cached)
+        return self._seats[kind]
+
+    def _kept(self, key: str) -> Reply | Failure | None:
+        kept = self.journal.get(key)
+        return None if self.retry and isinstance(kept, Failure) else kept
 
     async def _answer(self, task: Task, sample_id: str) -> Reply | Failure:
-        judge = self.panel.for_task(type(task))
-        key = task_key(task, judge.identity(type(task)))
-        kept = self.journal.get(key)
-        if kept is not None and not isinstance(kept, Failure):
+        seat = self._seat(type(task))
+        key = seat.key(task)
+        kept = self._kept(key)
+        if kept is not None:
             self.tally.replayed += 1
+            if isinstance(kept, Failure):
+                self.tally.fail(kept)
             return kept
         if key in self._under_way:
             return await self._under_way[key]
         future = self._under_way[key] = asyncio.get_running_loop().create_future()
-        heard: list[Exchange] = []
         try:
-            (said,) = await judge.answer([task], lambda _, exchange: heard.append(exchange))
-            reply = fitting(task, said)
-            self.journal.put(key, sample_id, task, reply, heard)
+            reply = self._from_cache(key, seat, task, sample_id) or await self._ask(key, seat, task, sample_id)
         except BaseException as error:
             future.cancel(str(error))
             raise
         finally:
             del self._under_way[key]
         future.set_result(reply)
+        return reply
+
+    def _from_cache(self, key: str, seat: _Seat, task: Task, sample_id: str) -> Reply | None:
+        reply = seat.cache.get(key) if seat.cache else None
+        if reply is not None:
+            self.journal.put(key, sample_id, task, reply)
+            self.tally.cached += 1
+        return reply
+
+    async def _ask(self, key: str, seat: _Seat, task: Task, sample_id: str) -> Reply | Failure:
+        if not self.budget.allows(len(self._under_way) - 1):
+            return Unasked(detail=self.budget.stopped)
+        heard: list[Exchange] = []
+
+        def hear(_: Task, exchange: Exchange) -> None:
+            heard.append(exchange)
+            self.budget.hear(task, exchange)
+
+        reply = fitting(task, await self.lanes.answer(seat.judge, task, hear))
+        self.journal.put(key, sample_id, task, reply, heard)
+        self.budget.note(reply)
         self.tally.asked += 1
-        self.tally.failed += isinstance(reply, Failure)
+        if isinstance(reply, Failure):
+            self.tally.fail(reply)
+        elif seat.cache:
+            seat.cache.put(key, seat.judge.name, task, reply)
         return reply

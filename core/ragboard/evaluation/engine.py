@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import random
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 from ragboard.errors import JudgeError, RagboardError, SettingError
-from ragboard.evaluation.asker import Asker, Tally
+from ragboard.evaluation.asker import Asker
+from ragboard.evaluation.budget import Budget
+from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.journal import open_journal
-from ragboard.evaluation.progress import Progress, StatusFile
+from ragboard.evaluation.loop import wait_for
+from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
+from ragboard.evaluation.spending import spent
+from ragboard.evaluation.terms import Terms
 from ragboard.judges.panel import Panel
-from ragboard.metrics import METRICS, Metric, metric_of, outcome
+from ragboard.judges.tasks import Sender
+from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
 from ragboard.metrics.needs import Need
-from ragboard.records import Evaluation, Outcome, Sample, Unscored
+from ragboard.records import Evaluation, Outcome, Sample, Spend, Unscored
 from ragboard.store import Store
 
-__all__ = ["Finished", "evaluate_run", "evaluation_of"]
-
-WINDOW = 32
-"""Samples under way at a time."""
+__all__ = ["Finished", "check_roles", "evaluate_run", "evaluation_of", "with_earlier"]
 
 NOBODY = "none"
 """The judge of an evaluation in which nothing had to be asked: the file had it all."""
@@ -33,16 +37,23 @@ NOBODY = "none"
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """An evaluation that came to its end."""
+    """An evaluation that came to its end, or was stopped with what is done kept."""
 
     evaluation: Evaluation
     samples: int
+    """Samples that it covers now."""
     asked: int
     replayed: int
     """Tasks whose answer was in the journal already."""
+    cached: int
+    """Tasks that another evaluation of the store had paid for."""
     failed: int
     unscored: int
     """Samples that at least one metric left unscored."""
+    spent: tuple[Spend, ...]
+    """What it took from its first call on, by model; empty where no model was asked."""
+    stopped: str
+    """Why it ended before all was asked; empty where it did not."""
 
 
 def evaluation_of(run_id: str, panel: Panel, metrics: Sequence[Metric]) -> Evaluation:
@@ -64,57 +75,90 @@ def evaluate_run(
     run_id: str,
     metrics: Sequence[Metric],
     panel: Panel,
+    terms: Terms | None = None,
     *,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> Finished:
     """Evaluate a run in the store, or go on where an earlier evaluation by the same judges stopped.
 
-    Metrics the evaluation has already are kept and counted again from the journal. Raises JudgeError
-    before anything is asked where a role is not filled, StoreBusyError where the same evaluation is
-    under way elsewhere.
+    Metrics and samples the evaluation has already are counted again from its journal. Raises JudgeError
+    before anything is asked where a role is not filled, and where no call can succeed; StoreBusyError where
+    the same evaluation is under way elsewhere.
     """
-    metrics = _with_earlier(store, evaluation_of(run_id, panel, metrics), metrics)
+    terms = terms or Terms()
+    metrics = with_earlier(store, evaluation_of(run_id, panel, metrics), metrics, terms.known)
     evaluation = evaluation_of(run_id, panel, metrics)
-    _check_roles(panel, metrics)
-    path = store.journal_path(evaluation.id)
+    check_roles(panel, metrics)
+    budget = Budget.of(terms, panel)
+    positions = _positions(store, evaluation, terms)
+    with _opened(store, evaluation, panel, budget) as (asker, results):
+        path, total = store.journal_path(evaluation.id), len(positions)
+        with StatusFile(path.with_suffix(".status.json"), total, watch, budget) as status:
+            work = _Work(metrics, asker, results, status)
+            wait_for(work.run(_chosen(store.samples(run_id), positions), terms.together))
+            spending = spent(asker.journal, panel, terms.prices, terms.expected)
+            results.spent(spending)
+            results.close()
+            asker.journal.sync()
+            if not (asker.tally.asked or asker.tally.replayed or asker.tally.cached):
+                evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
+            store.load(evaluation, results.paths, map(describe, metrics), covered=work.covered, judging=terms.judging)
+    return Finished(
+        evaluation=evaluation,
+        samples=work.covered,
+        asked=asker.tally.asked,
+        replayed=asker.tally.replayed,
+        cached=asker.tally.cached,
+        failed=asker.tally.failed,
+        unscored=work.unscored,
+        spent=spending,
+        stopped=budget.stopped,
+    )
+
+
+@contextmanager
+def _opened(store: Store, evaluation: Evaluation, panel: Panel, budget: Budget) -> Generator[tuple[Asker, ResultFiles]]:
+    """Journal, cache and result files, open for as long as the evaluation runs."""
     header = {
         "evaluation": evaluation.id,
-        "run": run_id,
+        "run": evaluation.run_id,
         "identity": evaluation.identity,
         "metrics": evaluation.metrics,
     }
-    with (
-        open_journal(path, header) as journal,
-        StatusFile(path.with_suffix(".status.json"), store.sample_count(run_id), watch) as status,
-        result_files(store.folder / "staging") as results,
-    ):
-        asker = Asker(panel, journal)
-        unscored = _wait_for(_run(store.samples(run_id), metrics, asker, results, status))
-        results.close()
-        journal.sync()
-        if not asker.tally.asked and not asker.tally.replayed:
-            evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
-        store.load(evaluation, results.paths)
-    return _finished(evaluation, status.done, asker.tally, unscored)
+    terms = budget.terms
+    cached = terms.cache and any(isinstance(judge, Sender) for judge in panel.members)
+    with ExitStack() as stack:
+        journal = stack.enter_context(open_journal(store.journal_path(evaluation.id), header))
+        cache = stack.enter_context(open_cache(store.cache_path) if cached else nullcontext())
+        results = stack.enter_context(result_files(store.folder / "staging"))
+        yield Asker(panel, journal, budget, cache, retry=terms.retry), results
 
 
-def _wait_for(work: Coroutine[Any, Any, int]) -> int:
-    """Run to the end; in a thread of its own where this one has an event loop already, as notebooks do."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(asyncio.run, work).result()
+def _positions(store: Store, evaluation: Evaluation, terms: Terms) -> Sequence[int]:
+    """The samples to evaluate: all, or those drawn and those that were evaluated before."""
+    everything = range(store.sample_count(evaluation.run_id))
+    if terms.sample is None or terms.sample >= len(everything):
+        return everything
+    drawn = random.Random(terms.seed).sample(everything, terms.sample)  # noqa: S311 - a sample, not a secret
+    return sorted({*drawn, *store.covered(evaluation.id)})
 
 
-def _with_earlier(store: Store, evaluation: Evaluation, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    earlier = (metric_of(spec) for spec in store.evaluation_metrics(evaluation.id))
+def _chosen(samples: Iterable[tuple[int, Sample]], positions: Sequence[int]) -> Iterable[tuple[int, Sample]]:
+    wanted = positions if isinstance(positions, range) else frozenset(positions)
+    return (numbered for numbered in samples if numbered[0] in wanted)
+
+
+def with_earlier(
+    store: Store, evaluation: Evaluation, metrics: Sequence[Metric], known: Mapping[str, Metric] = METRICS
+) -> tuple[Metric, ...]:
+    """The metrics that the evaluation has already, as far as they are known, and these."""
+    earlier = (metric_of(spec, known) for spec in store.evaluation_metrics(evaluation.id))
     kept = [metric for metric in earlier if metric is not None]
     return tuple({metric.spec: metric for metric in (*kept, *metrics)}.values())
 
 
-def _check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
+def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
+    """Raise SettingError where no metric was chosen, JudgeError where a role that they need is not filled."""
     if not metrics:
         raise SettingError(f"no metric was chosen; there are {', '.join(METRICS)}")
     for metric in metrics:
@@ -125,59 +169,56 @@ def _check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
                 raise JudgeError(f"{metric.spec}: {error}") from error
 
 
-def _finished(evaluation: Evaluation, samples: int, tally: Tally, unscored: int) -> Finished:
-    return Finished(
-        evaluation=evaluation,
-        samples=samples,
-        asked=tally.asked,
-        replayed=tally.replayed,
-        failed=tally.failed,
-        unscored=unscored,
-    )
+class _Work:
+    """Judges samples, some at a time, and counts them."""
 
+    def __init__(self, metrics: Sequence[Metric], asker: Asker, results: ResultFiles, status: StatusFile) -> None:
+        self._metrics = metrics
+        self._needs: tuple[Need[Any], ...] = tuple(dict.fromkeys(need for one in metrics for need in one.needs()))
+        self._asker = asker
+        self._results = results
+        self._status = status
+        self.covered = 0
+        self.unscored = 0
 
-async def _run(
-    samples: Iterable[tuple[int, Sample]],
-    metrics: Sequence[Metric],
-    asker: Asker,
-    results: ResultFiles,
-    status: StatusFile,
-) -> int:
-    """Judge every sample, a window of them at a time; the number with an unscored metric."""
-    needs = tuple(dict.fromkeys(need for metric in metrics for need in metric.needs()))
-    waiting = iter(samples)
-    unscored = 0
+    async def run(self, samples: Iterable[tuple[int, Sample]], together: int) -> None:
+        """Judge every sample; once the budget is spent, those whose answers are there."""
+        waiting = iter(samples)
 
-    async def work() -> None:
-        nonlocal unscored
-        for position, sample in waiting:
-            unscored += await _judge(position, sample, metrics, needs, asker, results)
-            status.step(asker.tally)
-            await asyncio.sleep(0)
+        async def work() -> None:
+            for position, sample in waiting:
+                await self._judge(position, sample)
+                await asyncio.sleep(0)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(WINDOW):
-                group.create_task(work())
-    except* RagboardError as errors:
-        raise _first(errors) from errors
-    return unscored
+        beating = asyncio.ensure_future(self._beat())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(together):
+                    group.create_task(work())
+        except* RagboardError as errors:
+            raise _first(errors) from errors
+        finally:
+            beating.cancel()
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            self._status.beat(self._asker.tally)
+
+    async def _judge(self, position: int, sample: Sample) -> None:
+        findings = await gather(sample, self._needs, self._asker.for_sample(sample.id), self._asker.knows)
+        outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, findings) for metric in self._metrics}
+        if not all(self._not_reached(found) for found in outcomes.values()):
+            self._results.add(position, outcomes, findings)
+            self.covered += 1
+            self.unscored += any(isinstance(found, Unscored) for found in outcomes.values())
+        self._status.step(self._asker.tally)
+
+    def _not_reached(self, found: Outcome) -> bool:
+        stopped = self._asker.budget.stopped
+        return bool(stopped) and isinstance(found, Unscored) and found.detail == stopped
 
 
 def _first(errors: BaseExceptionGroup[RagboardError]) -> RagboardError:
     error = errors.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
-
-
-async def _judge(
-    position: int,
-    sample: Sample,
-    metrics: Sequence[Metric],
-    needs: tuple[Need[Any], ...],
-    asker: Asker,
-    results: ResultFiles,
-) -> bool:
-    findings = await gather(sample, needs, asker.for_sample(sample.id), asker.knows)
-    outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, findings) for metric in metrics}
-    results.add(position, outcomes, findings)
-    return any(isinstance(found, Unscored) for found in outcomes.values())

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import dataclass
 from errno import ENOSPC
 from io import RawIOBase
 from pathlib import Path
@@ -24,21 +24,49 @@ from ragboard.errors import StoreBusyError, StoreError
 from ragboard.judges.codec import decode_reply, encode
 from ragboard.judges.tasks import Exchange, Failure, Reply, Task
 
-__all__ = ["Journal", "open_journal"]
+__all__ = ["Answers", "Heard", "Journal", "open_journal", "read_answers"]
 
 SYNC_SECONDS = 0.5
 """At most this long between two syncs while lines are being written."""
 
 
-class Journal:
-    """Answers by task key, kept in a file; only their places in it are held in memory."""
+@dataclass
+class Heard:
+    """What the calls for one type of task took, as far as the server said."""
 
-    def __init__(self, path: Path, reader: BinaryIO, writer: RawIOBase) -> None:
+    calls: int = 0
+    uncounted: int = 0
+    """Calls whose tokens the server did not say."""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+
+    def add(self, exchange: Exchange) -> None:
+        """One call more; embeddings have no completion, and no text either."""
+        self.calls += 1
+        self.uncounted += exchange.prompt_tokens is None or (exchange.completion_tokens is None and bool(exchange.said))
+        self.prompt_tokens += exchange.prompt_tokens or 0
+        self.cached_tokens += exchange.cached_tokens or 0
+        self.completion_tokens += exchange.completion_tokens or 0
+
+    def join(self, other: Heard) -> None:
+        """The calls of another count too."""
+        self.calls += other.calls
+        self.uncounted += other.uncounted
+        self.prompt_tokens += other.prompt_tokens
+        self.cached_tokens += other.cached_tokens
+        self.completion_tokens += other.completion_tokens
+
+
+class Answers:
+    """Answers by task key, in a file that is only read; their places in it alone are held in memory."""
+
+    def __init__(self, path: Path, reader: BinaryIO) -> None:
         self._path = path
         self._reader = reader
-        self._writer = writer
         self._places: dict[bytes, int] = {}
-        self._synced = time.monotonic()
+        self.heard: dict[str, Heard] = {}
+        """What all calls took, by type of task; those of failed and of repeated tasks too."""
         self._end = self._index()
 
     def __len__(self) -> int:
@@ -58,17 +86,50 @@ class Journal:
             return Failure(detail=line["failure"])
         return decode_reply(line["task"], line["reply"])
 
+    def _index(self) -> int:
+        """Find every whole line, and return where the last one ends; a torn one after it is not read."""
+        end = 0
+        for line in self._reader:
+            if not line.endswith(b"\n"):
+                break
+            self._note(line, end)
+            end += len(line)
+        return end
+
+    def _note(self, line: bytes, place: int) -> None:
+        try:
+            said = json.loads(line)
+            self._places[bytes.fromhex(said["key"])] = place
+            self._hear(said["task"], [Exchange(**exchange) for exchange in said.get("heard", ())])
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{self._path}: damaged at byte {place}; move the file away to evaluate afresh") from error
+
+    def _hear(self, task: str, heard: Sequence[Exchange]) -> None:
+        for exchange in heard:
+            self.heard.setdefault(task, Heard()).add(exchange)
+
+
+class Journal(Answers):
+    """Answers, and more to come: the file is cut after its last whole line and written on."""
+
+    def __init__(self, path: Path, reader: BinaryIO, writer: RawIOBase) -> None:
+        super().__init__(path, reader)
+        os.truncate(path, self._end)
+        self._writer = writer
+        self._synced = time.monotonic()
+
     def put(self, key: str, sample_id: str, task: Task, reply: Reply | Failure, heard: Sequence[Exchange] = ()) -> None:
         """Keep an answer and the calls it took. Raises StoreError where it cannot be written; what was kept stays."""
         head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
         if heard:
-            head["heard"] = [asdict(exchange) for exchange in heard]
+            head["heard"] = [_heard(exchange) for exchange in heard]
         if isinstance(reply, Failure):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:
             line = json.dumps(head).encode()[:-1] + b', "reply": ' + encode(reply) + b"}"
         self._append(line + b"\n")
         self._places[bytes.fromhex(key)] = self._end - len(line) - 1
+        self._hear(type(task).__name__, heard)
 
     def sync(self) -> None:
         """Make what was written survive a power failure."""
@@ -86,22 +147,31 @@ class Journal:
             raise StoreError(f"{self._path}: cannot write the journal: {os.strerror(ENOSPC)}")
         self._end += len(line)
 
-    def _index(self) -> int:
-        """Find every whole line, cut off a torn last one, and return where the file ends."""
-        end = 0
-        for line in self._reader:
-            if not line.endswith(b"\n"):
-                break
-            self._note(line, end)
-            end += len(line)
-        os.truncate(self._path, end)
-        return end
 
-    def _note(self, line: bytes, place: int) -> None:
-        try:
-            self._places[bytes.fromhex(json.loads(line)["key"])] = place
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{self._path}: damaged at byte {place}; move the file away to evaluate afresh") from error
+@contextmanager
+def read_answers(path: Path) -> Generator[Answers | None]:
+    """The answers in a journal, also while another process writes it; None where there is no journal yet.
+
+    Raises StoreError where it cannot be read.
+    """
+    try:
+        reader = path.open("rb")
+    except FileNotFoundError:
+        yield None
+        return
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+    with reader:
+        yield Answers(path, reader)
+
+
+def _heard(exchange: Exchange) -> dict[str, object]:
+    return {
+        "said": exchange.said,
+        "prompt_tokens": exchange.prompt_tokens,
+        "completion_tokens": exchange.completion_tokens,
+        "cached_tokens": exchange.cached_tokens,
+    }
 
 
 @contextmanager

@@ -15,7 +15,10 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from ragboard.evaluation.asker import Ask, Asker
+from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.journal import open_journal
+from ragboard.evaluation.loop import wait_for
+from ragboard.evaluation.terms import Terms
 from ragboard.judges.panel import Panel
 from ragboard.judges.tasks import Failure, Prefer, Preference, Quality
 from ragboard.pairing import pair_samples
@@ -95,8 +98,8 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     with open_journal(
         store.journal_path(f"prefer-{key}"), {"runs": [a.run_id, b.run_id], "quality": quality}
     ) as journal:
-        asker = Asker(panel, journal)
-        choices = asyncio.run(_ask_all(whole, quality, asker.for_sample))
+        asker = Asker(panel, journal, Budget.of(Terms(), panel))
+        choices = wait_for(_ask_all(whole, quality, asker.for_sample))
     return Preferences(
         quality=quality,
         judge=judge.name,

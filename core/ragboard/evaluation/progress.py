@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
 from ragboard.evaluation.asker import Tally
+from ragboard.evaluation.budget import Budget
 
-__all__ = ["Progress", "StatusFile", "read_progress"]
+__all__ = ["HEARTBEAT_SECONDS", "Progress", "StatusFile", "read_progress", "stop_file"]
 
 HEARTBEAT_SECONDS = 0.25
+PROBLEMS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +30,15 @@ class Progress:
     total: int
     asked: int = 0
     replayed: int = 0
+    cached: int = 0
     failed: int = 0
+    calls: int = 0
+    """Calls to models since this command started, and their tokens."""
+    tokens: int = 0
+    cost: float | None = 0.0
+    """US dollars; None where it is not known."""
+    problems: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The commonest kinds of failure, and how often each came."""
     started: float
     updated: float
     message: str = ""
@@ -37,9 +47,10 @@ class Progress:
 class StatusFile:
     """Keeps a status file true while an evaluation runs, and says in it how that ended."""
 
-    def __init__(self, path: Path, total: int, watch: Callable[[Progress], None]) -> None:
+    def __init__(self, path: Path, total: int, watch: Callable[[Progress], None], budget: Budget) -> None:
         self._path = path
         self._watch = watch
+        self._budget = budget
         now = time.time()
         self._now = Progress(state="running", pid=os.getpid(), done=0, total=total, started=now, updated=now)
 
@@ -49,13 +60,16 @@ class StatusFile:
         return self._now.done
 
     def __enter__(self) -> Self:
+        stop_file(self._path).unlink(missing_ok=True)
         self._write()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
+        if error is None and self._budget.stopped:
+            self._now = replace(self._now, state="stopped", message=self._budget.stopped)
+        elif error is None:
             self._now = replace(self._now, state="finished")
         elif isinstance(error, KeyboardInterrupt):
             self._now = replace(self._now, state="stopped", message="stopped; the same command goes on from here")
@@ -66,22 +80,40 @@ class StatusFile:
 
     def step(self, tally: Tally) -> None:
         """One sample more is done."""
+        self._now = replace(self._now, done=self._now.done + 1)
+        self.beat(tally)
+
+    def beat(self, tally: Tally) -> None:
+        """Say how far it is, where that was not said just now, and see whether somebody says stop."""
+        if time.time() - self._now.updated < HEARTBEAT_SECONDS and self._now.done < self._now.total:
+            return
+        budget = self._budget
         self._now = replace(
             self._now,
-            done=self._now.done + 1,
             asked=tally.asked,
             replayed=tally.replayed,
+            cached=tally.cached,
             failed=tally.failed,
+            problems=dict(tally.problems.most_common(PROBLEMS)),
+            calls=budget.calls,
+            tokens=budget.tokens,
+            cost=budget.cost,
+            updated=time.time(),
         )
         self._watch(self._now)
-        if time.time() - self._now.updated > HEARTBEAT_SECONDS:
-            self._now = replace(self._now, updated=time.time())
-            self._write()
+        self._write()
+        if not budget.stopped and stop_file(self._path).exists():
+            budget.stopped = "stopped by a person; the same command goes on from here"
 
     def _write(self) -> None:
         draft = self._path.with_suffix(".draft")
         draft.write_text(json.dumps(asdict(self._now)), encoding="utf-8")
         draft.replace(self._path)
+
+
+def stop_file(status: Path) -> Path:
+    """The file beside a status file that tells an evaluation to stop, with what is under way kept."""
+    return status.with_suffix(".stop")
 
 
 def read_progress(path: Path) -> Progress | None:

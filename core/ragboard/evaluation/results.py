@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import astuple
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,14 +16,17 @@ import pyarrow.parquet as pq
 from ragboard.errors import StoreError
 from ragboard.evaluation.judgements import judgement_rows
 from ragboard.metrics.needs import Cells, Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
-from ragboard.records import Outcome, Score, Statement, Target, Verdict
+from ragboard.metrics.partition import Origin
+from ragboard.metrics.ragchecker import stored_origins
+from ragboard.records import Evidence, Outcome, Spend, Statement, Target, Verdict
+from ragboard.store import score_row
 
 __all__ = ["ResultFiles", "result_files"]
 
 FLUSH_ROWS = 20_000
 """Rows of one table held in memory before they go to its file."""
 
-_INT, _TEXT, _REAL, _BOOL = pa.int32(), pa.string(), pa.float64(), pa.bool_()
+_INT, _LONG, _TEXT, _REAL, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.float64(), pa.bool_()
 
 TABLES: dict[str, dict[str, pa.DataType]] = {
     "scores": {
@@ -43,6 +46,7 @@ TABLES: dict[str, dict[str, pa.DataType]] = {
         "span_start": _INT,
         "span_end": _INT,
         "span_how": _TEXT,
+        "origin": _TEXT,
     },
     "verdicts": {
         "position": _INT,
@@ -56,6 +60,18 @@ TABLES: dict[str, dict[str, pa.DataType]] = {
     },
     "questions": {"position": _INT, "number": _INT, "question": _TEXT, "similarity": _REAL},
     "sentences": {"position": _INT, "rank": _INT, "start": _INT, "stop": _INT, "chosen": _BOOL},
+    "spending": {
+        "model": _TEXT,
+        "embedding": _BOOL,
+        "calls": _LONG,
+        "uncounted": _LONG,
+        "prompt_tokens": _LONG,
+        "cached_tokens": _LONG,
+        "completion_tokens": _LONG,
+        "cost": _REAL,
+        "planned_calls": _LONG,
+        "planned_tokens": _LONG,
+    },
     "judgements": {
         "position": _INT,
         "about": _TEXT,
@@ -82,9 +98,14 @@ class ResultFiles:
     def add(self, position: int, outcomes: Mapping[str, Outcome], findings: Findings) -> None:
         """Take in what one sample got."""
         for metric, outcome in outcomes.items():
-            self._put("scores", _score_row(position, metric, outcome))
+            self._put("scores", score_row(position, metric, outcome))
         for table, row in dict.fromkeys(_finding_rows(position, findings)):
             self._put(table, row)
+
+    def spent(self, spending: Iterable[Spend]) -> None:
+        """Take in what the evaluation took, a row for each model."""
+        for spend in spending:
+            self._put("spending", astuple(spend))
 
     def close(self) -> None:
         """Write what is left; the files are whole afterwards."""
@@ -116,26 +137,21 @@ def result_files(folder: Path) -> Generator[ResultFiles]:
         raise StoreError(f"{error.filename or folder}: cannot write results: {error.strerror or error}") from error
 
 
-def _score_row(position: int, metric: str, outcome: Outcome) -> Row:
-    if isinstance(outcome, Score):
-        return (position, metric, outcome.value, outcome.counted, None, None)
-    return (position, metric, None, None, outcome.reason, outcome.detail)
-
-
 def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]]:
+    origins = stored_origins(findings)
     for need, found in findings.found.items():
         yield from (("judgements", (position, *row)) for row in judgement_rows(need, found))
         match found:
             case Judged():
-                yield from _statement_rows(position, found)
+                yield from _statement_rows(position, found, origins)
                 yield from _verdict_rows(position, found.statements, found.verdicts, Target(kind="joint"))
             case Cells():
-                yield from _statement_rows(position, found)
+                yield from _statement_rows(position, found, origins)
                 for place, target in enumerate(found.targets):
                     column = tuple(row[place] for row in found.rows)
                     yield from _verdict_rows(position, found.statements, column, target)
             case StatementsFound():
-                yield from _statement_rows(position, found)
+                yield from _statement_rows(position, found, origins)
             case QuestionsFound():
                 for number, (text, near) in enumerate(zip(found.questions, found.similarities, strict=True)):
                     yield "questions", (position, number, text, near)
@@ -150,13 +166,17 @@ def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]
                 pass
 
 
-def _statement_rows(position: int, found: Judged | Cells | StatementsFound) -> Iterator[tuple[str, Row]]:
+def _statement_rows(
+    position: int, found: Judged | Cells | StatementsFound, origins: tuple[Origin, ...]
+) -> Iterator[tuple[str, Row]]:
+    """`origins` has the class of each claim of the answer, or nothing where they were not all judged."""
     if found.refuses is not None:
         yield "sides", (position, found.side, found.refuses)
     for number, said in enumerate(found.statements):
         span = said.span
         place = (span.start, span.end, span.how) if span else (None, None, None)
-        yield "statements", (position, said.side, number, said.text, *place)
+        origin = origins[number] if origins and said.side == "response" else None
+        yield "statements", (position, said.side, number, said.text, *place, origin)
 
 
 def _verdict_rows(
@@ -164,8 +184,12 @@ def _verdict_rows(
 ) -> Iterator[tuple[str, Row]]:
     name = target.kind if target.rank is None else f"{target.kind}:{target.rank}"
     for number, (said, verdict) in enumerate(zip(statements, verdicts, strict=True)):
-        evidence = json.dumps([asdict(mark) for mark in verdict.evidence])
+        evidence = json.dumps([_mark(mark) for mark in verdict.evidence]) if verdict.evidence else "[]"
         yield (
             "verdicts",
             (position, said.side, number, name, verdict.label, verdict.reason, verdict.score, evidence),
         )
+
+
+def _mark(mark: Evidence) -> dict[str, object]:
+    return {"rank": mark.rank, "start": mark.start, "end": mark.end, "stance": mark.stance, "how": mark.how}

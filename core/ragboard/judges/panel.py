@@ -24,31 +24,40 @@ class Panel:
 
     def for_task(self, kind: type[Task]) -> Judge:
         """Who answers tasks of this type. Raises JudgeError where the one in that role cannot."""
-        judge = (self.roles or {}).get(kind.role, self.judge)
-        if kind not in judge.answers:
-            raise JudgeError(
-                f"{judge.name} does not answer {kind.__name__}; name another judge for the role '{kind.role}'"
-            )
+        judge = self.answering(kind)
+        if judge is None:
+            name = self._in_role(kind).name
+            raise JudgeError(f"{name} does not answer {kind.__name__}; name another judge for the role '{kind.role}'")
         return judge
+
+    def answering(self, kind: type[Task]) -> Judge | None:
+        """Who answers tasks of this type, or None where the one in that role cannot."""
+        judge = self._in_role(kind)
+        return judge if kind in judge.answers else None
+
+    def _in_role(self, kind: type[Task]) -> Judge:
+        return (self.roles or {}).get(kind.role, self.judge)
 
     def identity(self) -> dict[str, str]:
         """For each task type somebody answers, all that could change the answer besides the task."""
         found: dict[str, str] = {}
         for kind in REPLIES:
-            judge = (self.roles or {}).get(kind.role, self.judge)
-            if kind in judge.answers:
+            judge = self.answering(kind)
+            if judge is not None:
                 found[kind.__name__] = judge.identity(kind)
         return found
 
     @property
     def name(self) -> str:
         """The judges as a person would name them: `embedded`, or `a + b` where roles differ."""
-        return " + ".join(dict.fromkeys(judge.name for judge in self._members()))
+        return " + ".join(dict.fromkeys(judge.name for judge in self.members))
 
     @property
     def heuristic(self) -> bool:
         """Whether any of them works by rules of thumb."""
-        return any(judge.heuristic for judge in self._members())
+        return any(judge.heuristic for judge in self.members)
 
-    def _members(self) -> tuple[Judge, ...]:
+    @property
+    def members(self) -> tuple[Judge, ...]:
+        """All judges in it."""
         return (self.judge, *(self.roles or {}).values())

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ragboard.errors import RunFileError
 from ragboard.judges.codec import REPLIES, decode_reply, encode, task_key
-from ragboard.judges.tasks import Failure, Hear, Judge, Reply, Task, unheard
+from ragboard.judges.tasks import Failure, Hear, Judge, Reply, Request, Sender, Task, unheard
 
 __all__ = ["RecordingJudge", "ReplayJudge"]
 
@@ -82,6 +82,15 @@ class RecordingJudge:
     def identity(self, task: type[Task]) -> str:
         """As the inner judge: recording changes no answer."""
         return self.inner.identity(task)
+
+    @property
+    def model(self) -> str:
+        """As the inner judge; empty where that asks no model."""
+        return self.inner.model if isinstance(self.inner, Sender) else ""
+
+    def request(self, task: Task) -> Request | None:
+        """As the inner judge."""
+        return self.inner.request(task) if isinstance(self.inner, Sender) else None
 
     async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """Ask the inner judge, and append what it says to the recording."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 from ragboard.records import Span, Verdict
 
 __all__ = [
     "AnswerRated",
+    "Batching",
     "Critique",
     "Critiqued",
     "Entities",
@@ -35,12 +36,15 @@ __all__ = [
     "RateAnswer",
     "Rating",
     "Reply",
+    "Request",
     "Role",
     "SelectSentences",
     "Selection",
+    "Sender",
     "Similarities",
     "Similarity",
     "Task",
+    "Unasked",
     "Usefulness",
     "Verification",
     "Verify",
@@ -329,6 +333,8 @@ class Exchange:
     prompt_tokens: int | None = None
     """None where the server does not say."""
     completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Those of the prompt that the server had kept from earlier calls."""
 
 
 Hear: TypeAlias = Callable[[Task, Exchange], None]
@@ -337,6 +343,11 @@ Hear: TypeAlias = Callable[[Task, Exchange], None]
 
 def unheard(_task: Task, _exchange: Exchange) -> None:
     """For who does not want to hear."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unasked(Failure):
+    """Nobody was asked: a limit was reached before."""
 
 
 class Judge(Protocol):
@@ -363,4 +374,40 @@ class Judge(Protocol):
 
     async def answer(self, tasks: Sequence[Task], hear: Hear = unheard, /) -> Sequence[Reply | Failure]:
         """Answer a batch: one reply or failure for each task, in order; `hear` is told of calls to models."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What a judge would send to its model for one task."""
+
+    text: str
+    """All text of the first call, or of all calls where there are several."""
+    calls: int = 1
+    """Calls where every reply is as it should be."""
+    repair: str = ""
+    """What it would say to a reply that does not fit; empty where it asks no second time."""
+
+
+@runtime_checkable
+class Sender(Protocol):
+    """A judge that sends texts to a model, and can say beforehand which. A judge that is none asks nobody outside."""
+
+    @property
+    def model(self) -> str:
+        """The model, by the name that prices are listed under."""
+        ...
+
+    def request(self, task: Task, /) -> Request | None:
+        """What it would send; None where the answer is plain without asking."""
+        ...
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A judge that answers many tasks at once better than one by one; it is given what waits, one batch at a time."""
+
+    @property
+    def together(self) -> int:
+        """Tasks it is given at once, at most."""
         ...

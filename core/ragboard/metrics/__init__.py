@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import fields, replace
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from ragboard.errors import SettingError
 from ragboard.metrics import critique, gpt_score, overlap, ragas_contexts, ragchecker, retrieval
 from ragboard.metrics.base import Metric, outcome
+from ragboard.metrics.description import allowed, choices, describe, setting_kinds
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
 from ragboard.metrics.ragas_library import (
     AnswerCorrectness,
@@ -20,7 +21,16 @@ from ragboard.metrics.ragas_library import (
 )
 from ragboard.metrics.refusal import Refusal
 
-__all__ = ["DEFAULT_METRICS", "METRICS", "Metric", "metric_of", "metrics_named", "outcome", "split_names"]
+__all__ = [
+    "DEFAULT_METRICS",
+    "METRICS",
+    "Metric",
+    "describe",
+    "metric_of",
+    "metrics_named",
+    "outcome",
+    "split_names",
+]
 
 DEFAULT_METRICS: tuple[Metric, ...] = (Faithfulness(), AnswerRelevance(), ContextRelevance())
 """What an evaluation counts where nothing else is asked for."""
@@ -82,8 +92,8 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in re.split(r",(?![^(]*\))", text))
 
 
-def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
-    """The metrics of these names, each once, in order.
+def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
+    """The metrics of these names among the known ones, each once, in order.
 
     A bare name (`faithfulness`) is enough where one source alone has it, or the default metrics do; a
     source (`ragas`) means all of its metrics; settings follow in brackets (`retrieval.recall(k=5)`).
@@ -91,41 +101,41 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
     """
     found: dict[str, Metric] = {}
     for name in names:
-        found |= {metric.spec: metric for metric in _named(name.strip())}
+        found |= {metric.spec: metric for metric in _named(name.strip(), known)}
     return tuple(found.values())
 
 
-def metric_of(spec: str) -> Metric | None:
+def metric_of(spec: str, known: Mapping[str, Metric] = METRICS) -> Metric | None:
     """The metric of that identity, or None where there is none (any more)."""
-    if spec in METRICS:
-        return METRICS[spec]
+    if spec in known:
+        return known[spec]
     try:
-        found = _named(spec)
+        found = _named(spec, known)
     except SettingError:
         return None
     return next((metric for metric in found if metric.spec == spec), None)
 
 
-def _named(name: str) -> list[Metric]:
+def _named(name: str, known: Mapping[str, Metric]) -> list[Metric]:
     written = WITH_SETTINGS.fullmatch(name)
     if written is None:
-        return _matching(name)
+        return _matching(name, known)
     pairs = [pair.partition("=") for pair in written["settings"].split(",") if pair.strip()]
     return [
         _with_settings(metric, {key.strip(): value.strip() for key, _, value in pairs})
-        for metric in _matching(written["name"].strip())
+        for metric in _matching(written["name"].strip(), known)
     ]
 
 
-def _matching(name: str) -> list[Metric]:
-    if name in METRICS:
-        return [METRICS[name]]
-    found = [metric for metric in METRICS.values() if metric.source == name]
+def _matching(name: str, known: Mapping[str, Metric]) -> list[Metric]:
+    if name in known:
+        return [known[name]]
+    found = [metric for metric in known.values() if metric.source == name]
     if found:
         return found
-    found = [metric for metric in METRICS.values() if metric.name == name]
+    found = [metric for metric in known.values() if metric.name == name]
     if not found:
-        raise SettingError(f"no metric is called {name!r}; there are {', '.join(METRICS)}")
+        raise SettingError(f"no metric is called {name!r}; there are {', '.join(known)}")
     usual = [metric for metric in found if metric in DEFAULT_METRICS]
     if len(found) > 1 and len(usual) != 1:
         raise SettingError(f"{name!r} is ambiguous: {', '.join(metric.spec for metric in found)}")
@@ -133,7 +143,7 @@ def _matching(name: str) -> list[Metric]:
 
 
 def _with_settings(metric: Metric, settings: dict[str, str]) -> Metric:
-    kinds = {field.name: get_type_hints(type(metric))[field.name] for field in fields(metric)}
+    kinds = setting_kinds(metric)
     unknown = [key for key in settings if key not in kinds]
     if unknown:
         has = f"has {', '.join(kinds)}" if kinds else "has none"
@@ -147,13 +157,12 @@ def _with_settings(metric: Metric, settings: dict[str, str]) -> Metric:
 
 def _value(what: str, text: str, kind: Any) -> object:
     """A setting as it is written in an identity: a number, True or False, or one of some words."""
-    choices = (True, False) if kind is bool else get_args(kind) if get_origin(kind) is Literal else ()
-    for choice in choices:
+    offered = choices(kind)
+    for choice in offered:
         if text.casefold() == str(choice).casefold():
             return choice
     if kind is float and re.fullmatch(r"\d+(\.\d+)?|\.\d+", text):
         return float(text)
-    if not choices and kind is not float and text.isdecimal():
+    if not offered and kind is not float and text.isdecimal():
         return int(text)
-    expected = " or ".join(map(str, choices)) or ("a number" if kind is float else "a whole number")
-    raise SettingError(f"{what}: got {text!r}, expected {expected}")
+    raise SettingError(f"{what}: got {text!r}, expected {allowed(kind)}")

@@ -6,13 +6,17 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
+from ragboard.errors import SettingError
 from ragboard.metrics.needs import Findings, Need
-from ragboard.records import Outcome, Sample, Unscored
+from ragboard.records import Outcome, Sample, Score, Unscored
 
 __all__ = ["Column", "Direction", "Metric", "outcome"]
 
 Column = Literal["answer", "contexts", "reference", "reference_contexts"]
 Direction = Literal["higher", "lower", "neutral"]
+
+ROUNDING = 1e-9
+"""How far a sum of floats may lie beside its bounds."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,10 @@ class Metric(ABC):
 
 
 def outcome(metric: Metric, sample: Sample, findings: Findings) -> Outcome:
-    """The metric's score of a sample, or why there is none."""
+    """The metric's score of a sample, or why there is none.
+
+    Raises SettingError where the metric's own code gives a number outside its range.
+    """
     for column in metric.requires:
         if getattr(sample, column) is None:
             return Unscored(reason="skipped", detail=f"the run file has no {column} for this sample")
@@ -76,4 +83,11 @@ def outcome(metric: Metric, sample: Sample, findings: Findings) -> Outcome:
         missing = findings.missing(need)
         if missing is not None:
             return missing
-    return metric.score(sample, findings)
+    return _in_range(metric, sample, metric.score(sample, findings))
+
+
+def _in_range(metric: Metric, sample: Sample, found: Outcome) -> Outcome:
+    low, high = metric.range
+    if isinstance(found, Score) and not low - ROUNDING <= found.value <= high + ROUNDING:
+        raise SettingError(f"{metric.spec} gives {found.value} for sample {sample.id!r}; its range is {low} to {high}")
+    return found

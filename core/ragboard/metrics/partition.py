@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["CORRECT", "FROM_PASSAGES", "Origin", "origin", "partition", "relevant_passages"]
+__all__ = ["CORRECT", "FROM_PASSAGES", "ORIGINS", "Origin", "origin", "partition", "relevant_passages"]
 
 Origin = Literal[
     "right_relevant",
@@ -23,6 +23,16 @@ Origin = Literal[
 
 `self_knowledge` is right and said by no passage, `hallucination` wrong and said by none.
 """
+
+ORIGINS: dict[Origin, str] = {
+    "right_relevant": "right, from a relevant passage",
+    "right_irrelevant": "right, from an irrelevant passage",
+    "self_knowledge": "right, from no passage (self-knowledge)",
+    "wrong_relevant": "wrong, from a relevant passage",
+    "wrong_irrelevant": "wrong, from an irrelevant passage",
+    "hallucination": "wrong, from no passage (hallucination)",
+}
+"""Each class in words, in the order in which counts are given."""
 
 CORRECT: frozenset[Origin] = frozenset({"right_relevant", "right_irrelevant", "self_knowledge"})
 FROM_PASSAGES: frozenset[Origin] = frozenset(

@@ -38,6 +38,7 @@ __all__ = [
     "nothing_to_count",
     "origins",
     "share",
+    "stored_origins",
 ]
 
 ANSWER_RIGHT = CellVerdicts("response", "reference")
@@ -296,6 +297,15 @@ def origins(findings: Findings) -> tuple[Origin, ...]:
     sources, reference = findings.of(ANSWER_SOURCES), findings.of(REFERENCE_SOURCES)
     right = [said for (said,) in findings.of(ANSWER_RIGHT).supported]
     return partition(right, sources.supported, relevant_passages(reference.supported, len(sources.targets)))
+
+
+def stored_origins(findings: Findings) -> tuple[Origin, ...]:
+    """The class of each claim of the answer; none unless all three tables were judged, of a reference with claims."""
+    asked: set[object] = set(findings.found)
+    tables = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
+    if any(table not in asked or findings.missing(table) for table in tables):
+        return ()
+    return origins(findings) if findings.of(REFERENCE_SOURCES).rows else ()
 
 
 def noise(findings: Findings, kind: Literal["wrong_relevant", "wrong_irrelevant"]) -> Outcome:

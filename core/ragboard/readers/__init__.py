@@ -13,6 +13,7 @@ from ragboard.readers.cells import storable
 from ragboard.readers.formats import FIELDS, column_uses, format_name, match_columns, named
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, Preview, ReadResult, Renamed, RowNote
 from ragboard.readers.rows import Reading, read_rows
+from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores, scores_in
 from ragboard.readers.tables import BadRow, RawRow, Table, read_table
 from ragboard.records import JsonValue, Run
 
@@ -52,14 +53,19 @@ def read_runs(
     """
     table = read_table(path)
     matched = _matched(path, table, mapping or {}, run_column)
-    reading = read_rows(path, table, matched, run_column=run_column, skip_bad=skip_bad)
+    scores = scores_in(table, matched, run_column)
+    reading = read_rows(path, table, matched, scores=scores, run_column=run_column, skip_bad=skip_bad)
     if not reading.samples:
         first = reading.dropped[0]
         raise RunFileError(path, f"no row can be read; the first: {first.message}", line=first.line, field=first.field)
     own = _own_run(path, table)
     base = replace(own, name=name or own.name, config={**own.config, **(config or {})}, dataset=dataset or own.dataset)
-    runs = tuple(_run(base, group, reading, run_column, prefixed=name is not None) for group in reading.samples)
-    return ReadResult(runs=runs, report=_report(path, table, matched, reading, run_column))
+    bare = (_run(base, group, reading, run_column, prefixed=name is not None) for group in reading.samples)
+    runs = tuple(
+        replace(run, scores=file_scores(table, scores, reading.scores.get(group, ())))
+        for run, group in zip(bare, reading.samples, strict=True)
+    )
+    return ReadResult(runs=runs, report=_report(path, table, matched, scores, reading, run_column))
 
 
 def preview(path: Path, *, mapping: Mapping[str, str] | None = None, limit: int = 10) -> Preview:
@@ -120,7 +126,12 @@ def _run(base: Run, group: str | None, reading: Reading, run_column: str | None,
 
 
 def _report(
-    path: Path, table: Table, matched: Mapping[str, str], reading: Reading, run_column: str | None
+    path: Path,
+    table: Table,
+    matched: Mapping[str, str],
+    scores: ScoreColumns | None,
+    reading: Reading,
+    run_column: str | None,
 ) -> ImportReport:
     return ImportReport(
         path=storable(path.name),
@@ -134,19 +145,32 @@ def _report(
             for what, lines in reading.coerced.items()
         ),
         duplicated=tuple(reading.renamed),
-        notes=tuple(_notes(table, matched, reading, run_column)),
+        notes=(*_notes(table, matched, scores, reading, run_column), *_score_notes(table, scores, reading)),
     )
 
 
-def _notes(table: Table, matched: Mapping[str, str], reading: Reading, run_column: str | None) -> Iterator[str]:
+def _notes(
+    table: Table, matched: Mapping[str, str], scores: ScoreColumns | None, reading: Reading, run_column: str | None
+) -> Iterator[str]:
     for shown in SHOWN:
         if shown not in matched:
             yield f"no column was taken for the {shown}"
-    other = [column for column in table.columns if column not in matched.values() and column != run_column]
+    taken = {*matched.values(), run_column, *(scores.taken if scores else ())}
+    other = [column for column in table.columns if column not in taken]
     if other:
         yield f"kept as metadata: {', '.join(other)}"
     if reading.derived_ids:
         yield f"{reading.derived_ids} samples without an id got one from their question"
+
+
+def _score_notes(table: Table, scores: ScoreColumns | None, reading: Reading) -> Iterator[str]:
+    if scores:
+        yield f"kept as scores of {scores.tool}, beside ours: {', '.join(scores.columns.values())}"
+    elif table.totals:
+        yield "the file's table of means left out: it has no scores of single samples"
+    odd = disagreeing(table.totals, (row for rows in reading.scores.values() for row in rows))
+    if odd and not reading.dropped:
+        yield f"the file's table of means is not that of its samples' scores: {', '.join(odd)}"
 
 
 def _cell(value: JsonValue) -> str:

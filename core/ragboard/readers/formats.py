@@ -52,6 +52,10 @@ SIGNATURES: tuple[tuple[str, frozenset[str]], ...] = (
     ("ragas 0.2 or later", frozenset({"user_input"})),
     ("ragas 0.0", frozenset({"question", "contexts", "ground_truths"})),
     ("ragas 0.1", frozenset({"question", "contexts", "ground_truth"})),
+    ("ragas 0.0 or 0.1", frozenset({"question", "contexts", "answer_relevancy"})),
+    ("ragas 0.0 or 0.1", frozenset({"question", "contexts", "context_relevancy"})),
+    ("ragas 0.0", frozenset({"question", "contexts", "context_ relevancy"})),
+    ("ragas 0.0", frozenset({"question", "contexts", "context_relavency"})),
 )
 """Columns that together give a format away, the surest first."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from ragboard.errors import RunFileError
 from ragboard.readers.formats import match_columns
 from ragboard.readers.rows import read_rows
+from ragboard.readers.scores import file_scores, scores_in
 from ragboard.readers.tables import table_of
 from ragboard.records import JsonValue, Run, Sample
 
@@ -42,8 +43,10 @@ def run_of(
     matched = match_columns(WHERE, table.columns, mapping or {})
     if "question" not in matched:
         raise RunFileError(WHERE, f"no column was taken for the question; there are {', '.join(table.columns)}")
-    reading = read_rows(WHERE, table, matched, run_column=None, skip_bad=False)
-    return replace(run, samples=tuple(reading.samples[None]))
+    scores = scores_in(table, matched)
+    reading = read_rows(WHERE, table, matched, scores=scores, run_column=None, skip_bad=False)
+    theirs = file_scores(table, scores, reading.scores.get(None, ()))
+    return replace(run, samples=tuple(reading.samples[None]), scores=theirs)
 
 
 def _rows(samples: Iterable[Any]) -> Iterable[Any]:

@@ -23,8 +23,9 @@ from ragboard.readers.cells import (
 )
 from ragboard.readers.checked import UnusableError, checked
 from ragboard.readers.report import Renamed, RowNote
+from ragboard.readers.scores import ScoreColumns
 from ragboard.readers.tables import BadRow, RawRow, Table
-from ragboard.records import JsonValue, Sample
+from ragboard.records import JsonValue, Outcome, Sample
 
 __all__ = ["Reading", "read_rows"]
 
@@ -34,6 +35,10 @@ class Reading:
     """The samples by the value of the run column (None where there is none), and what was noted."""
 
     samples: dict[str | None, list[Sample]] = field(default_factory=dict[str | None, list[Sample]])
+    scores: dict[str | None, list[dict[str, Outcome]]] = field(
+        default_factory=dict[str | None, list[dict[str, Outcome]]]
+    )
+    """What the file scores each of those samples, in the same order."""
     dropped: list[RowNote] = field(default_factory=list[RowNote])
     renamed: list[Renamed] = field(default_factory=list[Renamed])
     coerced: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
@@ -71,7 +76,13 @@ class _Ids:
 
 
 def read_rows(
-    path: Path, table: Table, matched: Mapping[str, str], *, run_column: str | None, skip_bad: bool
+    path: Path,
+    table: Table,
+    matched: Mapping[str, str],
+    *,
+    scores: ScoreColumns | None,
+    run_column: str | None,
+    skip_bad: bool,
 ) -> Reading:
     """Read every row. Raises RunFileError at the first bad one, unless bad rows are to be left out."""
     reading = Reading()
@@ -81,7 +92,7 @@ def read_rows(
     for row in table.rows:
         notes: list[str] = []
         try:
-            group, sample = _sample(row, matched, run_column, notes.append)
+            group, sample = _sample(_without(scores, row), matched, run_column, notes.append)
         except BadCellError as error:
             place = ".".join(filter(None, (row.place, error.field))) or None
             if not skip_bad:
@@ -91,7 +102,14 @@ def read_rows(
         reading.note(row.line, notes)
         named = _with_id(sample, ids.setdefault(group, _Ids()), row.line, reading)
         reading.samples.setdefault(group, []).append(named)
+        if scores and isinstance(row, RawRow):
+            reading.scores.setdefault(group, []).append(scores.outcomes(row.cells))
     return reading
+
+
+def _without(scores: ScoreColumns | None, row: RawRow | BadRow) -> RawRow | BadRow:
+    """The row without its scores, which are no metadata."""
+    return replace(row, cells=scores.rest(row.cells)) if scores and isinstance(row, RawRow) else row
 
 
 def _sample(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,8 @@ class Table:
     run: RawRow | None = None
     """Name, config, dataset and tags; None where the file says nothing of its run."""
     ours: bool = False
+    totals: Mapping[str, float] = field(default_factory=dict[str, float])
+    """RAGChecker's own table: metric to its mean in percent; empty in any other file."""
 
 
 def read_table(path: Path) -> Table:
@@ -106,6 +108,7 @@ def _json(path: Path, encoding: str) -> Table:
             return _jsonl(path, encoding)
         raise RunFileError(path, f"not JSON ({what_is_wrong(error)})", line=line) from error
     name, run = "", None
+    totals: dict[str, float] = {}
     if isinstance(value, dict):
         name = next((key for key in SAMPLES if isinstance(value.get(key), list)), "")
         if not name:
@@ -113,12 +116,27 @@ def _json(path: Path, encoding: str) -> Table:
             return Table(kind="JSON", encoding=encoding, rows=rows, columns=_columns(rows))
         if name == "samples" and "run" in value:
             run = _run(path, value["run"], lines["run"][0])
+        totals = {} if name == "samples" else _totals(value.get("metrics"))
         value = value[name]
     if not isinstance(value, list):
         raise RunFileError(path, f"holds {kind_of_value(value)}, expected a list of samples")
     located = zip(lines[name], value, strict=True)
     rows = tuple(_row(line, element, f"{name}[{place}]") for place, (line, element) in enumerate(located))
-    return Table(kind="JSON", encoding=encoding, rows=rows, columns=_columns(rows), run=run, ours=name == "samples")
+    return Table(
+        kind="JSON",
+        encoding=encoding,
+        rows=rows,
+        columns=_columns(rows),
+        run=run,
+        ours=name == "samples",
+        totals=totals,
+    )
+
+
+def _totals(groups: Any) -> dict[str, float]:
+    """The numbers of a table of means, in groups as either version of RAGChecker calls them."""
+    tables = [table for table in groups.values() if isinstance(table, dict)] if isinstance(groups, dict) else []
+    return {name: float(value) for table in tables for name, value in table.items() if isinstance(value, float)}
 
 
 def _rows_of_columns(path: Path, value: dict[str, Any]) -> tuple[RawRow | BadRow, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from ragboard.metrics.needs import Sentence
-from ragboard.records import JsonValue, Label, Outcome, Sample, Statement, Verdict
+from ragboard.metrics.partition import Origin
+from ragboard.records import JsonValue, Label, Outcome, Sample, Spend, Statement, Verdict
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef
 
@@ -16,6 +17,7 @@ __all__ = [
     "GeneratedQuestion",
     "JudgedBy",
     "JudgedStatement",
+    "Judgement",
     "LooseStatement",
     "MetricSummary",
     "Only",
@@ -25,18 +27,52 @@ __all__ = [
     "SampleQuery",
     "SampleReport",
     "SampleRow",
+    "Spending",
+    "passages_named",
 ]
+
+_STRONGEST: tuple[Label, ...] = ("supported", "contradicted", "unsupported")
 
 Order = Literal["file", "lowest", "highest", "worst"]
 Only = Literal["all", "loose", "refusing", "unscored"]
 
 
+def passages_named(ranks: Sequence[int]) -> str:
+    """`passage 2`, or `passages 1, 2 and 4`."""
+    if len(ranks) == 1:
+        return f"passage {ranks[0]}"
+    return f"passages {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedStatement:
-    """A statement and what the passages say of it; None where nobody judged it."""
+    """A statement, what the passages say of it, and where it comes from."""
 
     statement: Statement
     verdict: Verdict | None
+    """Of the passages together; None where nobody judged that."""
+    single: Mapping[int, Verdict] = field(default_factory=dict[int, Verdict])
+    """Of each passage by itself, by rank; empty where nobody judged that."""
+    origin: Origin | None = None
+    """Its class of the six-way partition; None where a table that this takes was not judged."""
+
+    @property
+    def alone(self) -> Label | None:
+        """What single passages come to: supported where one supports it, else contradicted where one contradicts."""
+        labels = {verdict.label for verdict in self.single.values()}
+        return next((label for label in _STRONGEST if label in labels), None)
+
+    @property
+    def alone_in_words(self) -> str:
+        """The same in words; empty where no passage was asked by itself."""
+        said = [f"{label} by {passages_named(ranks)}" for label in _STRONGEST[:2] if (ranks := self.ranks(label))]
+        if not self.single:
+            return ""
+        return f"{'; '.join(said) or 'supported by no single passage'} (each by itself; not judged together)"
+
+    def ranks(self, label: Label) -> tuple[int, ...]:
+        """The passages that say so by themselves, in order."""
+        return tuple(sorted(rank for rank, verdict in self.single.items() if verdict.label == label))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +101,46 @@ class MetricSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Spending:
+    """What an evaluation took, all its models together, and how near that was to its plan."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """US dollars; None where a price or a call's tokens are not known."""
+    uncounted: int
+    """Calls whose tokens the server did not say; they are in no count of tokens."""
+    unpriced: tuple[str, ...]
+    """Models whose cost is not known."""
+    planned_calls: int | None
+    """None where nothing was planned."""
+    planned_tokens: int | None
+    calls_of_plan: float | None
+    """Calls, as a share of those planned: 1.1 is a tenth more. None without a plan."""
+    tokens_of_plan: float | None
+    """The same of tokens; None where some are uncounted too."""
+    models: tuple[Spend, ...]
+
+    def __str__(self) -> str:
+        """In one line: `41 calls, 12,300 tokens, $0.0042; 100% and 108% of what was planned`."""
+        return f"{self._taken()}, {self._dollars()}{self._planned()}"
+
+    def _taken(self) -> str:
+        said = f"{self.calls:,} calls, {self.prompt_tokens + self.completion_tokens:,} tokens"
+        return f"{said} (those of {self.uncounted:,} calls are not known)" if self.uncounted else said
+
+    def _dollars(self) -> str:
+        return f"cost unknown ({', '.join(self.unpriced)})" if self.cost is None else f"${self.cost:,.4f}"
+
+    def _planned(self) -> str:
+        if self.calls_of_plan is None:
+            return ""
+        tokens = "" if self.tokens_of_plan is None else f" and {self.tokens_of_plan:.0%} of the tokens"
+        return f"; {self.calls_of_plan:.0%} of the calls{tokens} that were planned"
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunSummary:
     """One line of the leaderboard."""
 
@@ -80,10 +156,16 @@ class RunSummary:
     judged: JudgedBy | None
     """The evaluation shown; None where the run was never evaluated."""
     metrics: Mapping[str, MetricSummary]
+    file_scores: Mapping[str, MetricSummary]
+    """What the run file brought as another tool's scores (`ragas-file.faithfulness`); nobody here counted them."""
     labels: Mapping[Label, int]
     """Statements of the answers by verdict on the passages together."""
+    origins: Mapping[Origin, int]
+    """Statements of the answers by class of the six-way partition, where all three tables were judged."""
     refusals: int | None
     """Answers that decline, wholly or in part; None where that was never asked."""
+    spending: Spending | None = None
+    """None where no model was asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +176,8 @@ class SampleRow:
     sample_id: str
     question: str
     scores: Mapping[str, Outcome]
+    file_scores: Mapping[str, Outcome]
+    """Another tool's scores, from the run file."""
     labels: Mapping[Label, int]
     refuses: bool
 
@@ -144,6 +228,19 @@ class GeneratedQuestion:
     similarity: float
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """One thing that a judge said of a sample, beside verdicts on statements."""
+
+    about: str
+    """What was asked: `useful toward reference`, or the question of an aspect."""
+    number: int
+    """Which passage, draw or name, from 1."""
+    says: str
+    value: float | None
+    reason: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampleReport:
     """All that is known of one sample in one evaluation."""
@@ -153,6 +250,8 @@ class SampleReport:
     position: int
     sample: Sample
     scores: Mapping[str, Outcome]
+    file_scores: Mapping[str, Outcome]
+    """Another tool's scores, from the run file."""
     statements: tuple[JudgedStatement, ...]
     refuses: bool | None
     questions: tuple[GeneratedQuestion, ...]
@@ -160,6 +259,8 @@ class SampleReport:
     """Sentences of the passages that help to answer the question, by place."""
     sentences: int
     """Sentences in all passages; 0 where that was never asked."""
+    judgements: tuple[Judgement, ...]
+    """What judges said beside verdicts on statements: useful passages, aspects, ratings, draws, entities."""
     previous: str | None
     """Sample ids before and after this one in the run."""
     following: str | None

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
 
 from ragboard.errors import NotFoundError
-from ragboard.metrics import METRICS, metric_of
-from ragboard.records import Label
+from ragboard.metrics.partition import ORIGINS, Origin
+from ragboard.records import Label, MetricDescription
+from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import JudgedBy, MetricSummary, RunSummary
+from ragboard.report.spending import spending_read
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval
 from ragboard.store import RunRef, Store
 
@@ -22,7 +23,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def leaderboard(store: Store) -> tuple[RunSummary, ...]:
-    """Every run with its newest evaluation, newest run first."""
+    """Every run with its newest evaluation of our own, newest run first."""
     with store.database.read() as connection:
         rows = connection.execute(_RUNS + " ORDER BY r.imported DESC, r.name").fetchall()
         return _summaries(connection, rows)
@@ -45,7 +46,7 @@ _RUN_COLUMNS = (
     " e.evaluation_id, e.judge, e.heuristic, e.finished FROM runs r LEFT JOIN "
 )
 _RUNS = (
-    _RUN_COLUMNS + "(SELECT * FROM evaluations QUALIFY row_number() OVER"
+    _RUN_COLUMNS + "(SELECT * FROM evaluations WHERE NOT imported QUALIFY row_number() OVER"
     " (PARTITION BY run_id ORDER BY finished DESC) = 1) e ON e.run_id = r.run_id"
 )
 _RUNS_BY = _RUN_COLUMNS + "evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation"
@@ -53,8 +54,13 @@ _RUNS_BY = _RUN_COLUMNS + "evaluations e ON e.run_id = r.run_id AND e.evaluation
 
 def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSummary, ...]:
     evaluations = [row[9] for row in rows if row[9]]
-    metrics = _metric_summaries(connection, evaluations, {row[9]: row[7] for row in rows})
+    samples = {row[0]: row[7] for row in rows}
+    files = _file_evaluations(connection, list(samples), evaluations)
+    totals = {row[9]: row[7] for row in rows} | {files[run]: samples[run] for run in files}
+    metrics = _metric_summaries(connection, [*evaluations, *files.values()], totals)
     labels = _labels(connection, evaluations)
+    origins = _origins(connection, evaluations)
+    spending = spending_read(connection, evaluations)
     refusals = dict(
         connection.execute(
             "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
@@ -75,11 +81,26 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
             imported=row[8],
             judged=judged_by(row[9:13]),
             metrics=metrics.get(row[9], {}),
+            file_scores=metrics.get(files.get(row[0], ""), {}),
             labels=labels.get(row[9], {}),
+            origins=origins.get(row[9], {}),
             refusals=refusals.get(row[9]),
+            spending=spending.get(row[9]),
         )
         for row in rows
     )
+
+
+def _file_evaluations(
+    connection: duckdb.DuckDBPyConnection, runs: Sequence[str], shown: Sequence[str]
+) -> dict[str, str]:
+    """For each run whose file brought scores their evaluation, unless that is the one shown."""
+    rows = connection.execute(
+        "SELECT run_id, evaluation_id FROM evaluations WHERE imported AND run_id IN (SELECT unnest(?))"
+        " AND NOT list_contains(?::VARCHAR[], evaluation_id)",
+        [runs, shown],
+    ).fetchall()
+    return dict(rows)
 
 
 def judged_by(row: tuple[Any, ...]) -> JudgedBy | None:
@@ -107,6 +128,7 @@ def _metric_summaries(
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
         [evaluations],
     ).fetchall()
+    metrics = described(connection)
     unscored: dict[tuple[str, str], dict[str, int]] = {}
     for evaluation, metric, reason, count in reasons:
         unscored.setdefault((evaluation, metric), {})[reason] = count
@@ -117,23 +139,22 @@ def _metric_summaries(
             scored=scored,
             total=totals[evaluation],
             mean=mean,
-            interval=mean_of(metric, scored, mean, deviation, varying),
+            interval=mean_of(metrics.get(metric), scored, mean, deviation, varying),
             unscored=unscored.get((evaluation, metric), {}),
         )
-    return {evaluation: _in_order(by_metric) for evaluation, by_metric in found.items()}
+    return {
+        evaluation: {metric: by_metric[metric] for metric in in_order(by_metric)}
+        for evaluation, by_metric in found.items()
+    }
 
 
-def _in_order(by_metric: dict[str, MetricSummary]) -> dict[str, MetricSummary]:
-    known = [metric for metric in METRICS if metric in by_metric]
-    return {metric: by_metric[metric] for metric in (*known, *(m for m in by_metric if m not in METRICS))}
-
-
-def mean_of(column: str, n: int, mean: float | None, deviation: float, varying: int) -> Interval | NoInterval:
-    """The interval of a column's mean; a metric's range bounds it where that is finite."""
+def mean_of(
+    metric: MetricDescription | None, n: int, mean: float | None, deviation: float, varying: int
+) -> Interval | NoInterval:
+    """The interval of a column's mean; the range of a metric bounds it where that is finite."""
     if mean is None:
         return NoInterval(reason="no sample has a value", n=0)
-    metric = metric_of(column)
-    bounds = metric.range if metric and math.isfinite(metric.range[1]) else None
+    bounds = None if metric is None or metric.low is None or metric.high is None else (metric.low, metric.high)
     return mean_interval(Moments(n=n, mean=mean, deviation=deviation, varying=varying), bounds=bounds)
 
 
@@ -146,4 +167,17 @@ def _labels(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -
     found: dict[str, dict[Label, int]] = {}
     for evaluation, label, count in rows:
         found.setdefault(evaluation, {})[label] = count
+    return found
+
+
+def _origins(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[str, dict[Origin, int]]:
+    """All six counts of each evaluation that has any."""
+    rows = connection.execute(
+        "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        [evaluations],
+    ).fetchall()
+    found: dict[str, dict[Origin, int]] = {}
+    for evaluation, origin, count in rows:
+        found.setdefault(evaluation, dict.fromkeys(ORIGINS, 0))[origin] = count
     return found

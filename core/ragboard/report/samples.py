@@ -9,12 +9,13 @@ from typing import Any
 import duckdb
 
 from ragboard.errors import NotFoundError
-from ragboard.metrics import METRICS
 from ragboard.metrics.needs import Sentence
-from ragboard.records import Evidence, Label, Outcome, Score, Side, Span, Statement, Unscored, Verdict
+from ragboard.records import Evidence, Label, Outcome, Score, Span, Statement, Unscored, Verdict
+from ragboard.report.metrics import in_order
 from ragboard.report.nouns import (
     GeneratedQuestion,
     JudgedStatement,
+    Judgement,
     LooseStatement,
     Only,
     Order,
@@ -44,6 +45,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
         ).fetchall()
         at = {"evaluation": run.evaluation_id, "positions": [row[0] for row in found]}
         scores = _by_position(connection, _SCORES + _THERE, at)
+        theirs = _by_position(connection, _FILE_SCORES + _THERE, at | {"run": run.run_id})
         labels = _by_position(
             connection,
             "SELECT position, label, count(*) FROM verdicts WHERE evaluation_id = $evaluation AND side ="
@@ -61,6 +63,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
             sample_id=sample_id,
             question=question,
             scores=_outcomes(scores.get(position, [])),
+            file_scores=_outcomes(theirs.get(position, [])),
             labels={label: count for _, label, count in labels.get(position, [])},
             refuses=position in refusing,
         )
@@ -110,6 +113,11 @@ def _sample_filter(run: RunRef, query: SampleQuery) -> tuple[str, dict[str, Any]
 
 
 _SCORES = "SELECT position, metric, value, counted, reason, detail FROM scores WHERE evaluation_id = $evaluation"
+_FILE_SCORES = (
+    "SELECT position, metric, value, counted, reason, detail FROM scores WHERE evaluation_id IN"
+    " (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported"
+    " AND evaluation_id IS DISTINCT FROM $evaluation)"
+)
 
 
 def _by_position(connection: duckdb.DuckDBPyConnection, sql: str, given: Mapping[str, object]) -> dict[int, Rows]:
@@ -122,10 +130,7 @@ def _by_position(connection: duckdb.DuckDBPyConnection, sql: str, given: Mapping
 
 def _outcomes(rows: Rows) -> dict[str, Outcome]:
     found: dict[str, Outcome] = {row[1]: _outcome(*row[2:]) for row in rows}
-    return {
-        metric: found[metric]
-        for metric in (*(m for m in METRICS if m in found), *(m for m in found if m not in METRICS))
-    }
+    return {metric: found[metric] for metric in in_order(found)}
 
 
 def _outcome(value: float | None, counted: str | None, reason: Any, detail: str | None) -> Outcome:
@@ -188,6 +193,9 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
             position=position,
             sample=sample,
             scores=_outcomes(connection.execute(_SCORES + " AND position = $position", at).fetchall()),
+            file_scores=_outcomes(
+                connection.execute(_FILE_SCORES + " AND position = $position", at | {"run": run.run_id}).fetchall()
+            ),
             statements=_statements(connection, at),
             refuses=_refuses(connection, at),
             questions=_questions(connection, at),
@@ -195,6 +203,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
                 Sentence(rank=rank, start=start, end=stop) for rank, start, stop, chosen in sentences if chosen
             ),
             sentences=len(sentences),
+            judgements=_judgements(connection, at),
             previous=_neighbour(connection, run.run_id, position - 1),
             following=_neighbour(connection, run.run_id, position + 1),
         )
@@ -203,33 +212,57 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
 _AT = " WHERE evaluation_id = $evaluation AND position = $position"
 
 
+def _judgements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[Judgement, ...]:
+    rows = connection.execute(
+        "SELECT about, number, says, value, reason FROM judgements" + _AT + " ORDER BY about, number", dict(at)
+    ).fetchall()
+    return tuple(
+        Judgement(about=about, number=number, says=says, value=value, reason=reason)
+        for about, number, says, value, reason in rows
+    )
+
+
 def _statements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[JudgedStatement, ...]:
     rows = connection.execute(
-        "SELECT s.side, s.text, s.span_start, s.span_end, s.span_how, v.label, v.reason, v.score, v.evidence"
-        " FROM statements s LEFT JOIN verdicts v ON v.evaluation_id = s.evaluation_id AND v.position = s.position"
-        " AND v.side = s.side AND v.statement = s.statement AND v.target = 'joint'"
+        "SELECT s.statement, s.text, s.span_start, s.span_end, s.span_how, s.origin, v.label, v.reason, v.score,"
+        " v.evidence FROM statements s LEFT JOIN verdicts v"
+        " ON v.evaluation_id = s.evaluation_id AND v.position = s.position AND v.side = s.side"
+        " AND v.statement = s.statement AND v.target = 'joint'"
         " WHERE s.evaluation_id = $evaluation AND s.position = $position AND s.side = 'response'"
         " ORDER BY s.statement",
         dict(at),
     ).fetchall()
-    return tuple(_judged_statement(*row) for row in rows)
+    single = _single_verdicts(connection, at)
+    return tuple(
+        JudgedStatement(
+            statement=Statement(
+                side="response", text=text, span=None if start is None else Span(start=start, end=end, how=how)
+            ),
+            verdict=None if label is None else _verdict(label, reason, score, evidence),
+            single=single.get(number, {}),
+            origin=origin,
+        )
+        for number, text, start, end, how, origin, label, reason, score, evidence in rows
+    )
 
 
-def _judged_statement(
-    side: Side,
-    text: str,
-    start: int | None,
-    end: int | None,
-    how: Any,
-    label: Label | None,
-    reason: str | None,
-    score: float | None,
-    evidence: str | None,
-) -> JudgedStatement:
-    span = None if start is None or end is None else Span(start=start, end=end, how=how)
-    marks = tuple(Evidence(**mark) for mark in json.loads(evidence or "[]"))
-    verdict = None if label is None else Verdict(label=label, reason=reason or "", score=score, evidence=marks)
-    return JudgedStatement(statement=Statement(side=side, text=text, span=span), verdict=verdict)
+def _single_verdicts(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> dict[int, dict[int, Verdict]]:
+    """For each statement of the answer the verdict of each passage by itself, by rank."""
+    rows = connection.execute(
+        "SELECT statement, split_part(target, ':', 2)::INTEGER AS rank, label, reason, score, evidence FROM verdicts"
+        + _AT
+        + " AND side = 'response' AND target LIKE 'passage:%' ORDER BY statement, rank",
+        dict(at),
+    ).fetchall()
+    found: dict[int, dict[int, Verdict]] = {}
+    for number, rank, *said in rows:
+        found.setdefault(number, {})[rank] = _verdict(*said)
+    return found
+
+
+def _verdict(label: Label, reason: str, score: float | None, evidence: str) -> Verdict:
+    marks = tuple(Evidence(**mark) for mark in json.loads(evidence))
+    return Verdict(label=label, reason=reason, score=score, evidence=marks)
 
 
 def _refuses(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> bool | None:

@@ -6,14 +6,14 @@ and sampling happen in the database, so that a page costs the same over a hundre
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
-from ragboard.metrics import METRICS, metric_of
+from ragboard.records import MetricDescription
+from ragboard.report.metrics import described, in_order
 from ragboard.report.runs import mean_of
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef, Store
@@ -41,12 +41,19 @@ CATEGORIES = 30
 
 META = "metadata."
 
+_SHOWN = (
+    "(evaluation_id = $evaluation OR evaluation_id IN"
+    " (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported))"
+)
+"""The scores of an evaluation, and beside them those that the run file brought, whose names tell whose they are."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
     """What there is to draw and to break down by, in a run."""
 
     metrics: tuple[str, ...]
+    """Those evaluated, then those that the run file brought."""
     numeric: tuple[str, ...]
     """Metadata columns that hold numbers, behind `metadata.`."""
     categories: tuple[str, ...]
@@ -112,7 +119,8 @@ def columns(store: Store, run: RunRef) -> Columns:
     """What can be drawn of a run."""
     with store.database.read() as connection:
         metrics = connection.execute(
-            "SELECT DISTINCT metric FROM scores WHERE evaluation_id = ?", [run.evaluation_id]
+            f"SELECT DISTINCT metric FROM scores WHERE {_SHOWN}",
+            {"run": run.run_id, "evaluation": run.evaluation_id},
         ).fetchall()
         found = connection.execute(
             "WITH pairs AS (SELECT unnest(json_keys(metadata)) AS key, metadata FROM samples WHERE run_id = ?),"
@@ -123,10 +131,8 @@ def columns(store: Store, run: RunRef) -> Columns:
             " count(*) FROM cells GROUP BY key ORDER BY key",
             [run.run_id],
         ).fetchall()
-    there = {row[0] for row in metrics}
-    known = [spec for spec in METRICS if spec in there]
     return Columns(
-        metrics=(*known, *sorted(there - set(known))),
+        metrics=in_order(row[0] for row in metrics),
         numeric=tuple(f"{META}{key}" for key, other, _, _, _ in found if not other),
         categories=tuple(
             f"{META}{key}"
@@ -147,7 +153,8 @@ def distribution(store: Store, run: RunRef, column: str) -> Distribution:
             given,
         ).fetchone()
         scored, total, mean, deviation, least, most, varying = row or (0, 0, None, 0.0, None, None, 0)
-        low, high = _bounds(column, least, most)
+        metric = described(connection).get(column)
+        low, high = _bounds(metric, least, most)
         bins = _bins(connection, values, given, low, high)
         quantiles = connection.execute(
             f"WITH v AS ({values}) SELECT quantile_cont(value, $steps) FROM v WHERE value IS NOT NULL",
@@ -162,7 +169,7 @@ def distribution(store: Store, run: RunRef, column: str) -> Distribution:
         total=total,
         unscored=unscored,
         mean=mean,
-        interval=mean_of(column, scored, mean, deviation, varying),
+        interval=mean_of(metric, scored, mean, deviation, varying),
     )
 
 
@@ -197,9 +204,10 @@ def breakdown(store: Store, run: RunRef, column: str, by: str) -> tuple[Group, .
             " LIMIT $groups",
             given | {"by": _pointer(by), "groups": CATEGORIES},
         ).fetchall()
+        metric = described(connection).get(column)
     return tuple(
         Group(
-            value=key, scored=scored, total=total, mean=mean, interval=mean_of(column, scored, mean, deviation, varying)
+            value=key, scored=scored, total=total, mean=mean, interval=mean_of(metric, scored, mean, deviation, varying)
         )
         for key, scored, total, mean, deviation, varying in rows
     )
@@ -215,7 +223,7 @@ def column_values(run: RunRef, column: str, name: str) -> tuple[str, dict[str, A
         return sql, {"run": run.run_id, f"at_{name}": _pointer(column)}
     sql = (
         f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, value FROM scores WHERE"
-        f" evaluation_id = $evaluation AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
+        f" {_SHOWN} AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
     )
     return sql, {"run": run.run_id, "evaluation": run.evaluation_id, f"metric_{name}": column}
 
@@ -225,11 +233,10 @@ def _pointer(column: str) -> str:
     return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
 
 
-def _bounds(column: str, least: float | None, most: float | None) -> tuple[float, float]:
+def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
     """The range to draw: a metric's own from 0 up where no value is below, else that of the values."""
-    metric = metric_of(column)
-    if metric and math.isfinite(metric.range[1]):
-        low, high = metric.range
+    if metric and metric.low is not None and metric.high is not None:
+        low, high = metric.low, metric.high
         return (max(low, 0.0) if least is None or least >= 0 else low, high)
     low, high = (0.0, 1.0) if least is None or most is None else (least, most)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
@@ -256,8 +263,8 @@ def _unscored(connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, m
     if column.startswith(META):
         return {"not in the file": missing} if missing else {}
     rows = connection.execute(
-        "SELECT reason, count(*) FROM scores WHERE evaluation_id = ? AND metric = ? AND reason IS NOT NULL"
+        f"SELECT reason, count(*) FROM scores WHERE {_SHOWN} AND metric = $metric AND reason IS NOT NULL"
         " GROUP BY 1 ORDER BY 2 DESC",
-        [run.evaluation_id, column],
+        {"run": run.run_id, "evaluation": run.evaluation_id, "metric": column},
     ).fetchall()
     return dict(rows)

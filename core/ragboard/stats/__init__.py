@@ -2,7 +2,87 @@
 
 from __future__ import annotations
 
-from ragboard.stats.agreement import auroc, confusion
-from ragboard.stats.intervals import Interval, Moments, NoInterval, mean_interval, wilson_interval
+from ragboard.stats.agreement import (
+    Bin,
+    BinaryAgreement,
+    Calibration,
+    Cut,
+    auroc,
+    best_cut,
+    binary_agreement,
+    calibration,
+    cohen_kappa,
+    confusion,
+    krippendorff_alpha,
+    roc,
+)
+from ragboard.stats.bootstrap import clustered_interval
+from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fisher_interval, kendall, pearson, spearman
+from ragboard.stats.gate import GateVerdict, gate
+from ragboard.stats.intervals import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
+from ragboard.stats.multiple import holm
+from ragboard.stats.paired import PairedDifference, SignTest, mcnemar, paired_difference, sign_test
+from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
+from ragboard.stats.ppi import (
+    LabelsNeeded,
+    PoweredMean,
+    PoweredMeans,
+    labels_needed,
+    powered_difference,
+    powered_mean,
+    powered_means,
+)
+from ragboard.stats.ranking import Arm, Ranked, RankingSimulation, rank_systems, simulate_ranking
 
-__all__ = ["Interval", "Moments", "NoInterval", "auroc", "confusion", "mean_interval", "wilson_interval"]
+__all__ = [
+    "CORRELATIONS",
+    "Arm",
+    "Bin",
+    "BinaryAgreement",
+    "Calibration",
+    "Cut",
+    "GateVerdict",
+    "Interval",
+    "LabelsNeeded",
+    "Moments",
+    "NoInterval",
+    "Pair",
+    "PairedDifference",
+    "PairwiseAccuracy",
+    "PoweredMean",
+    "PoweredMeans",
+    "Ranked",
+    "RankingSimulation",
+    "SignTest",
+    "auroc",
+    "best_cut",
+    "binary_agreement",
+    "calibration",
+    "clustered_interval",
+    "cohen_kappa",
+    "compare_contenders",
+    "confusion",
+    "correlation_interval",
+    "fisher_interval",
+    "gate",
+    "holm",
+    "kendall",
+    "krippendorff_alpha",
+    "labels_needed",
+    "mcnemar",
+    "mean_interval",
+    "moments",
+    "outcomes",
+    "paired_difference",
+    "pairwise_accuracy",
+    "pearson",
+    "powered_difference",
+    "powered_mean",
+    "powered_means",
+    "rank_systems",
+    "roc",
+    "sign_test",
+    "simulate_ranking",
+    "spearman",
+    "wilson_interval",
+]

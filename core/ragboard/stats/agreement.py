@@ -1,15 +1,117 @@
-"""How well scores and labels agree with what people said."""
+"""How well scores and labels agree with what people said, and people with each other."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-__all__ = ["auroc", "confusion"]
+import numpy as np
+
+from ragboard.stats.intervals import Floats, Interval, wilson_interval
+
+__all__ = [
+    "Bin",
+    "BinaryAgreement",
+    "Calibration",
+    "Cut",
+    "auroc",
+    "best_cut",
+    "binary_agreement",
+    "calibration",
+    "cohen_kappa",
+    "confusion",
+    "krippendorff_alpha",
+    "roc",
+]
 
 L = TypeVar("L", bound=Hashable)
+Weights = Literal["linear", "quadratic"]
+Scale = Literal["nominal", "ordinal", "interval"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinaryAgreement:
+    """How often a yes and a no agree with the truth. A share whose denominator is 0 is None."""
+
+    true_positives: int
+    false_positives: int
+    false_negatives: int
+    true_negatives: int
+
+    @property
+    def n(self) -> int:
+        """How many were compared."""
+        return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share that agrees; None where nothing was compared."""
+        return _share(self.true_positives + self.true_negatives, self.n)
+
+    @property
+    def precision(self) -> float | None:
+        """The share of the yeses said that are true; None where none was said."""
+        return _share(self.true_positives, self.true_positives + self.false_positives)
+
+    @property
+    def sensitivity(self) -> float | None:
+        """The share of the true yeses that were said (recall); None where none is true."""
+        return _share(self.true_positives, self.true_positives + self.false_negatives)
+
+    @property
+    def specificity(self) -> float | None:
+        """The share of the true noes that were said; None where none is true."""
+        return _share(self.true_negatives, self.true_negatives + self.false_positives)
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """The mean of sensitivity and specificity: 0.5 is a coin; None where either is."""
+        sides = (self.sensitivity, self.specificity)
+        return None if sides[0] is None or sides[1] is None else (sides[0] + sides[1]) / 2
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of precision and sensitivity; None where there is no yes on either side."""
+        wrong = self.false_positives + self.false_negatives
+        return _share(2 * self.true_positives, 2 * self.true_positives + wrong)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """What saying yes from a threshold on amounts to."""
+
+    threshold: float
+    """A score of at least this is a yes."""
+    agreement: BinaryAgreement
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bin:
+    """The scores from `low` to `high`, and how often what they foretell was so."""
+
+    low: float
+    high: float
+    n: int
+    score: float
+    """The mean score."""
+    share: Interval
+    """The share of positives, with Wilson's interval."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """Whether scores can be read as probabilities."""
+
+    n: int
+    bins: tuple[Bin, ...]
+    """Those that hold a score, in rising order."""
+    error: float
+    """Expected calibration error: the mean distance of a bin's score from its share, weighted by n; 0 is best."""
+    brier: float
+    """The mean square of score less outcome (Brier 1950); 0 is best, 0.25 is saying 0.5 of everything."""
 
 
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
@@ -21,8 +123,7 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     pairs = sorted(zip(scores, positive, strict=True))
     positives = sum(positive)
     negatives = len(pairs) - positives
-    if not positives or not negatives:
-        raise ValueError(f"needs at least one of each, got {positives} positive and {negatives} negative")
+    _need_both(positives, negatives)
     below, wins = 0, 0.0
     for _, tied in groupby(pairs, key=lambda pair: pair[0]):
         group = [is_positive for _, is_positive in tied]
@@ -33,6 +134,168 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     return wins / (positives * negatives)
 
 
+def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
+    """Every threshold that changes a yes, the highest first: the points of the ROC curve but for its origin.
+
+    Raises ValueError as `auroc`.
+    """
+    pairs = sorted(zip(scores, positive, strict=True), reverse=True)
+    positives = sum(positive)
+    negatives = len(pairs) - positives
+    _need_both(positives, negatives)
+    ups = downs = 0
+    cuts: list[Cut] = []
+    for score, tied in groupby(pairs, key=lambda pair: pair[0]):
+        group = [is_positive for _, is_positive in tied]
+        ups += sum(group)
+        downs += len(group) - sum(group)
+        found = BinaryAgreement(
+            true_positives=ups,
+            false_positives=downs,
+            false_negatives=positives - ups,
+            true_negatives=negatives - downs,
+        )
+        cuts.append(Cut(threshold=score, agreement=found))
+    return tuple(cuts)
+
+
+def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | None:
+    """The cut with the highest sensitivity + specificity (Youden 1950), the highest threshold among equals.
+
+    With a precision: the cut with the highest sensitivity of those that are at least so precise, or None where none
+    is. The cut was chosen on these rows, and looks better on them than it is.
+    """
+    if precision is None:
+        return max(cuts, key=lambda cut: cut.agreement.balanced_accuracy or 0.0)
+    able = [cut for cut in cuts if (cut.agreement.precision or 0.0) >= precision]
+    return max(able, key=lambda cut: cut.agreement.sensitivity or 0.0, default=None)
+
+
+def binary_agreement(said: Sequence[bool], truth: Sequence[bool]) -> BinaryAgreement:
+    """The four counts of what was said against the truth. Raises ValueError where the lengths differ."""
+    counts = confusion([bool(value) for value in said], [bool(value) for value in truth])
+    return BinaryAgreement(
+        true_positives=counts.get((True, True), 0),
+        false_positives=counts.get((False, True), 0),
+        false_negatives=counts.get((True, False), 0),
+        true_negatives=counts.get((False, False), 0),
+    )
+
+
 def confusion(said: Sequence[L], truth: Sequence[L]) -> dict[tuple[L, L], int]:
     """How often each (truth, said) occurs. Raises ValueError where the lengths differ."""
     return dict(Counter(zip(truth, said, strict=True)))
+
+
+def cohen_kappa(
+    first: Sequence[L], second: Sequence[L], *, weights: Weights | None = None, order: Sequence[L] | None = None
+) -> float:
+    """Cohen's kappa of two raters: agreement beyond chance, at most 1, 0 where it is what chance gives.
+
+    With weights a disagreement counts by its distance, or the square of it, in the `order` of the categories, which
+    weights need (Cohen 1960, 1968). Raises ValueError for no ratings, lengths that differ, weights without
+    order, a rating outside it, or where both raters gave one and the same category throughout.
+    """
+    if weights and order is None:
+        raise ValueError("weights need the order of the categories")
+    categories = list(dict.fromkeys([*first, *second])) if order is None else list(order)
+    place = {category: index for index, category in enumerate(categories)}
+    if not first or any(rating not in place for rating in [*first, *second]):
+        raise ValueError("kappa needs ratings, each of them one of the categories")
+    seen = np.zeros((len(categories), len(categories)))
+    for (one, other), count in Counter(zip(first, second, strict=True)).items():
+        seen[place[one], place[other]] = count
+    by_chance = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
+    far = _distances(len(categories), weights)
+    expected = float((far * by_chance).sum())
+    if expected == 0:
+        raise ValueError("both raters gave one and the same category throughout")
+    return 1 - float((far * seen).sum()) / expected
+
+
+def krippendorff_alpha(units: Sequence[Sequence[float | None]], *, scale: Scale = "nominal") -> float:
+    """Krippendorff's alpha of any number of raters: agreement beyond chance, at most 1.
+
+    `units[i]` are the ratings of unit i, None where a rater gave none; categories of a nominal scale are any
+    numbers. Units with fewer than 2 ratings tell nothing and are left out (Krippendorff 2011). Raises
+    ValueError where no unit has 2 ratings or all ratings are the same.
+    """
+    rated = [[rating for rating in unit if rating is not None] for unit in units]
+    rated = [unit for unit in rated if len(unit) >= 2]
+    values = sorted({rating for unit in rated for rating in unit})
+    if len(values) < 2:
+        raise ValueError("alpha needs units with 2 ratings, and ratings that differ")
+    place = {value: index for index, value in enumerate(values)}
+    together = np.zeros((len(values), len(values)))
+    for unit in rated:
+        counts = np.bincount([place[rating] for rating in unit], minlength=len(values)).astype(float)
+        together += (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+    totals = together.sum(axis=1)
+    far = _METRICS[scale](np.array(values, dtype=float), totals)
+    expected = (far * np.outer(totals, totals)).sum() / (totals.sum() - 1)
+    return 1 - float((far * together).sum() / expected)
+
+
+def calibration(scores: Sequence[float], positive: Sequence[bool], *, bins: int = 10) -> Calibration:
+    """How scores from 0 to 1 compare with the share of positives, in bins of equal width.
+
+    Raises ValueError for no scores, scores outside 0 to 1, or lengths that differ.
+    """
+    if not scores or not all(0 <= score <= 1 for score in scores):
+        raise ValueError("calibration needs scores from 0 to 1")
+    pairs = sorted(zip(scores, positive, strict=True))
+    found = [
+        _bin(index / bins, (index + 1) / bins, list(group))
+        for index, group in groupby(pairs, key=lambda pair: min(int(pair[0] * bins), bins - 1))
+    ]
+    n = len(pairs)
+    return Calibration(
+        n=n,
+        bins=tuple(found),
+        error=sum(one.n * abs(one.score - one.share.estimate) for one in found) / n,
+        brier=sum((score - is_positive) ** 2 for score, is_positive in pairs) / n,
+    )
+
+
+def _bin(low: float, high: float, pairs: Sequence[tuple[float, bool]]) -> Bin:
+    n = len(pairs)
+    share = sum(is_positive for _, is_positive in pairs) / n
+    return Bin(low=low, high=high, n=n, score=sum(score for score, _ in pairs) / n, share=wilson_interval(share, n))
+
+
+def _need_both(positives: int, negatives: int) -> None:
+    if not positives or not negatives:
+        raise ValueError(f"needs at least one of each, got {positives} positive and {negatives} negative")
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _distances(count: int, weights: Weights | None) -> Floats:
+    apart: Floats = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
+    if weights is None:
+        return (apart > 0).astype(float)
+    return apart if weights == "linear" else np.square(apart)
+
+
+def _nominal(values: Floats, _: Floats) -> Floats:
+    return np.not_equal.outer(values, values).astype(float)
+
+
+def _interval(values: Floats, _: Floats) -> Floats:
+    apart: Floats = np.subtract.outer(values, values)
+    return np.square(apart)
+
+
+def _ordinal(_: Floats, totals: Floats) -> Floats:
+    """The square of how many ratings lie between two, each end counted half."""
+    middles = np.cumsum(totals) - totals / 2
+    return _interval(middles, totals)
+
+
+_METRICS: dict[Scale, Callable[[Floats, Floats], Floats]] = {
+    "nominal": _nominal,
+    "ordinal": _ordinal,
+    "interval": _interval,
+}

@@ -1,17 +1,33 @@
-"""Quantiles of the normal and of Student's t distribution."""
+"""The normal, Student's t, the beta and the symmetric binomial distribution."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 
-__all__ = ["normal_quantile", "t_cdf", "t_quantile"]
+__all__ = ["beta_quantile", "coin_tail", "normal_cdf", "normal_quantile", "t_cdf", "t_quantile"]
 
 
 def normal_quantile(p: float) -> float:
     """The value below which a standard normal variable falls with probability p in (0, 1)."""
     return NormalDist().inv_cdf(p)
+
+
+def normal_cdf(x: float) -> float:
+    """P(Z <= x) for a standard normal variable."""
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def coin_tail(count: int, n: int) -> float:
+    """P(X <= count) for the number of heads X in n >= 0 tosses of a fair coin."""
+    return 1.0 if count >= n else _incomplete_beta(n - count, count + 1, 0.5)
+
+
+def beta_quantile(p: float, a: float, b: float) -> float:
+    """The value below which a beta(a, b) variable falls with probability p in (0, 1); a, b > 0."""
+    return _bisect(lambda x: _incomplete_beta(a, b, x) < p, 0.0, 1.0)
 
 
 def t_cdf(x: float, df: float) -> float:
@@ -37,12 +53,16 @@ def t_quantile(p: float, df: float) -> float:
     high = 1.0
     while t_cdf(high, df) < p:
         high *= 2
-    low = 0.0
+    return _bisect(lambda x: t_cdf(x, df) < p, 0.0, high)
+
+
+def _bisect(below: Callable[[float], bool], low: float, high: float) -> float:
+    """The place between low and high where `below` turns from true to false."""
     for _ in range(200):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (middle, high) if t_cdf(middle, df) < p else (low, middle)
+        low, high = (middle, high) if below(middle) else (low, middle)
     return (low + high) / 2
 
 

@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragboard.stats.distributions import normal_quantile, t_quantile
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Interval", "Moments", "NoInterval", "mean_interval", "wilson_interval"]
+from ragboard.stats.distributions import beta_quantile, normal_quantile, t_quantile
 
+__all__ = [
+    "FEWEST",
+    "FEWEST_VARYING",
+    "SAME",
+    "Floats",
+    "Interval",
+    "Moments",
+    "NoInterval",
+    "Values",
+    "mean_interval",
+    "moments",
+    "share_bounds",
+    "wilson_interval",
+]
+
+Floats = NDArray[np.float64]
+Values = Sequence[float] | Floats
 FEWEST = 5
 """With fewer values no interval is given."""
 FEWEST_VARYING = 10
 """With fewer values away from the commonest one, Student's t would be too narrow."""
+SAME = 9
+"""Values that agree to this many decimals count as equal: 0.1 + 0.2 is 0.3."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +66,20 @@ class Moments:
     """Standard deviation with n - 1; 0 for a single value."""
     varying: int
     """How many values differ from the commonest one."""
+
+
+def moments(values: Values) -> Moments:
+    """The moments of at least one value; values are equal to 9 decimals. Raises ValueError for none."""
+    array = np.asarray(values, dtype=float)
+    if not array.size:
+        raise ValueError("there are no values")
+    _, counts = np.unique(array.round(SAME), return_counts=True)
+    return Moments(
+        n=array.size,
+        mean=float(array.mean()),
+        deviation=float(array.std(ddof=1)) if array.size > 1 else 0.0,
+        varying=array.size - int(counts.max()),
+    )
 
 
 def mean_interval(
@@ -89,6 +124,14 @@ def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     low, high = max(0.0, centre - half), min(1.0, centre + half)
     return Interval(estimate=share, low=min(low, share), high=max(high, share), level=level, n=n, method="Wilson")
+
+
+def share_bounds(count: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
+    """The exact two-sided bounds of a share, `count` of n trials (Clopper and Pearson 1934)."""
+    tail = (1 - level) / 2
+    low = beta_quantile(tail, count, n - count + 1) if count else 0.0
+    high = beta_quantile(1 - tail, count + 1, n - count) if count < n else 1.0
+    return low, high
 
 
 def _wilson_within(moments: Moments, bounds: tuple[float, float], level: float) -> Interval:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.resources import files
-from math import isfinite
 from typing import Any
 from urllib.parse import urlencode
 
 from streamlit.components.v2 import component
 
-from ragboard.metrics import metric_of
+from ragboard.records import MetricDescription
 from ragboard.report import MetricSummary, RunSummary
 from ragboard.stats import Interval
 from ragboard_dashboard.components.spans import inert
@@ -31,35 +30,36 @@ _mount = component(
 )
 
 
-def run_board(runs: Sequence[RunSummary], *, key: str, now: datetime) -> str | None:
-    """Draw the leaderboard. Returns the id of the run a person just opened, else None."""
-    result = _mount(key=key, data=board_data(runs, now), on_open_change=lambda: None)
+def run_board(
+    runs: Sequence[RunSummary], metrics: Mapping[str, MetricDescription], *, key: str, now: datetime
+) -> str | None:
+    """Draw the leaderboard by what its metrics are. Returns the id of the run a person just opened, else None."""
+    result = _mount(key=key, data=board_data(runs, metrics, now), on_open_change=lambda: None)
     opened: str | None = result.open
     return opened
 
 
-def board_data(runs: Sequence[RunSummary], now: datetime) -> dict[str, Any]:
+def board_data(runs: Sequence[RunSummary], metrics: Mapping[str, MetricDescription], now: datetime) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    specs = list(dict.fromkeys(spec for run in runs for spec in run.metrics))
+    ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
+    specs = list(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
     return {
         "caption": "Mean over the scored samples with its 95% interval; under it, how many were scored.",
-        "columns": [_column(spec) for spec in specs],
+        "columns": [_column(spec, metrics.get(spec)) for spec in specs],
         "rows": [_row(run, specs, now) for run in runs],
     }
 
 
-def _column(spec: str) -> dict[str, Any]:
-    metric = metric_of(spec)
+def _column(spec: str, metric: MetricDescription | None) -> dict[str, Any]:
     if metric is None:
         return {"title": spec, "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
     arrow = {"higher": "↑", "lower": "↓", "neutral": ""}[metric.direction]
-    low, high = metric.range
     return {
-        "title": metric.label,
+        "title": inert(metric.label),
         "arrow": arrow,
-        "help": f"{spec}: {metric.formula}",
-        "low": max(low, 0.0),
-        "high": high if isfinite(high) else UNBOUNDED,
+        "help": inert(f"{spec}: {metric.formula}"),
+        "low": max(metric.low or 0.0, 0.0),
+        "high": UNBOUNDED if metric.high is None else metric.high,
     }
 
 
@@ -71,7 +71,7 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime) -> dict[str, Any]
         "href": f"run?{urlencode({'run': run.name})}",
         "tags": [inert(tag) for tag in run.tags],
         "config": inert(" · ".join(f"{key} {value}" for key, value in run.config.items())),
-        "metrics": [_cell(run.metrics.get(spec)) for spec in specs],
+        "metrics": [_cell(run.metrics.get(spec) or run.file_scores.get(spec)) for spec in specs],
         "labels": [
             {"name": label, "icon": verdict.icon, "count": run.labels.get(label, 0)}
             for label, verdict in VERDICTS.items()

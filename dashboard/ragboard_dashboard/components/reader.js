@@ -153,6 +153,7 @@ class Reader {
     const said = element("div", "said")
     said.append(element("div", "text", statement.text))
     if (statement.reason) said.append(element("div", "reason", statement.reason))
+    if (statement.origin) said.append(element("div", "origin", statement.origin))
     const verdict = element("div", `verdict ${statement.verdict}`)
     verdict.append(element("span", "icon", icon), element("span", "", word))
     node.append(verdict, said)

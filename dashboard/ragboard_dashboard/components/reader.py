@@ -14,10 +14,11 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
+from ragboard.metrics.partition import ORIGINS
 from ragboard.records import Evidence, Passage, Verdict
-from ragboard.report import JudgedStatement
+from ragboard.report import JudgedStatement, passages_named
 from ragboard_dashboard.components.spans import Stretch, apart, inert, layered, utf16
-from ragboard_dashboard.components.verdicts import NOT_JUDGED, VERDICTS, VerdictLook, look_of
+from ragboard_dashboard.components.verdicts import ALONE, NOT_JUDGED, VERDICTS, VerdictLook, look_of, statement_look
 
 __all__ = ["reader_data", "statement_reader"]
 
@@ -28,8 +29,21 @@ _mount = component(
     css=(_FILES / "reader.css").read_text("utf-8"),
     js=(_FILES / "reader.js").read_text("utf-8"),
 )
-_HOW = {"quoted": "quoted by the judge", "overlap": "shared words, found by overlap"}
-_WORST_FIRST = ("contradicted", "unsupported", NOT_JUDGED.css, "supported")
+_HOW = {
+    "quoted": "quoted by the judge",
+    "overlap": "shared words, found by overlap",
+    "window": "the stretch the model read",
+}
+_WORST_FIRST = (
+    "contradicted",
+    "contradicted alone",
+    "unsupported",
+    "unsupported alone",
+    NOT_JUDGED.css,
+    "supported alone",
+    "supported",
+)
+_ASKED_ALONE = "Each passage was held against it by itself; nobody judged them together."
 
 
 def statement_reader(
@@ -63,8 +77,8 @@ def reader_data(
     answer_note: str = "",
 ) -> dict[str, Any]:
     """What the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
-    counts = Counter(look_of(judged.verdict).css for judged in statements)
-    looks = (*VERDICTS.values(), NOT_JUDGED)
+    counts = Counter(statement_look(judged).css for judged in statements)
+    looks = (*VERDICTS.values(), *ALONE.values(), NOT_JUDGED)
     by_rank = {passage.rank: passage for passage in passages}
     units = {rank: utf16(passage.text) for rank, passage in by_rank.items()}
     return {
@@ -88,7 +102,7 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str
     unit = utf16(answer)
 
     def badness(place: int) -> tuple[int, int]:
-        return _WORST_FIRST.index(look_of(statements[place].verdict).css), place
+        return _WORST_FIRST.index(statement_look(statements[place]).css), place
 
     return [
         {"start": unit(piece.start), "end": unit(piece.end), "of": sorted(piece.members, key=badness)}
@@ -99,12 +113,15 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str
 def _statement(
     judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
 ) -> dict[str, Any]:
+    if judged.verdict is None and judged.single:
+        return _statement_alone(judged, passages, units)
     verdict = judged.verdict
     evidence = [mark for mark in verdict.evidence if mark.rank in passages] if verdict else []
     return {
         "text": inert(judged.statement.text),
         "verdict": look_of(verdict).css,
         "reason": inert(verdict.reason) if verdict else "",
+        "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": f"support {verdict.score:.2f}" if verdict and verdict.score is not None else "",
         "says": _says(verdict, evidence),
         "evidence": [
@@ -115,6 +132,35 @@ def _statement(
     }
 
 
+def _statement_alone(
+    judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
+) -> dict[str, Any]:
+    """A statement of which only single passages were asked: each that says something of it is named."""
+    says = [
+        _sentence(judged.ranks("supported"), "says this", "each say this"),
+        _sentence(judged.ranks("contradicted"), "says otherwise", "each say otherwise"),
+    ]
+    return {
+        "text": inert(judged.statement.text),
+        "verdict": statement_look(judged).css,
+        "reason": "",
+        "origin": ORIGINS[judged.origin] if judged.origin else "",
+        "support": "",
+        "says": " ".join(filter(None, [*(says if any(says) else ["No single passage says this."]), _ASKED_ALONE])),
+        "evidence": [
+            _evidence_alone(verdict, rank, passages[rank].text, units[rank])
+            for rank, verdict in judged.single.items()
+            if rank in passages and verdict.label != "unsupported"
+        ],
+    }
+
+
+def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
+    """What one passage says of a statement by itself."""
+    found = _evidence(verdict, rank, [mark for mark in verdict.evidence if mark.rank == rank], text, unit)
+    return found | {"how": ", ".join(filter(None, ["by itself", found["how"]]))}
+
+
 def _evidence(
     verdict: Verdict, rank: int, marks: Sequence[Evidence], text: str, unit: Callable[[int], int]
 ) -> dict[str, Any]:
@@ -123,7 +169,7 @@ def _evidence(
     kept = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
     return {
         "rank": rank,
-        "look": _look(verdict, marks[0]).css,
+        "look": _look(verdict, marks[0]).css if marks else look_of(verdict).css,
         "how": ", ".join(dict.fromkeys(_HOW[mark.how] for mark in kept)),
         "marks": [
             {"start": unit(mark.start), "end": unit(mark.end), "look": _look(verdict, mark).css} for mark in kept
@@ -144,7 +190,7 @@ def _says(verdict: Verdict | None, evidence: Sequence[Evidence]) -> str:
         return "Not judged."
     ranks = sorted({mark.rank for mark in evidence})
     if verdict.label == "unsupported":
-        return "No passage says this." + (f" Nearest: {_named(ranks)}." if ranks else "")
+        return "No passage says this." + (f" Nearest: {passages_named(ranks)}." if ranks else "")
     agree = _sentence([mark.rank for mark in evidence if mark.stance == "for"], "says this", "together say this")
     differ = _sentence([mark.rank for mark in evidence if mark.stance == "against"], "says otherwise", "say otherwise")
     if verdict.label == "supported":
@@ -156,13 +202,7 @@ def _sentence(ranks: Sequence[int], one: str, several: str) -> str:
     named = sorted(set(ranks))
     if not named:
         return ""
-    return f"{_named(named).capitalize()} {one if len(named) == 1 else several}."
-
-
-def _named(ranks: Sequence[int]) -> str:
-    if len(ranks) == 1:
-        return f"passage {ranks[0]}"
-    return f"passages {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
+    return f"{passages_named(named).capitalize()} {one if len(named) == 1 else several}."
 
 
 def _passage(passage: Passage) -> dict[str, Any]:

@@ -8,9 +8,28 @@ import pandas as pd
 import streamlit as st
 
 from ragboard.records import Score
-from ragboard.report import Bin, Columns, Distribution, Only, Order, RunSummary, SamplePage, SampleQuery, SampleRow
+from ragboard.report import (
+    Bin,
+    Columns,
+    Distribution,
+    Only,
+    Order,
+    RunSummary,
+    SamplePage,
+    SampleQuery,
+    SampleRow,
+    ragas_score,
+)
 from ragboard.store import RunRef
-from ragboard_dashboard.charts import SHAPES, Shape, breakdown_figure, distribution_figure, palette, scatter_figure
+from ragboard_dashboard.charts import (
+    SHAPES,
+    Shape,
+    breakdown_figure,
+    distribution_figure,
+    origins_bar,
+    palette,
+    scatter_figure,
+)
 from ragboard_dashboard.components.verdicts import VERDICTS
 from ragboard_dashboard.data import (
     get_breakdown,
@@ -21,7 +40,16 @@ from ragboard_dashboard.data import (
     get_scatter,
 )
 from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import choose_run, column_label, column_title, facts, judged_line, plain, summary_facts
+from ragboard_dashboard.shared import (
+    choose_run,
+    column_label,
+    column_title,
+    facts,
+    file_facts,
+    judged_line,
+    plain,
+    summary_facts,
+)
 
 __all__ = ["page"]
 
@@ -49,15 +77,31 @@ def page() -> None:
     summary = get_run(run)
     plain(summary.name, "title")
     judged_line(summary)
-    facts(summary_facts(summary))
+    facts(summary_facts(summary.metrics))
+    file_facts(summary_facts(summary.file_scores))
+    score = ragas_score(summary.metrics)
+    if isinstance(score, Score):
+        plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
+    if summary.spending:
+        plain(f"Spent: {summary.spending}", "note")
     there = get_columns(run)
     if not (there.metrics or there.numeric):
         st.info("This run was never evaluated: `ragboard evaluate` it to see verdicts.", icon=":material/info:")
         _samples(run, summary, "", None)
         return
+    _origins(summary)
     column, between = _overview(run, there)
     _samples(run, summary, column, between)
     _against(run, there, column)
+
+
+def _origins(summary: RunSummary) -> None:
+    """Draw where the statements of the answers come from, where all that this takes was judged."""
+    if not summary.origins:
+        return
+    st.subheader("Right or wrong, and from where", anchor=False)
+    st.html(origins_bar(summary.origins, palette(st.context.theme.type)))
+    plain("Right: the reference says so. Relevant: the passage says something that the reference says.", "note")
 
 
 def _overview(run: RunRef, there: Columns) -> tuple[str, tuple[float, float] | None]:
@@ -212,7 +256,7 @@ def _query(column: str, between: tuple[float, float] | None) -> SampleQuery:
 def _table(run: RunRef, summary: RunSummary, found: SamplePage) -> None:
     frame = pd.DataFrame([_line(row, summary) for row in found.rows])
     columns: dict[str, Any] = {"Question": st.column_config.TextColumn(width="large")}
-    for spec in summary.metrics:
+    for spec in (*summary.metrics, *summary.file_scores):
         columns[column_title(spec)] = st.column_config.NumberColumn(format="%.2f", width="small")
     plain(f"{found.total:,} of {summary.samples:,} samples. Choose a row to read it.", "note")
     choice = st.dataframe(
@@ -230,9 +274,10 @@ def _table(run: RunRef, summary: RunSummary, found: SamplePage) -> None:
 
 
 def _line(row: SampleRow, summary: RunSummary) -> dict[str, Any]:
+    outcomes = {**row.scores, **row.file_scores}
     scores = {
-        column_title(spec): outcome.value if isinstance(outcome := row.scores.get(spec), Score) else None
-        for spec in summary.metrics
+        column_title(spec): outcome.value if isinstance(outcome := outcomes.get(spec), Score) else None
+        for spec in (*summary.metrics, *summary.file_scores)
     }
     marks = "  ".join(f"{VERDICTS[label].icon} {count}" for label in VERDICTS if (count := row.labels.get(label, 0)))
     reasons = [outcome.reason for outcome in row.scores.values() if not isinstance(outcome, Score)]

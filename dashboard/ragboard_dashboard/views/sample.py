@@ -10,7 +10,7 @@ from ragboard.store import RunRef
 from ragboard_dashboard.components.reader import statement_reader
 from ragboard_dashboard.data import get_run, get_sample, get_sample_rows
 from ragboard_dashboard.navigation import open_run, open_sample
-from ragboard_dashboard.shared import choose_run, config_line, facts, outcome_fact, plain
+from ragboard_dashboard.shared import choose_run, config_line, facts, file_facts, outcome_fact, plain
 
 __all__ = ["page"]
 
@@ -26,6 +26,7 @@ def page() -> None:
     _head(report, config_line(get_run(run)))
     plain(report.sample.question, "title")
     facts([outcome_fact(spec, outcome) for spec, outcome in report.scores.items()])
+    file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     _reader(report)
     _more(report)
 
@@ -94,11 +95,16 @@ def _more(report: SampleReport) -> None:
         st.subheader("Questions this answer would answer", anchor=False)
         for asked in report.questions:
             plain(f"{asked.similarity:.2f}  {asked.question}")
+    if report.judgements:
+        st.subheader("What else the judge said", anchor=False)
+        for one in report.judgements:
+            value = "" if one.value is None else f" ({one.value:.2f})"
+            plain(f"{one.about} {one.number}: {one.says}{value}{f' – {one.reason}' if one.reason else ''}")
     if sample.history:
         st.subheader("Earlier in the conversation", anchor=False)
         for turn in sample.history:
             plain(f"{turn.role}: {turn.text}")
     if sample.metadata:
         with st.expander("Other columns of the file"):
-            for key, value in sample.metadata.items():
-                plain(f"{key}: {value}"[:2000], "note")
+            for key, given in sample.metadata.items():
+                plain(f"{key}: {given}"[:2000], "note")

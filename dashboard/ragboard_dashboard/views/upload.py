@@ -13,13 +13,14 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import progress_of, start_evaluation
 from ragboard.evaluation.progress import Progress
-from ragboard.metrics import DEFAULT_METRICS, METRICS
+from ragboard.judges import JudgeOptions
+from ragboard.metrics import DEFAULT_METRICS
 from ragboard.readers import ImportReport, Preview, preview, read_runs
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
-from ragboard_dashboard.data import store
+from ragboard_dashboard.data import known_metrics, plugins, store
 from ragboard_dashboard.navigation import open_run
-from ragboard_dashboard.shared import metric_title, plain
+from ragboard_dashboard.shared import column_label, plain
 
 __all__ = ["page"]
 
@@ -142,10 +143,10 @@ def _form(path: Path, mapping: dict[str, str], seen: Preview, source: str) -> No
         )
         specs = st.pills(
             "Metrics",
-            list(METRICS),
+            list(known_metrics()),
             selection_mode="multi",
             default=[metric.spec for metric in DEFAULT_METRICS],
-            format_func=metric_title,
+            format_func=column_label,
         )
         skip = st.checkbox("Leave bad rows out and list them, instead of refusing the file")
         plain(
@@ -198,7 +199,11 @@ def _untidy(report: ImportReport) -> bool:
 def _start(added: tuple[AddedRun, ...], specs: tuple[str, ...]) -> None:
     watched = [
         start_evaluation(
-            store(), RunRef(run_id=run.id, name=run.name, evaluation_id=None), judge="embedded", metrics=specs
+            store(),
+            RunRef(run_id=run.id, name=run.name, evaluation_id=None),
+            judging=JudgeOptions(),
+            metrics=specs,
+            plugins=plugins(),
         )
         for run in added
     ]

@@ -281,3 +281,38 @@ def test_a_judge_without_its_key_or_embedder_is_one_line_and_stores_nothing_judg
     done = ragboard(folder, "evaluate", file, "--judge", "openai:m")
     assert done.exit_code == 1
     assert "role 'embed'" in done.stderr
+
+
+def test_a_plan_is_printed_and_nothing_is_sent(
+    folder: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[m]\nprompt = 1\ncompletion = 2\n", encoding="utf-8")
+    with chat_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        asked = ("--judge", "openai:m", "--embed", "embedded")
+        said = ragboard(folder, "plan", file, *asked).stdout
+        priced = json.loads(ragboard(folder, "plan", "answers", *asked, "--prices", prices, "--json").stdout)
+        assert server.asked == []
+    assert "2 samples; nothing was sent" in said
+    assert "no price is known of m; give one with --prices" in said
+    assert "embedded: asks nobody outside and costs nothing" in said
+    total = priced["plans"]["answers"]["total"]
+    assert total["expected"]["cost"] < total["worst"]["cost"]
+    assert priced["plans"]["answers"]["assumptions"]["characters_per_token"] == 4.0
+
+
+def test_what_an_evaluation_took_is_said_and_shown(
+    folder: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[m]\nprompt = 1\ncompletion = 2\n", encoding="utf-8")
+    with chat_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        words = ("evaluate", file, "--judge", "openai:m", "--embed", "embedded", "--prices", prices, "--json")
+        done = json.loads(ragboard(folder, *words).stdout)
+        made = len(server.asked)
+    (spend,) = done["evaluations"][0]["spent"]
+    assert (spend["calls"], spend["prompt_tokens"], spend["planned_calls"] is not None) == (made, 100 * made, True)
+    assert done["runs"][0]["spending"]["cost"] == pytest.approx(made * (100 + 2 * 10) / 1e6)
+    assert f"spent: {made} calls, {110 * made} tokens, $" in ragboard(folder, "show", "answers").stdout

@@ -24,6 +24,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.evaluation.gather import gather, tasks_for
+from ragboard.evaluation.terms import Terms
 from ragboard.judges.tasks import ExtractStatements, Failure, Reply, SelectSentences, Similarity, Task, Verify
 from ragboard.metrics import metrics_named, outcome
 from ragboard.metrics.needs import Cells, CellVerdicts, Findings, JointVerdicts, Judged, Need, Statements
@@ -247,7 +248,8 @@ def test_cells_that_failed_are_asked_again_together_with_the_rest(store: Store) 
     out = PlainJudge(before=lambda task: Failure(detail="out of order") if isinstance(task, Verify) else None)
     evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=out))
     judge = PlainJudge()
-    evaluate_run(store, run_id, metrics_named(["ragchecker.faithfulness"]), Panel(judge=judge))
+    metrics = metrics_named(["ragchecker.faithfulness"])
+    evaluate_run(store, run_id, metrics, Panel(judge=judge), Terms(retry=True))
     assert asked_ways(judge.asked) == [TOGETHER]
 
 

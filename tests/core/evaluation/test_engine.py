@@ -23,6 +23,7 @@ from ragboard import (
     Unscored,
     evaluate_run,
 )
+from ragboard.evaluation.terms import Terms
 from ragboard.judges.tasks import Failure, Task, Verification, Verify
 from ragboard.metrics import metrics_named
 from ragboard.records import Run
@@ -111,14 +112,16 @@ def test_a_failed_task_leaves_its_metric_unscored_with_the_reason(store: Store) 
     assert done.failed == 3
 
 
-def test_only_what_failed_is_asked_again(store: Store) -> None:
+def test_a_rerun_asks_nothing_and_a_retry_only_what_failed(store: Store) -> None:
     def refuse(task: Task) -> Failure | None:
         return Failure(detail="silent") if isinstance(task, Verify) else None
 
     run_id = add(store, make_run())
     evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge(before=refuse)))
-    judge = PlainJudge()
-    done = evaluate_run(store, run_id, ALL, Panel(judge=judge))
+    rerun, judge = PlainJudge(), PlainJudge()
+    assert evaluate_run(store, run_id, ALL, Panel(judge=rerun)).failed == 3
+    assert rerun.asked == []
+    done = evaluate_run(store, run_id, ALL, Panel(judge=judge), Terms(retry=True))
     assert {type(task) for task in judge.asked} == {Verify}
     assert done.failed == 0
     assert isinstance(scores(store, run_id, done.evaluation.id)["s0"]["ragas.faithfulness"], Score)
@@ -191,3 +194,17 @@ def test_it_works_where_an_event_loop_runs_already_as_in_a_notebook(store: Store
         return evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge())).samples
 
     assert asyncio.run(cell()) == 3
+
+
+def test_what_a_judge_said_beside_verdicts_is_kept_with_its_reason(store: Store) -> None:
+    run_id = add(store, make_run())
+    metrics = metrics_named(
+        ["ragas.context_utilization", "ragas.harmfulness(n=3)", "gpt_score.faithfulness", "ragas.context_relevancy"]
+    )
+    done = evaluate_run(store, run_id, metrics, Panel(judge=PlainJudge()))
+    report = sample_report(store, RunRef(run_id=run_id, name="run", evaluation_id=done.evaluation.id), "s0")
+    said = {(one.about, one.number): (one.says, one.value) for one in report.judgements}
+    assert said["useful toward response", 1][0] in ("yes", "no")
+    assert [said["rating of faithfulness", 1], said["sentences chosen by draw", 2]] == [("7", 7.0), ("1", 0.5)]
+    assert said["agreement of draws (jaccard)", 1] == ("draws 1 and 2", 1.0)
+    assert sum(about.startswith("Could the answer do harm") for about, _ in said) == 3

@@ -37,7 +37,7 @@ def test_an_answer_is_read_back_after_reopening(tmp_path: Path) -> None:
 
 
 def test_calls_are_kept_beside_the_answer_they_led_to(tmp_path: Path) -> None:
-    heard = [Exchange(said="{"), Exchange(said="{}", prompt_tokens=9, completion_tokens=1)]
+    heard = [Exchange(said="{"), Exchange(said="{}", prompt_tokens=9, completion_tokens=1, cached_tokens=4)]
     with open_journal(tmp_path / "e.jsonl", {}) as journal:
         journal.put(KEY, "s1", TASK, REPLY, heard)
         assert journal.get(KEY) == REPLY

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ragboard import JudgeError, SettingError
-from ragboard.judges import LlmJudge, OpenAiEmbedder, embedder_named, judge_named, panel_named
+from ragboard.judges import JudgeOptions, LlmJudge, OpenAiEmbedder, embedder_named, judge_named, panel_named
 from ragboard.judges.llm import openai_endpoint
-from ragboard.judges.tasks import Rate, Similarity, Verify
+from ragboard.judges.tasks import ExtractStatements, Rate, Similarity, Verify
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +41,7 @@ def test_without_a_key_openai_is_refused_in_one_line(environment: pytest.MonkeyP
 
 @pytest.mark.parametrize("address", ["localhost:8000", "ftp://x/v1", "http://", "me:secret@host"])
 def test_an_address_that_is_none_is_refused_without_repeating_it(address: str) -> None:
-    with pytest.raises(SettingError, match="OPENAI_BASE_URL is no http") as caught:
+    with pytest.raises(SettingError, match=r"\(OPENAI_BASE_URL\) is no http") as caught:
         openai_endpoint(environment={"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "k"})
     assert "secret" not in str(caught.value)
 
@@ -60,9 +62,38 @@ def test_another_name_is_refused_with_what_there_is(name: str) -> None:
 
 
 def test_a_panel_has_its_embedder_apart() -> None:
-    panel = panel_named("openai:gpt-x", embed="openai:embedding-x")
+    panel = panel_named(JudgeOptions(judge="openai:gpt-x", embed="openai:embedding-x"))
     assert isinstance(panel.for_task(Similarity), OpenAiEmbedder)
     assert isinstance(panel.for_task(Verify), LlmJudge)
     assert panel.name == "openai:gpt-x + openai:embedding-x"
     with pytest.raises(JudgeError, match="role 'embed'"):
-        panel_named("openai:gpt-x").for_task(Similarity)
+        panel_named(JudgeOptions(judge="openai:gpt-x")).for_task(Similarity)
+
+
+def test_roles_share_an_endpoint_and_a_name_is_one_judge() -> None:
+    panel = panel_named(
+        JudgeOptions(judge="openai:a", extract="openai:b", verify="openai:b", embed="openai:e", parameters={"seed": 1})
+    )
+    judge, extract, verify = (panel.for_task(kind) for kind in (Rate, ExtractStatements, Verify))
+    embed = panel.for_task(Similarity)
+    assert isinstance(judge, LlmJudge)
+    assert isinstance(extract, LlmJudge)
+    assert isinstance(embed, OpenAiEmbedder)
+    assert extract is verify
+    assert (judge.model, extract.model) == ("a", "b")
+    assert judge.endpoint is extract.endpoint is embed.endpoint
+    assert judge.parameters == extract.parameters == {"seed": 1}
+
+
+def test_parameters_and_prompts_are_part_of_the_identity(tmp_path: Path) -> None:
+    (tmp_path / "rate.md").write_text("$quality $material", encoding="utf-8")
+    plain, seeded, reworded = (
+        panel_named(JudgeOptions(judge="openai:a", parameters=parameters, prompts=prompts)).identity()["Rate"]
+        for parameters, prompts in (({}, None), ({"seed": 1}, None), ({}, tmp_path))
+    )
+    assert len({plain, seeded, reworded}) == 3
+
+
+def test_no_key_is_asked_for_where_no_model_is_named(environment: pytest.MonkeyPatch) -> None:
+    environment.delenv("OPENAI_API_KEY")
+    assert panel_named(JudgeOptions(parameters={"seed": 1})).name == "embedded"

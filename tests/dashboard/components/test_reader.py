@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -112,8 +113,51 @@ def test_verdicts_are_counted_and_a_missing_one_is_not_a_zero_of_anything() -> N
         "supported": 2,
         "unsupported": 0,
         "contradicted": 0,
+        "supported alone": 0,
+        "unsupported alone": 0,
+        "contradicted alone": 0,
         "unjudged": 1,
     }
+
+
+def alone(**labels: Label) -> JudgedStatement:
+    """A statement that single passages were held against: `p2="supported"`."""
+    single = {int(rank[1:]): Verdict(label=label) for rank, label in labels.items()}
+    return JudgedStatement(statement=Statement(side="response", text="It is so."), verdict=None, single=single)
+
+
+TOGETHER = "Each passage was held against it by itself; nobody judged them together."
+
+
+@pytest.mark.parametrize(
+    ("statement", "look", "words", "named"),
+    [
+        (alone(p1="unsupported", p2="supported"), "supported alone", "Passage 2 says this.", {2: "supported"}),
+        (
+            alone(p1="supported", p3="contradicted", p4="supported"),
+            "supported alone",
+            "Passages 1 and 4 each say this. Passage 3 says otherwise.",
+            {1: "supported", 3: "contradicted", 4: "supported"},
+        ),
+        (alone(p1="contradicted"), "contradicted alone", "Passage 1 says otherwise.", {1: "contradicted"}),
+        (alone(p1="unsupported"), "unsupported alone", "No single passage says this.", {}),
+        (alone(p9="supported"), "supported alone", "Passage 9 says this.", {}),
+    ],
+)
+def test_what_single_passages_say_is_told_apart_from_a_verdict_on_all(
+    statement: JudgedStatement, look: str, words: str, named: dict[int, str]
+) -> None:
+    (shown,) = drawn(statement)["statements"]
+    assert (shown["verdict"], shown["says"]) == (look, f"{words} {TOGETHER}")
+    assert {found["rank"]: found["look"] for found in shown["evidence"]} == named
+    assert {found["how"] for found in shown["evidence"]} <= {"by itself"}
+
+
+def test_a_verdict_on_all_passages_goes_before_what_single_ones_say() -> None:
+    both = replace(judged("unsupported"), single={1: Verdict(label="supported")}, origin="wrong_relevant")
+    (shown,) = drawn(both)["statements"]
+    assert (shown["verdict"], shown["says"]) == ("unsupported", "No passage says this.")
+    assert shown["origin"] == "wrong, from a relevant passage"
 
 
 def test_support_is_said_only_where_the_judge_gave_one() -> None:

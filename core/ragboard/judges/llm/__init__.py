@@ -7,5 +7,6 @@ from ragboard.judges.llm.endpoint import Endpoint
 from ragboard.judges.llm.judge import LlmJudge
 from ragboard.judges.llm.own import OwnJudge, judge_from
 from ragboard.judges.llm.settings import openai_endpoint
+from ragboard.judges.llm.traffic import Limits
 
-__all__ = ["Endpoint", "LlmJudge", "OpenAiEmbedder", "OwnJudge", "judge_from", "openai_endpoint"]
+__all__ = ["Endpoint", "Limits", "LlmJudge", "OpenAiEmbedder", "OwnJudge", "judge_from", "openai_endpoint"]

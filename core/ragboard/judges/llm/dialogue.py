@@ -8,9 +8,9 @@ from typing import Literal
 from ragboard.judges.llm.objects import MisfitError
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.llm.replies import read_reply, without_asking
-from ragboard.judges.tasks import Failure, Reply, Task
+from ragboard.judges.tasks import Failure, Reply, Request, Task
 
-__all__ = ["REPAIRS", "Dialogue", "Line"]
+__all__ = ["REPAIRS", "Dialogue", "Line", "first_request"]
 
 REPAIRS = 2
 """How often a model is told what is wrong with its reply."""
@@ -20,6 +20,9 @@ ECHOED = 8_000
 
 RAW_SHOWN = 2_000
 """Characters of a reply that a failure quotes."""
+
+PROBLEM = 250
+"""Characters, at most as a rule, in which a request to repair says what is wrong."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,3 +76,9 @@ class Dialogue:
             Line(role="assistant", text=text.strip()[:ECHOED] or "(nothing)"),
             Line(role="user", text=self.prompts.repair(problem)),
         )
+
+
+def first_request(task: Task, prompts: Prompts) -> Request | None:
+    """What a dialogue on this task would begin with, and how it would ask for a repair."""
+    lines = Dialogue(task, prompts).lines
+    return Request(text=lines[0].text, repair=prompts.repair("." * PROBLEM)) if lines else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -10,8 +11,10 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit, urlunsplit
+from weakref import WeakKeyDictionary
 
 from ragboard.errors import JudgeError
+from ragboard.judges.llm.traffic import Limits, Traffic
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
@@ -20,7 +23,9 @@ __all__ = ["CallFailedError", "Endpoint", "RefusedError"]
 
 T = TypeVar("T")
 
-RETRIES = 2
+RETRIES = 4
+FIRST_PAUSE = 0.5
+"""Seconds before the second try; each further pause is twice as long, and by chance up to half as long again."""
 LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for more is not asked again."""
 
@@ -35,6 +40,7 @@ _SETUP = {
     404: "there is no such model or address",
 }
 _LATER = frozenset({408, 409, 425, 429})
+_TOO_MANY = frozenset({429, 503})
 
 
 class CallFailedError(Exception):
@@ -52,7 +58,7 @@ class RefusedError(CallFailedError):
 @dataclass
 class _Lease:
     client: AsyncOpenAI
-    gate: asyncio.Semaphore
+    traffic: Traffic
     users: int = 0
 
 
@@ -69,11 +75,17 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     timeout: float = 120.0
     """Seconds for one request, from its start to the last byte of the reply."""
-    concurrency: int = 16
-    """Requests under way at a time."""
+    limits: Limits = field(default_factory=Limits)
+    retries: int = RETRIES
+    """How often a request is sent again where that may help."""
     pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
+    chance: Callable[[float, float], float] = field(default=random.uniform, repr=False)
+    """A number between two, for pauses that do not all end together."""
     _leases: dict[asyncio.AbstractEventLoop, _Lease] = field(
         default_factory=dict[asyncio.AbstractEventLoop, _Lease], repr=False
+    )
+    _traffic: WeakKeyDictionary[asyncio.AbstractEventLoop, Traffic] = field(
+        default_factory=WeakKeyDictionary[asyncio.AbstractEventLoop, Traffic], repr=False
     )
 
     @property
@@ -86,36 +98,43 @@ class Endpoint:
     def __repr__(self) -> str:
         return f"Endpoint({self.address!r})"
 
-    async def call(self, request: Callable[[AsyncOpenAI], Awaitable[T]]) -> T:
-        """What the request gets, asked again where that may help.
+    async def call(self, request: Callable[[AsyncOpenAI], Awaitable[T]], tokens: int = 0) -> T:
+        """What the request, of about so many prompt tokens, gets; sent again where that may help.
+
+        Who waits to send again leaves its place to others.
 
         Raises RefusedError for a 400 or 422, CallFailedError for what lasted through the retries,
         JudgeError where no call can succeed (key, access, address).
         """
-        async with self._client() as client:
-            for left in range(RETRIES, -1, -1):
-                wait = await self._try(request, client, left)
+        async with self._lease() as lease:
+            for left in range(self.retries, -1, -1):
+                async with lease.traffic.slot(tokens):
+                    wait = await self._try(request, lease, left)
                 if not isinstance(wait, _Wait):
                     return wait
                 await self.pause(wait.seconds)
         raise AssertionError("the last try returns or raises")
 
-    async def _try(self, request: Callable[[AsyncOpenAI], Awaitable[T]], client: AsyncOpenAI, left: int) -> T | _Wait:
+    async def _try(self, request: Callable[[AsyncOpenAI], Awaitable[T]], lease: _Lease, left: int) -> T | _Wait:
         from openai import APIConnectionError, APIError, APIStatusError
 
-        pause = 0.5 * 2 ** (RETRIES - left)
+        pause = FIRST_PAUSE * 2 ** (self.retries - left)
+        pause += self.chance(0, pause / 2)
         try:
             async with asyncio.timeout(self.timeout):
-                return await request(client)
+                found = await request(lease.client)
         except TimeoutError as error:
             return self._again(left, pause, f"no reply within {self.timeout:g} s", error)
         except APIStatusError as error:
+            lease.traffic.heard(too_many=error.status_code in _TOO_MANY)
             return self._after(error, left, pause)
         except APIConnectionError as error:
             cause = f" ({error.__cause__})" if error.__cause__ else ""
             return self._again(left, pause, f"the connection failed: {error}{cause}", error)
         except APIError as error:
             raise CallFailedError(self.plain(str(error))) from error
+        lease.traffic.heard(too_many=False)
+        return found
 
     def _after(self, error: APIError, left: int, pause: float) -> _Wait:
         status = int(getattr(error, "status_code", 0))
@@ -140,7 +159,14 @@ class Endpoint:
     def _again(self, left: int, pause: float, said: str, error: Exception) -> _Wait:
         if left:
             return _Wait(pause)
-        raise CallFailedError(self.plain(f"{said}, {RETRIES + 1} times")) from error
+        raise CallFailedError(self.plain(f"{said}, {self.retries + 1} times")) from error
+
+    def spent(self, tokens: int) -> None:
+        """A request used so many tokens more than was announced in `call`."""
+        self._traffic_in(asyncio.get_running_loop()).spent(tokens)
+
+    def _traffic_in(self, loop: asyncio.AbstractEventLoop) -> Traffic:
+        return self._traffic.setdefault(loop, Traffic(self.limits, loop.time))
 
     def plain(self, text: str) -> str:
         """One short line in which nothing is secret."""
@@ -151,15 +177,14 @@ class Endpoint:
         return " ".join(text.split())[:300]
 
     @asynccontextmanager
-    async def _client(self) -> AsyncGenerator[AsyncOpenAI]:
+    async def _lease(self) -> AsyncGenerator[_Lease]:
         loop = asyncio.get_running_loop()
         lease = self._leases.get(loop)
         if lease is None:
-            lease = self._leases[loop] = _Lease(self._open(), asyncio.Semaphore(self.concurrency))
+            lease = self._leases[loop] = _Lease(self._open(), self._traffic_in(loop))
         lease.users += 1
         try:
-            async with lease.gate:
-                yield lease.client
+            yield lease
         finally:
             lease.users -= 1
             if not lease.users:

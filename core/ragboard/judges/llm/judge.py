@@ -10,11 +10,11 @@ from typing import Any
 
 from ragboard.errors import SettingError
 from ragboard.judges.llm.chat import Chat
-from ragboard.judges.llm.dialogue import Dialogue
+from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
 from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
 from ragboard.judges.llm.shapes import reply_schema
-from ragboard.judges.tasks import Failure, Hear, Reply, Task, unheard
+from ragboard.judges.tasks import Failure, Hear, Reply, Request, Task, unheard
 from ragboard.records import JsonValue
 
 __all__ = ["VERSION", "LlmJudge"]
@@ -68,6 +68,10 @@ class LlmJudge:
         parameters = json.dumps(self.parameters, sort_keys=True)
         asked = self.prompts.digest(task)
         return f"llm/{VERSION}/{self.model}/{self.endpoint.address}/{parameters}/{asked}/{task.__name__}"
+
+    def request(self, task: Task) -> Request | None:
+        """The prompt as it would be sent, without the reply's schema."""
+        return first_request(task, self.prompts) if type(task) in self.answers else None
 
     async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order, asked side by side.

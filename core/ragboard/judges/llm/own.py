@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ragboard.errors import JudgeError, SettingError
-from ragboard.judges.llm.dialogue import Dialogue
+from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.judge import VERSION
 from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
-from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Task, unheard
+from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Task, unheard
 
 __all__ = ["OwnJudge", "Texts", "judge_from"]
 
@@ -51,6 +51,15 @@ class OwnJudge:
     def identity(self, task: type[Task]) -> str:
         """Name and version as given, and a digest of the prompts."""
         return f"own/{VERSION}/{self.name}/{self.version}/{self.prompts.digest(task)}/{task.__name__}"
+
+    @property
+    def model(self) -> str:
+        """The judge's name: under it a price may be listed."""
+        return self.name
+
+    def request(self, task: Task) -> Request | None:
+        """The prompt as the function would get it."""
+        return first_request(task, self.prompts) if type(task) in self.answers else None
 
     async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; all prompts of a round in one call."""

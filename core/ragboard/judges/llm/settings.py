@@ -23,7 +23,9 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
     address = (base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip()
     key = known.get("OPENAI_API_KEY", "").strip()
     if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
-        raise SettingError("OPENAI_BASE_URL is no http(s) address; expected one such as http://localhost:8000/v1")
+        raise SettingError(
+            "the base URL (OPENAI_BASE_URL) is no http(s) address; expected one such as http://localhost:8000/v1"
+        )
     if not re.fullmatch(r"[!-~]*", key):
         raise SettingError("OPENAI_API_KEY holds a space or a sign that no key has; was it copied whole?")
     if not key and address == OFFICIAL:

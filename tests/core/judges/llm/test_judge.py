@@ -19,6 +19,7 @@ from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.fit import fitting
 from ragboard.judges.llm import Endpoint, LlmJudge
+from ragboard.judges.llm.chat import exchange
 from ragboard.judges.tasks import (
     AnswerRated,
     Critique,
@@ -387,12 +388,12 @@ def test_what_passes_is_asked_again_after_the_pause_the_server_names(
 
 
 @pytest.mark.parametrize(("fault", "seconds"), TRANSIENT)
-def test_what_lasts_is_a_failure_after_two_retries(
+def test_what_lasts_is_a_failure_after_four_retries(
     judge: LlmJudge, server: ChatServer, pauses: Pauses, fault: Any, seconds: float
 ) -> None:
-    server.faults = [fault] * 3
-    assert "3 times" in failure(judge)
-    assert len(server.asked) == 3
+    server.faults = [fault] * 5
+    assert "5 times" in failure(judge)
+    assert len(server.asked) == 5
     assert pauses.seconds[0] == seconds
 
 
@@ -409,7 +410,7 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for(judge: LlmJudge, serve
 
 
 def test_a_late_server_is_not_waited_for_longer_than_the_timeout(server: ChatServer, pauses: Pauses) -> None:
-    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, pause=pauses))
+    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, retries=2, pause=pauses))
     server.faults = [never] * 3
     assert failure(judge) == "no reply within 0.3 s, 3 times"
 
@@ -456,7 +457,8 @@ def closing() -> Iterator[str]:
 
 
 def test_closed_connections_are_a_failure(closing: str, pauses: Pauses) -> None:
-    assert "the connection failed" in failure(LlmJudge("m", Endpoint(closing, "k", pause=pauses)))
+    endpoint = Endpoint(closing, "k", pause=pauses, retries=2, chance=lambda low, _: low)
+    assert "the connection failed" in failure(LlmJudge("m", endpoint))
     assert pauses.seconds == [0.5, 1.0]
 
 
@@ -543,3 +545,18 @@ def test_a_quality_is_rated_on_what_it_is_about_and_no_more(judge: LlmJudge, ser
         [True, True, False],
         [True, False, True],
     ]
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}, (9, 2, 4)),
+        ({"prompt_tokens": "9", "completion_tokens": True, "prompt_tokens_details": []}, (None, None, None)),
+        ({"prompt_tokens": -1}, (None, None, None)),
+        (None, (None, None, None)),
+    ],
+    ids=["all", "no numbers", "negative", "none"],
+)
+def test_tokens_are_what_the_server_says_or_not_known(usage: object, expected: tuple[int | None, ...]) -> None:
+    heard = exchange("said", usage)
+    assert (heard.prompt_tokens, heard.completion_tokens, heard.cached_tokens) == expected

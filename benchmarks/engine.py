@@ -1,0 +1,220 @@
+"""How near the engine comes to what concurrency and latency allow, and what it costs the client.
+
+    python benchmarks/engine.py --samples 200 --latency-ms 200 --concurrency 64 --json
+
+An evaluation of the 15-metric suite (RAGAS three, ranked context precision, RAGChecker eleven: 9 calls a
+sample, and one of embeddings) against the tests' server in another process. The bound is the larger of calls x
+latency / concurrency and the longest chain of calls; `ratio_to_bound` is the time from the first request to the last
+response over it. The reference sends the same requests through the bare SDK in the same run. `--faults` asks a server
+that misbehaves, after one that does not, and compares the scores. Every measurement is a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.request import Request, urlopen
+
+METRICS = ["ragas.faithfulness", "ragas.answer_relevance", "ragas.context_relevance", "ragas.context_precision"]
+CHAIN = 2
+"""Calls that wait for one another: statements, then verdicts; questions, then their embeddings."""
+SDK_CALLS = 1800
+
+
+def main() -> None:
+    given = arguments()
+    if given.measure:
+        print(json.dumps({"engine": engine, "sdk": bare_sdk}[given.measure](given)))
+        return
+    found = report(given)
+    print(json.dumps(found, indent=2) if given.json else "\n".join(f"{key}: {value}" for key, value in found.items()))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=200)
+    parser.add_argument("--latency-ms", type=float, default=200.0)
+    parser.add_argument("--concurrency", type=int, default=64)
+    parser.add_argument("--tail", action="store_true", help="Heavy-tailed latency (log-normal, sigma 1) of that mean.")
+    parser.add_argument("--faults", action="store_true", help="Ask one that misbehaves, too.")
+    parser.add_argument("--deadline", type=float, default=120.0, help="Seconds for one request.")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--measure", choices=["engine", "sdk"], help=argparse.SUPPRESS)
+    parser.add_argument("--url", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def report(given: argparse.Namespace) -> dict[str, Any]:
+    with server(given, faults=False) as url:
+        ours = measured(given, "engine", url)
+        reference = measured(given, "sdk", url)
+    calls = ours["requests"]
+    seconds = given.latency_ms / 1000
+    bound = max(calls * seconds / given.concurrency, CHAIN * seconds)
+    found = {
+        "samples": given.samples,
+        "calls": calls,
+        "calls_per_sample": round(calls / given.samples, 2),
+        "bound_s": round(bound, 3),
+        "wall_s": round(ours["seconds"], 3),
+        "ratio_to_bound": round(ours["seconds"] / bound, 3) if bound else None,
+        "sdk_ratio_to_bound": round(reference["seconds"] / (reference["requests"] * seconds / given.concurrency), 3)
+        if seconds
+        else None,
+        "cpu_ms_per_call": round(1000 * ours["cpu_s"] / calls, 3),
+        "sdk_cpu_ms_per_call": round(1000 * reference["cpu_s"] / reference["requests"], 3),
+        "cpu_ratio_to_sdk": round((ours["cpu_s"] / calls) / (reference["cpu_s"] / reference["requests"]), 3),
+        "peak_memory_mb": round(ours["memory_mb"], 1),
+        "scored": ours["scored"],
+    }
+    return found | (faulty(given, ours) if given.faults else {})
+
+
+def faulty(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, Any]:
+    """The same evaluation by a server that misbehaves, beside the one by a server that does not."""
+    with server(given, faults=True) as url:
+        ill = measured(given, "engine", url)
+    whole = sum(1 for scores in ill["scores"].values() if all(value is not None for value in scores.values()))
+    changed = sum(
+        value is not None and value != well["scores"][sample][metric]
+        for sample, scores in ill["scores"].items()
+        for metric, value in scores.items()
+    )
+    return {
+        "faults_scored_share": round(whole / given.samples, 4),
+        "faults_changed_scores": changed,
+        "faults_time_ratio": round(ill["wall_s"] / well["wall_s"], 3),
+        "faults_requests": ill["requests"],
+    }
+
+
+@contextmanager
+def server(given: argparse.Namespace, *, faults: bool) -> Generator[str]:
+    command = [sys.executable, str(Path(__file__).with_name("engine_server.py")), "--latency-ms", str(given.latency_ms)]
+    command += ["--tail"] * given.tail + ["--faults"] * faults
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
+        finally:
+            process.kill()
+
+
+def measured(given: argparse.Namespace, what: str, url: str) -> dict[str, Any]:
+    """What a process of its own prints, and what the server counted meanwhile."""
+    asked(f"{url}/clock", "POST")
+    command = [sys.executable, __file__, "--measure", what, "--url", url]
+    command += ["--samples", str(given.samples), "--concurrency", str(given.concurrency)]
+    command += ["--deadline", str(given.deadline)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found: dict[str, Any] = json.loads(said)
+    return asked(f"{url}/clock") | found
+
+
+def asked(url: str, method: str = "GET") -> Any:
+    with urlopen(Request(url, method=method)) as response:
+        return json.load(response)
+
+
+def engine(given: argparse.Namespace) -> dict[str, Any]:
+    """Evaluate, and say what it took this process."""
+    import openai  # noqa: F401 - so that neither side pays for the import while it is measured
+
+    from ragboard import Panel, RunRef, Store, evaluate_run
+    from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder
+    from ragboard.metrics import metrics_named
+    from ragboard.report import SampleQuery, sample_rows
+
+    endpoint = Endpoint(f"{given.url}/v1", "key", limits=Limits(concurrency=given.concurrency), timeout=given.deadline)
+    panel = Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
+    with TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        (run,) = store.add_runs([made_run(given.samples)])
+        metrics = metrics_named([*METRICS, "ragchecker"])
+        cpu, clock = time.process_time(), time.perf_counter()
+        done = evaluate_run(store, run.id, metrics, panel)
+        cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
+        ref = RunRef(run_id=run.id, name=run.name, evaluation_id=done.evaluation.id)
+        rows = sample_rows(store, ref, SampleQuery(limit=2000)).rows
+    scores = {
+        row.sample_id: {spec: getattr(outcome, "value", None) for spec, outcome in row.scores.items()} for row in rows
+    }
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        "cpu_s": cpu,
+        "wall_s": clock,
+        "memory_mb": memory,
+        "scored": f"{given.samples - done.unscored} of {given.samples}",
+        "scores": scores,
+    }
+
+
+def made_run(samples: int) -> Any:
+    """Samples of 4 statements a side and 5 passages of about 120 words, each sample's its own."""
+    from ragboard import Passage, Run, Sample
+
+    def sample(number: int) -> Sample:
+        facts = [f"Item {number} part {part} weighs {number + part} grams." for part in range(8)]
+        padding = " ".join(f"Shelf {number} row {row} holds tools of many kinds." for row in range(10))
+        passages = tuple(
+            Passage(id=f"{number}-{rank}", text=f"{facts[rank]} {facts[rank + 1]} {padding}", rank=rank)
+            for rank in range(1, 6)
+        )
+        answer = " ".join((*facts[:3], f"Item {number} is green."))
+        return Sample(
+            id=f"s{number}",
+            question=f"What does item {number} weigh?",
+            answer=answer,
+            contexts=passages,
+            reference=" ".join(facts[1:5]),
+        )
+
+    return Run(name="made", samples=tuple(map(sample, range(samples))))
+
+
+def bare_sdk(given: argparse.Namespace) -> dict[str, Any]:
+    """Send requests like those of an evaluation through the SDK, so many at a time, and read the replies."""
+    from openai import AsyncOpenAI, DefaultAioHttpClient
+
+    bodies = requests_of(given)
+
+    async def send() -> float:
+        gate = asyncio.Semaphore(given.concurrency)
+        async with AsyncOpenAI(api_key="key", base_url=f"{given.url}/v1", http_client=DefaultAioHttpClient()) as client:
+
+            async def one(body: dict[str, Any]) -> None:
+                async with gate:
+                    if "input" in body:
+                        await client.embeddings.create(**body)
+                    else:
+                        reply = await client.chat.completions.create(**body)
+                        json.loads(reply.choices[0].message.content or "")
+
+            cpu = time.process_time()
+            await asyncio.gather(*map(one, bodies))
+            return time.process_time() - cpu
+
+    asked(f"{given.url}/clock", "POST")
+    return {"cpu_s": asyncio.run(send())}
+
+
+def requests_of(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """The bodies of the requests that an evaluation of 200 samples sends."""
+    asked(f"{given.url}/clock?keep=yes", "POST")
+    engine(argparse.Namespace(url=given.url, samples=min(given.samples, 200), concurrency=256, deadline=120.0))
+    bodies: list[dict[str, Any]] = asked(f"{given.url}/bodies")
+    return bodies
+
+
+if __name__ == "__main__":
+    main()

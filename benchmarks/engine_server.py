@@ -1,0 +1,82 @@
+"""The server that `engine.py` measures against, in a process of its own.
+
+    python benchmarks/engine_server.py --latency-ms 200 --tail --faults
+
+Prints its port, then answers as the tests' server does, after a while. `GET /clock` tells how many requests
+came and how long it took from the first to the last; `POST /clock` forgets both, and `GET /bodies` gives the
+requests kept since.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.chat_server import ChatServer, Fault, never, replies, status
+
+
+def main() -> None:
+    given = arguments()
+    rng = random.Random(1)
+    state = ChatServer(forgetful=True)
+    seconds = given.latency_ms / 1000
+    state.delay = (lambda: seconds * rng.lognormvariate(-0.5, 1.0)) if given.tail else (lambda: seconds)
+    if given.faults:
+        state.chance = lambda: fault(rng)
+    config = uvicorn.Config(app(state), port=0, log_level="critical", lifespan="off", ws="none", backlog=4096)
+    server = uvicorn.Server(config)
+    socket = config.bind_socket()
+    socket.listen(4096)
+    print(socket.getsockname()[1], flush=True)
+    server.run([socket])
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--latency-ms", type=float, default=0.0)
+    parser.add_argument("--tail", action="store_true", help="Log-normal latency of that mean and sigma 1.")
+    parser.add_argument("--faults", action="store_true", help="5%% 429, 5%% 500, 5%% malformed, 2%% hung.")
+    return parser.parse_args()
+
+
+def fault(rng: random.Random) -> Fault | None:
+    """5% are told to come back in a second, 5% fail, 5% are malformed, 2% never end."""
+    drawn = rng.random()
+    if drawn < 0.05:
+        return status(429, "slow down", Retry_After="1")
+    if drawn < 0.10:
+        return status(500, "broken")
+    if drawn < 0.15:
+        return replies('{"verdicts": [')
+    return never if drawn < 0.17 else None
+
+
+def app(state: ChatServer) -> Any:
+    async def clock(request: Request) -> Response:
+        if request.method == "POST":
+            state.count, state.first, state.last = 0, 0.0, 0.0
+            state.asked.clear()
+            state.keys.clear()
+            state.forgetful = request.query_params.get("keep") != "yes"
+        return JSONResponse({"requests": state.count, "seconds": max(0.0, state.last - state.first)})
+
+    async def bodies(_request: Request) -> Response:
+        return JSONResponse(state.asked)
+
+    made = state.app()
+    made.router.routes += [Route("/clock", clock, methods=["GET", "POST"]), Route("/bodies", bodies)]
+    return made
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Answers of models, shared by the evaluations of a store: what was paid for once is not asked again.
+
+An SQLite file beside the database, because several processes write it at once. An answer is kept under the
+key of its task, which holds all that could change it; failures are not kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragboard.errors import StoreError
+from ragboard.judges.codec import decode_reply, encode
+from ragboard.judges.tasks import Reply, Task
+
+__all__ = ["AnswerCache", "CachedFrom", "cache_contents", "open_cache", "prune_cache", "read_cache"]
+
+TOGETHER = 200
+"""Answers that are written in one transaction."""
+
+WAIT_SECONDS = 30.0
+"""For another process that writes."""
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    key BLOB PRIMARY KEY, judge TEXT NOT NULL, task TEXT NOT NULL, reply BLOB NOT NULL, kept REAL NOT NULL
+) WITHOUT ROWID
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CachedFrom:
+    """What the cache holds of one judge."""
+
+    judge: str
+    task: str
+    answers: int
+    bytes: int
+    oldest: float
+    """Seconds since the epoch."""
+    newest: float
+
+
+class AnswerCache:
+    """Answers by task key. A cache that cannot be written does not stop an evaluation; its journal has it all."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._new: list[tuple[bytes, str, str, bytes, float]] = []
+
+    def get(self, key: str) -> Reply | None:
+        """The answer kept under this key, or None."""
+        found = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
+        row = found.fetchone()
+        if row is None:
+            return None
+        task, reply = row
+        try:
+            return decode_reply(task, json.loads(reply))
+        except ValueError:
+            return None
+
+    def put(self, key: str, judge: str, task: Task, reply: Reply) -> None:
+        """Keep an answer; written in groups."""
+        self._new.append((bytes.fromhex(key), judge, type(task).__name__, encode(reply), time.time()))
+        if len(self._new) >= TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        with self._connection:
+            self._connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", self._new)
+        self._new.clear()
+
+
+@contextmanager
+def open_cache(path: Path) -> Generator[AnswerCache]:
+    """Open or begin the cache at `path`. Raises StoreError where it cannot be opened or written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(_connect(path)) as connection:
+            cache = AnswerCache(connection)
+            try:
+                yield cache
+            finally:
+                cache.flush()
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"{path}: the cache of answers: {error}; --no-cache goes without") from error
+
+
+@contextmanager
+def read_cache(path: Path) -> Generator[AnswerCache | None]:
+    """The cache at `path` to look answers up in; None where there is none yet."""
+    if not path.exists():
+        yield None
+        return
+    with _reading(path) as connection:
+        yield AnswerCache(connection)
+
+
+def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
+    """What the cache holds, by judge and task type; nothing where there is none."""
+    if not path.exists():
+        return ()
+    with _reading(path) as connection:
+        rows = connection.execute(
+            "SELECT judge, task, count(*), sum(length(reply)), min(kept), max(kept)"
+            " FROM answers GROUP BY 1, 2 ORDER BY 1, 2"
+        ).fetchall()
+    return tuple(
+        CachedFrom(judge=judge, task=task, answers=answers, bytes=size, oldest=oldest, newest=newest)
+        for judge, task, answers, size, oldest, newest in rows
+    )
+
+
+def prune_cache(path: Path, *, older_than: float = 0.0, judge: str | None = None) -> int:
+    """Delete answers kept for longer than so many seconds, of one judge or all, and say how many."""
+    if not path.exists():
+        return 0
+    with _reading(path) as connection:
+        with connection:
+            gone = connection.execute(
+                "DELETE FROM answers WHERE kept <= ? AND (? IS NULL OR judge = ?)",
+                [time.time() - older_than, judge, judge],
+            ).rowcount
+        connection.execute("VACUUM")
+    return gone
+
+
+@contextmanager
+def _reading(path: Path) -> Generator[sqlite3.Connection]:
+    try:
+        with closing(_connect(path)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: the cache of answers: {error}") from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(SCHEMA)
+    return connection

@@ -1,0 +1,74 @@
+"""The way to judges that answer many tasks at once better than one by one: what waits goes together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ragboard.judges.tasks import Batching, Failure, Hear, Judge, Reply, Task
+
+__all__ = ["Lanes"]
+
+
+@dataclass
+class _Waiting:
+    task: Task
+    hear: Hear
+    answer: asyncio.Future[Reply | Failure]
+
+
+@dataclass
+class _Lane:
+    """The tasks that wait for one judge while it answers others."""
+
+    judge: Judge
+    most: int
+    waiting: list[_Waiting] = field(default_factory=list[_Waiting])
+    worker: asyncio.Task[None] | None = None
+
+    async def answer(self, task: Task, hear: Hear) -> Reply | Failure:
+        answer: asyncio.Future[Reply | Failure] = asyncio.get_running_loop().create_future()
+        self.waiting.append(_Waiting(task, hear, answer))
+        if self.worker is None or self.worker.done():
+            self.worker = asyncio.ensure_future(self._work())
+        return await answer
+
+    async def _work(self) -> None:
+        await asyncio.sleep(0)
+        while self.waiting:
+            some, self.waiting = self.waiting[: self.most], self.waiting[self.most :]
+            try:
+                await self._serve(some)
+            except BaseException as error:
+                for one in (*some, *self.waiting):
+                    if not one.answer.done():
+                        one.answer.set_exception(error) if isinstance(error, Exception) else one.answer.cancel()
+                self.waiting.clear()
+                raise
+
+    async def _serve(self, some: Sequence[_Waiting]) -> None:
+        hears = {id(one.task): one.hear for one in some}
+        replies = await self.judge.answer(
+            [one.task for one in some], lambda task, exchange: hears[id(task)](task, exchange)
+        )
+        for one, reply in zip(some, replies, strict=True):
+            if not one.answer.done():
+                one.answer.set_result(reply)
+
+
+@dataclass
+class Lanes:
+    """A lane for each judge that wants batches; the others are asked at once."""
+
+    _lanes: dict[int, _Lane | None] = field(default_factory=dict[int, "_Lane | None"])
+
+    async def answer(self, judge: Judge, task: Task, hear: Hear) -> Reply | Failure:
+        """The judge's reply to the task."""
+        if id(judge) not in self._lanes:
+            self._lanes[id(judge)] = _Lane(judge, judge.together) if isinstance(judge, Batching) else None
+        lane = self._lanes[id(judge)]
+        if lane:
+            return await lane.answer(task, hear)
+        (reply,) = await judge.answer([task], hear)
+        return reply

@@ -1,0 +1,372 @@
+"""What an evaluation would ask and cost, told before anything is sent.
+
+A plan is the evaluation itself, `gather` over the samples, with replies that are made up: the same
+tasks, asked once and bundled in the same way, so that the two cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+from ragboard.errors import SettingError
+from ragboard.evaluation.cache import AnswerCache, read_cache
+from ragboard.evaluation.engine import check_roles, evaluation_of, with_earlier
+from ragboard.evaluation.gather import gather
+from ragboard.evaluation.journal import Answers, read_answers
+from ragboard.evaluation.loop import wait_for
+from ragboard.evaluation.made_up import Sizes, made_up, tokens
+from ragboard.evaluation.spending import Expected
+from ragboard.judges.codec import task_key
+from ragboard.judges.llm.dialogue import ECHOED, REPAIRS
+from ragboard.judges.panel import Panel
+from ragboard.judges.tasks import ExtractStatements, Failure, Reply, Request, Sender, Task
+from ragboard.metrics import METRICS, Metric
+from ragboard.metrics.needs import Need
+from ragboard.prices import Prices, cost, read_prices
+from ragboard.records import Sample
+from ragboard.store import Store
+
+__all__ = ["Assumptions", "Plan", "Planned", "Usage", "plan_run"]
+
+
+LIKELY = Sizes()
+WORST = Sizes(
+    statements=30, reference_statements=30, at_least=True, question=200, reason=240, quote=180, repairs=REPAIRS
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """What a plan takes for granted."""
+
+    expected: Sizes = LIKELY
+    worst: Sizes = WORST
+    characters_per_token: float = 4.0
+    dense_characters_per_token: float = 1.5
+    """In scripts such as Chinese, Japanese, Korean, Thai."""
+    samples: int = 200
+    """A larger run is planned on that many of its samples, drawn at random, and the rest reckoned from them."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise SettingError for what cannot be."""
+        counts = (self.samples, self.expected.statements, self.expected.reference_statements)
+        if any(count is not None and count < 1 for count in counts):
+            raise SettingError("a plan needs at least one sample, and one statement where their number is given")
+        if min(self.characters_per_token, self.dense_characters_per_token) <= 0:
+            raise SettingError(f"{self.characters_per_token:g} characters per token: expected more than 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Calls to models, their tokens and price."""
+
+    chat_calls: int
+    embedding_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """US dollars; None where a model has no known price, 0 where nobody outside is asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """What some metrics would ask, were they alone."""
+
+    tasks: int
+    """Tasks that nobody answered yet, by whomever they are answered."""
+    answered: int
+    """Tasks whose answer, or failure, is in this evaluation's journal or in the cache; none is asked again."""
+    expected: Usage
+    worst: Usage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What an evaluation would ask."""
+
+    samples: int
+    looked_at: int
+    """Samples that were gone through; where these are fewer, all figures are reckoned from them."""
+    metrics: Mapping[str, Planned]
+    """Each metric as if it were alone: what several need is in each of them."""
+    total: Planned
+    """All metrics together, what several need once: less than the sum."""
+    models: tuple[Expected, ...]
+    """What the total expects of each model."""
+    unpriced: tuple[str, ...]
+    """Models that would be asked and have no known price."""
+    asks_nobody: tuple[str, ...]
+    """Judges that answer by themselves and cost nothing."""
+    assumptions: Assumptions
+
+
+def plan_run(
+    store: Store,
+    run_id: str,
+    metrics: Sequence[Metric],
+    panel: Panel,
+    assumptions: Assumptions | None = None,
+    *,
+    known: Mapping[str, Metric] = METRICS,
+    prices: Prices | None = None,
+    cache: bool = True,
+    afresh: bool = False,
+) -> Plan:
+    """What evaluating a run in the store would ask, and what that would cost; nothing is sent.
+
+    Answers that the evaluation has already, and those of models in the store's cache (unless `cache` is
+    False), cost nothing; a task that failed is not asked again either, as `evaluate_run` does not. `afresh`
+    plans as if there were none of all these. `known` are the metrics among which those that it has
+    already are looked up. Raises as `evaluate_run` does where a role is not filled.
+    """
+    assumed = assumptions or Assumptions()
+    priced = read_prices() if prices is None else prices
+    evaluation = evaluation_of(run_id, panel, metrics)
+    everything = with_earlier(store, evaluation, metrics, known)
+    check_roles(panel, everything)
+    with ExitStack() as stack:
+        kept = None if afresh else stack.enter_context(read_answers(store.journal_path(evaluation.id)))
+        shared = stack.enter_context(read_cache(store.cache_path)) if cache and not afresh else None
+        there = _There(kept, shared)
+        found = wait_for(_planned(store, run_id, (metrics, everything), panel, assumed, there))
+    return found.plan(panel, priced, assumed)
+
+
+Needs = tuple[Need[Any], ...]
+
+
+@dataclass
+class _Count:
+    """Calls to one model and their tokens."""
+
+    calls: float = 0
+    prompt: float = 0
+    completion: float = 0
+
+    def add(self, other: _Count) -> None:
+        self.calls += other.calls
+        self.prompt += other.prompt
+        self.completion += other.completion
+
+
+Model = tuple[str, bool]
+"""A model's name, and whether it is asked for embeddings."""
+
+
+@dataclass(frozen=True)
+class _There:
+    """Answers that are there: those of this evaluation, and those that evaluations share."""
+
+    journal: Answers | None
+    cache: AnswerCache | None
+
+    def get(self, key: str, *, shared: bool) -> tuple[Reply | Failure | None, bool]:
+        """The answer kept under this key, and whether it is this evaluation's own."""
+        own = self.journal.get(key) if self.journal else None
+        if own is not None:
+            return own, True
+        return (self.cache.get(key) if self.cache and shared else None), False
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A made-up answer (or one that was there), and what it would take."""
+
+    key: bytes
+    reply: Reply | Failure
+    there: bool
+    """Whether it was there, so that nobody is asked."""
+    own: bool = False
+    """Whether it was there in this evaluation's journal, which decides how the rest is asked."""
+    model: Model | None = None
+    count: _Count = field(default_factory=_Count)
+
+
+@dataclass
+class _Tally:
+    """What was asked to meet some needs; each task once."""
+
+    seen: set[bytes] = field(default_factory=set[bytes])
+    tasks: int = 0
+    answered: int = 0
+    counts: dict[Model, _Count] = field(default_factory=dict[Model, _Count])
+
+    def take(self, told: _Told) -> None:
+        """Count a task, unless it was asked before."""
+        if told.key in self.seen:
+            return
+        self.seen.add(told.key)
+        self.answered += told.there
+        self.tasks += not told.there
+        if told.model:
+            self.counts.setdefault(told.model, _Count()).add(told.count)
+
+
+@dataclass
+class _Teller:
+    """Answers the tasks of one sample at a time with replies of the sizes given."""
+
+    panel: Panel
+    sizes: Sizes
+    assumed: Assumptions
+    there: _There
+    tallies: dict[Needs, _Tally]
+    sample: Sample = field(default_factory=lambda: Sample(id="", question=""))
+    _told: dict[Task, _Told] = field(default_factory=dict["Task", _Told])
+    _identities: dict[type[Task], str] = field(default_factory=dict[type[Task], str])
+
+    async def go_through(self, sample: Sample) -> None:
+        """Count what this sample asks, for all needs."""
+        self.sample = sample
+        self._told.clear()
+        for needs, tally in self.tallies.items():
+            await self._count(needs, tally)
+
+    async def _count(self, needs: Needs, tally: _Tally) -> None:
+        async def ask(task: Task) -> Reply | Failure:
+            told = self._tell(task)
+            tally.take(told)
+            return told.reply
+
+        await gather(self.sample, needs, ask, lambda task: self._tell(task).own)
+
+    def _tell(self, task: Task) -> _Told:
+        if task not in self._told:
+            self._told[task] = self._look(task)
+        return self._told[task]
+
+    def _look(self, task: Task) -> _Told:
+        judge = self.panel.for_task(type(task))
+        if type(task) not in self._identities:
+            self._identities[type(task)] = judge.identity(type(task))
+        key = task_key(task, self._identities[type(task)])
+        kept, own = self.there.get(key, shared=isinstance(judge, Sender))
+        if kept is not None:
+            return _Told(bytes.fromhex(key), kept, there=True, own=own)
+        reply, said = made_up(task, self.sizes, self._statements(task))
+        sent = judge.request(task) if isinstance(judge, Sender) else None
+        if not isinstance(judge, Sender) or sent is None:
+            return _Told(bytes.fromhex(key), reply, there=False)
+        model = (judge.model, task.role == "embed")
+        said = "" if task.role == "embed" else said
+        return _Told(bytes.fromhex(key), reply, there=False, model=model, count=self._costs(sent, said))
+
+    def _statements(self, task: Task) -> int | None:
+        """How many a text is taken to hold: the reference has a number of its own."""
+        of_reference = isinstance(task, ExtractStatements) and task.text == self.sample.reference
+        return self.sizes.reference_statements if of_reference else self.sizes.statements
+
+    def _costs(self, sent: Request, said: str) -> _Count:
+        """One call, and for each repair one more with all that was said before."""
+        prompt, completion = self._tokens(sent.text), self._tokens(said)
+        repairs = self.sizes.repairs if sent.repair else 0
+        more = self._tokens(said[:ECHOED]) + self._tokens(sent.repair)
+        rounds = 1 + repairs
+        return _Count(
+            calls=sent.calls * rounds,
+            prompt=prompt * rounds + more * repairs * rounds / 2,
+            completion=completion * rounds,
+        )
+
+    def _tokens(self, text: str) -> float:
+        return ceil(tokens(text, self.assumed.characters_per_token, self.assumed.dense_characters_per_token))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """All tallies of a run, and from how many of its samples they are."""
+
+    samples: int
+    looked_at: int
+    metrics: Sequence[Metric]
+    everything: Needs
+    expected: Mapping[Needs, _Tally]
+    worst: Mapping[Needs, _Tally]
+
+    def plan(self, panel: Panel, prices: Prices, assumed: Assumptions) -> Plan:
+        """The figures of the whole run."""
+        counts = self.expected[self.everything].counts
+        return Plan(
+            samples=self.samples,
+            looked_at=self.looked_at,
+            metrics={metric.spec: self._planned(metric.needs(), prices) for metric in self.metrics},
+            total=self._planned(self.everything, prices),
+            models=tuple(self._expected(model, count) for model, count in counts.items()),
+            unpriced=tuple(dict.fromkeys(name for name, _ in counts if name not in prices)),
+            asks_nobody=tuple(_silent(panel)),
+            assumptions=assumed,
+        )
+
+    def _planned(self, needs: Needs, prices: Prices) -> Planned:
+        expected, worst = self.expected[needs], self.worst[needs]
+        return Planned(
+            tasks=self._scaled(expected.tasks),
+            answered=self._scaled(expected.answered),
+            expected=self._usage(expected.counts, prices),
+            worst=self._usage(worst.counts, prices),
+        )
+
+    def _expected(self, model: Model, count: _Count) -> Expected:
+        name, embedding = model
+        tokens = self._scaled(count.prompt + count.completion)
+        return Expected(model=name, embedding=embedding, calls=self._scaled(count.calls), tokens=tokens)
+
+    def _usage(self, counts: Mapping[Model, _Count], prices: Prices) -> Usage:
+        costs = [
+            cost(prices.get(name), prompt=count.prompt, completion=count.completion)
+            for (name, _), count in counts.items()
+        ]
+        scale = self.samples / max(1, self.looked_at)
+        known = [dollars for dollars in costs if dollars is not None]
+        return Usage(
+            chat_calls=self._scaled(sum(count.calls for (_, embeds), count in counts.items() if not embeds)),
+            embedding_calls=self._scaled(sum(count.calls for (_, embeds), count in counts.items() if embeds)),
+            prompt_tokens=self._scaled(sum(count.prompt for count in counts.values())),
+            completion_tokens=self._scaled(sum(count.completion for count in counts.values())),
+            cost=sum(known) * scale if len(known) == len(costs) else None,
+        )
+
+    def _scaled(self, number: float) -> int:
+        return round(number * self.samples / max(1, self.looked_at))
+
+
+async def _planned(
+    store: Store,
+    run_id: str,
+    metrics: tuple[Sequence[Metric], Sequence[Metric]],
+    panel: Panel,
+    assumed: Assumptions,
+    there: _There,
+) -> _Found:
+    """Go through the samples; of the metrics, the first are planned each alone, the others together."""
+    alone, everything = metrics
+    union: Needs = tuple(dict.fromkeys(need for metric in everything for need in metric.needs()))
+    groups = [*dict.fromkeys(metric.needs() for metric in alone), union]
+    tellers = [
+        _Teller(panel, sizes, assumed, there, {needs: _Tally() for needs in groups})
+        for sizes in (assumed.expected, assumed.worst)
+    ]
+    count, looked_at = store.sample_count(run_id), 0
+    for sample in _drawn(store, run_id, count, assumed):
+        looked_at += 1
+        for teller in tellers:
+            await teller.go_through(sample)
+    expected, worst = (teller.tallies for teller in tellers)
+    return _Found(count, looked_at, alone, union, expected, worst)
+
+
+def _drawn(store: Store, run_id: str, count: int, assumed: Assumptions) -> Iterator[Sample]:
+    """All samples, or as many as are to be looked at, in the order of the run."""
+    wanted = set(random.Random(assumed.seed).sample(range(count), min(count, assumed.samples)))  # noqa: S311
+    return (sample for position, sample in store.samples(run_id) if position in wanted)
+
+
+def _silent(panel: Panel) -> Iterator[str]:
+    judges = (panel.judge, *(panel.roles or {}).values())
+    return iter(dict.fromkeys(judge.name for judge in judges if not isinstance(judge, Sender)))

@@ -1,0 +1,33 @@
+"""What is known of a run, written to a file: tables, or RAGChecker's output format."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ragboard.errors import SettingError
+from ragboard.exporting.ragchecker import ragchecker_bytes
+from ragboard.exporting.tables import TABLE_FORMATS, TABLES, table, table_bytes
+from ragboard.store import RunRef, Store
+
+__all__ = ["FORMATS", "TABLES", "export", "ragchecker_bytes", "table", "table_bytes"]
+
+FORMATS = (*TABLE_FORMATS, "ragchecker")
+
+
+def export(store: Store, run: RunRef, *, what: str, kind: str | None, out: Path | None) -> None:
+    """Write a run to a file or to standard output; without `kind` by the file's ending, else as CSV.
+
+    `what` is one of `TABLES`; RAGChecker's format holds samples and statements in one. Raises SettingError
+    where that cannot be written.
+    """
+    ending = out.suffix.removeprefix(".") if out else "csv"
+    chosen = kind or (ending if ending in TABLE_FORMATS else "csv")
+    data = ragchecker_bytes(store, run) if chosen == "ragchecker" else table_bytes(table(store, run, what), chosen)
+    if out is None:
+        sys.stdout.buffer.write(data)
+        return
+    try:
+        out.write_bytes(data)
+    except OSError as error:
+        raise SettingError(f"{out}: cannot write: {error.strerror or error}") from error

@@ -1,0 +1,152 @@
+"""How many requests are under way to a server at a time, and how fast new ones start."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+__all__ = ["Limits", "Traffic"]
+
+RECENT = 40
+"""Responses that the share of refusals is taken over."""
+
+TOO_MANY = 0.25
+"""Share of recent responses that say "too many requests" at which fewer are sent."""
+
+CUT = 0.7
+"""What a limit is multiplied by then."""
+
+BURST_SECONDS = 2.0
+"""How much of a rate may be spent at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a server is to bear."""
+
+    concurrency: int = 32
+    """Requests under way at a time."""
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    """Tokens of prompts and replies; of a request under way only its prompt's are known, about."""
+
+
+class _Bucket:
+    """An allowance that fills at a steady rate; it may be overdrawn, and then must fill up again first."""
+
+    def __init__(self, per_minute: float, now: float) -> None:
+        self._rate = per_minute / 60
+        self._most = max(1.0, self._rate * BURST_SECONDS)
+        self._left, self._then = self._most, now
+
+    def take(self, amount: float, now: float) -> None:
+        self._fill(now)
+        self._left -= amount
+
+    def wait(self, now: float) -> float:
+        """Seconds until something is left."""
+        self._fill(now)
+        return 0.0 if self._left > 0 else -self._left / self._rate + 1e-3
+
+    def _fill(self, now: float) -> None:
+        self._left = min(self._most, self._left + (now - self._then) * self._rate)
+        self._then = now
+
+
+class Traffic:
+    """Lets requests through in the order they come, within limits and as the server bears them.
+
+    A server that says "too many requests" now and then is asked again, and nothing else changes; one that
+    says so of a quarter of its recent responses is sent fewer at a time, and slowly more again. Belongs to
+    one event loop.
+    """
+
+    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._most = float(limits.concurrency)
+        self._allowed = self._most
+        self._under_way = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._recent: deque[bool] = deque(maxlen=RECENT)
+        rate, tokens = limits.requests_per_minute, limits.tokens_per_minute
+        self._requests = None if rate is None else _Bucket(rate, clock())
+        self._tokens = None if tokens is None else _Bucket(tokens, clock())
+        self._alarm: asyncio.TimerHandle | None = None
+
+    @property
+    def allowed(self) -> int:
+        """Requests that may be under way now."""
+        return max(1, int(self._allowed))
+
+    @asynccontextmanager
+    async def slot(self, tokens: int = 0) -> AsyncGenerator[None]:
+        """A place among the requests under way, for one of about so many prompt tokens."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        self._admit()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._leave()
+            raise
+        try:
+            self._charge(tokens)
+            yield
+        finally:
+            self._leave()
+
+    def spent(self, tokens: int) -> None:
+        """So many tokens more were used than were announced."""
+        if self._tokens:
+            self._tokens.take(tokens, self._clock())
+
+    def heard(self, *, too_many: bool) -> None:
+        """The server responded; whether it said that requests are too many."""
+        self._recent.append(too_many)
+        if not too_many:
+            self._allowed = min(self._most, self._allowed + 1 / self._allowed)
+        elif len(self._recent) >= RECENT // 2 and sum(self._recent) > TOO_MANY * len(self._recent):
+            self._allowed = max(1.0, self._allowed * CUT)
+            self._recent.clear()
+
+    def _charge(self, tokens: int) -> None:
+        now = self._clock()
+        if self._requests:
+            self._requests.take(1, now)
+        if self._tokens:
+            self._tokens.take(tokens, now)
+
+    def _leave(self) -> None:
+        self._under_way -= 1
+        self._admit()
+
+    def _admit(self) -> None:
+        """Let in who waits, as long as there is room and allowance."""
+        while self._waiting and self._under_way < self.allowed:
+            wait = self._until_allowed()
+            if wait:
+                self._again_after(wait)
+                return
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._under_way += 1
+                turn.set_result(None)
+                if self._requests or self._tokens:
+                    self._again_after(0.0)
+                    return
+
+    def _until_allowed(self) -> float:
+        now = self._clock()
+        return max((bucket.wait(now) for bucket in (self._requests, self._tokens) if bucket), default=0.0)
+
+    def _again_after(self, seconds: float) -> None:
+        if self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_later(seconds, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._admit()

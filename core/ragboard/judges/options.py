@@ -1,0 +1,37 @@
+"""Who is to judge, as a person says it: names, and what goes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ragboard.records import JsonValue
+
+__all__ = ["JudgeOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """Names of judges for the roles, and how models are asked. Holds no key: that is the environment's."""
+
+    judge: str = "embedded"
+    """Fills every role that none of the next three does."""
+    extract: str | None = None
+    """Splits texts into statements."""
+    verify: str | None = None
+    """Holds statements against passages and texts."""
+    embed: str | None = None
+    """Says how near two texts are."""
+    parameters: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Sent to every chat model as they are: `reasoning_effort`, `max_completion_tokens`, `temperature`."""
+    prompts: Path | None = None
+    """A folder whose files stand in place of the package's prompts."""
+    base_url: str | None = None
+    """Where the models are; else as the environment or OpenAI has it."""
+    concurrency: int = 32
+    """Requests under way at a time, to all models together."""
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    deadline: float = 120.0
+    """Seconds for one request; one that takes longer is given up and sent again."""

@@ -1,0 +1,69 @@
+"""A metric in words, read off its class: one source for the command line, the pages and the store."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from ragboard.metrics.base import Metric
+from ragboard.records import MetricDescription, MetricSetting
+
+__all__ = ["allowed", "choices", "describe", "setting_kinds"]
+
+
+def describe(metric: Metric) -> MetricDescription:
+    """What people read about a metric with these settings."""
+    low, high = metric.range
+    return MetricDescription(
+        spec=metric.spec,
+        label=metric.label,
+        source=metric.source,
+        name=metric.name,
+        text=_text(type(metric)),
+        formula=metric.formula,
+        paper=metric.paper,
+        requires=tuple(metric.requires),
+        low=low if math.isfinite(low) else None,
+        high=high if math.isfinite(high) else None,
+        direction=metric.direction,
+        calls=metric.calls,
+        settings=_settings(metric),
+    )
+
+
+def setting_kinds(metric: Metric) -> dict[str, Any]:
+    """The type of each setting, by its name."""
+    hints = get_type_hints(type(metric))
+    return {field.name: hints[field.name] for field in fields(metric)}
+
+
+def choices(kind: Any) -> tuple[object, ...]:
+    """The values that a setting of this type is chosen from; none where it is a number."""
+    if kind is bool:
+        return (True, False)
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def allowed(kind: Any) -> str:
+    """In words, what a setting of this type may be."""
+    return " or ".join(map(str, choices(kind))) or ("a number" if kind is float else "a whole number")
+
+
+def _settings(metric: Metric) -> tuple[MetricSetting, ...]:
+    kinds = setting_kinds(metric)
+    return tuple(
+        MetricSetting(
+            name=field.name,
+            allowed=allowed(kinds[field.name]),
+            default="not set" if field.default is None else str(field.default),
+        )
+        for field in fields(metric)
+    )
+
+
+def _text(kind: type[Metric]) -> str:
+    """The docstring; empty where the class has none but what `dataclass` writes itself."""
+    text = inspect.getdoc(kind) or ""
+    return "" if text.startswith(f"{kind.__name__}(") else text

@@ -1,0 +1,141 @@
+"""Metrics from a Python file of the user's own, known beside ragboard's for as long as someone holds them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
+from hashlib import blake2b
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import get_args
+
+from ragboard.errors import SettingError
+from ragboard.metrics import METRICS, Metric, needs
+from ragboard.metrics.base import Column, Direction
+from ragboard.metrics.critique import aspects_from_file
+
+__all__ = ["metrics_with"]
+
+CLASS_VARIABLES = ("source", "name", "title", "formula", "paper", "requires", "range", "direction", "calls")
+
+
+def metrics_with(plugins: Iterable[Path]) -> Mapping[str, Metric]:
+    """Ragboard's metrics and those of these files, by identity.
+
+    Every public class of a Python file that is a `Metric` counts; a name that begins with an underscore
+    is for what several have in common. A TOML file holds aspects of one's own.
+
+    Raises SettingError naming the file: it cannot be read or run, holds no metric, an incomplete one, or
+    one whose identity or title is taken.
+    """
+    known = dict(METRICS)
+    for path in dict.fromkeys(plugin.resolve() for plugin in plugins):
+        for metric in aspects_from_file(path) if path.suffix == ".toml" else _metrics_in(path):
+            _check_free(path, metric, known)
+            known[metric.spec] = metric
+    return known
+
+
+def _check_free(path: Path, metric: Metric, known: Mapping[str, Metric]) -> None:
+    if metric.spec in known:
+        raise SettingError(f"{path}: {metric.spec} is a metric already; give this one another source or name")
+    same = next((other.spec for other in known.values() if other.label == metric.label), None)
+    if same:
+        raise SettingError(f"{path}: {metric.spec}: the title {metric.label!r} is that of {same}; give it another")
+
+
+def _metrics_in(path: Path) -> tuple[Metric, ...]:
+    module = _module(path)
+    found = tuple(_checked(path, kind) for kind in _kinds(module))
+    if not found:
+        raise SettingError(f"{path}: no metric in it; expected a public subclass of ragboard.Metric")
+    return found
+
+
+def _kinds(module: ModuleType) -> Iterator[type[Metric]]:
+    for name, kind in vars(module).items():
+        own = isinstance(kind, type) and issubclass(kind, Metric) and kind.__module__ == module.__name__
+        if own and not name.startswith("_"):
+            yield kind
+
+
+def _module(path: Path) -> ModuleType:
+    """The file, run once for each of its contents; as a module, for dataclasses look their own up."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SettingError(f"{path}: {error.strerror or error}; expected a Python file with metrics") from error
+    name = f"ragboard_plugin_{blake2b(str(path).encode() + content, digest_size=6).hexdigest()}"
+    return sys.modules.get(name) or _run(path, name)
+
+
+def _run(path: Path, name: str) -> ModuleType:
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise SettingError(f"{path}: not a Python file; its name ends in .py")
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        del sys.modules[name]
+        raise SettingError(f"{path}:{error.lineno}: {error.msg}") from error
+    except (ImportError, NameError, AttributeError, TypeError, ValueError) as error:
+        del sys.modules[name]
+        raise SettingError(f"{path}:{_line(path, error)}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _line(path: Path, error: Exception) -> int | None:
+    """The last line of the file that the error went through."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return lines[-1] if lines else None
+
+
+def _checked(path: Path, kind: type[Metric]) -> Metric:
+    """A metric of this class with its default settings."""
+    try:
+        metric = kind() if not (wrong := _wrong(kind)) else None
+        wrong = wrong or _wrong_needs(metric)
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"{path}: {kind.__name__}: cannot be made with its defaults: {error}") from error
+    if metric is None or wrong:
+        raise SettingError(f"{path}: {kind.__name__}: {wrong}")
+    return metric
+
+
+def _wrong(kind: type[Metric]) -> str:
+    missing = [name for name in CLASS_VARIABLES if not hasattr(kind, name)]
+    if missing:
+        return f"has no {', '.join(missing)}; a metric says {', '.join(CLASS_VARIABLES)}"
+    if inspect.isabstract(kind):
+        return f"has no method {', '.join(sorted(kind.__abstractmethods__))}"
+    if not (is_dataclass(kind) and "__dataclass_params__" in vars(kind)):
+        return "is no dataclass; write @dataclass(frozen=True) above it"
+    return _wrong_value(kind)
+
+
+def _wrong_value(kind: type[Metric]) -> str:
+    for name in ("source", "name"):
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", str(getattr(kind, name))):
+            return f"{name} is {getattr(kind, name)!r}, expected small letters, digits and underscores"
+    if kind.source == "metadata":
+        return "source is 'metadata', which stands for columns of the run file; expected another"
+    for name in ("title", "formula", "paper", "calls"):
+        if not isinstance(getattr(kind, name), str):
+            return f"{name} is {getattr(kind, name)!r}, expected a text"
+    if kind.direction not in get_args(Direction):
+        return f"direction is {kind.direction!r}, expected {' or '.join(get_args(Direction))}"
+    if isinstance(kind.requires, str) or not set(kind.requires) <= set(get_args(Column)):
+        return f"requires is {kind.requires!r}, expected a tuple of {', '.join(get_args(Column))}"
+    low, high = kind.range
+    return "" if low < high else f"range is {kind.range!r}, expected the least and the greatest value"
+
+
+def _wrong_needs(metric: Metric | None) -> str:
+    unknown = [need for need in (metric.needs() if metric else ()) if type(need).__name__ not in needs.__all__]
+    return f"needs {unknown[0]!r}; expected needs of ragboard.metrics.needs" if unknown else ""

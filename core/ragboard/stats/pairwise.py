@@ -1,0 +1,119 @@
+"""How often a score prefers what people prefer, of two."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ragboard.stats.bootstrap import clustered_interval
+from ragboard.stats.intervals import Interval, NoInterval, wilson_interval
+from ragboard.stats.paired import SignTest, sign_test
+
+__all__ = ["Pair", "PairwiseAccuracy", "Ties", "compare_contenders", "outcomes", "pairwise_accuracy"]
+
+Ties = Literal["random", "half", "loss", "exclude"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """The scores of two candidates, of which people prefer one; None is a score that is missing."""
+
+    id: str
+    preferred: float | None
+    other: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairwiseAccuracy:
+    """The share of pairs in which the preferred candidate has the higher score."""
+
+    accuracy: float | None
+    """None where no pair counts."""
+    wilson: Interval | NoInterval
+    bootstrap: Interval | NoInterval
+    """By drawing pairs, or groups of pairs, again."""
+    n: int
+    """How many pairs count."""
+    wins: int
+    ties: int
+    """Undecided: pairs with equal scores, whatever was then made of them."""
+    losses: int
+    unscored: int
+    """Pairs of which a score is missing; they never count."""
+    policy: Ties
+    seed: int
+    level: float
+
+
+def pairwise_accuracy(
+    pairs: Sequence[Pair],
+    *,
+    ties: Ties = "random",
+    seed: int = 0,
+    groups: Mapping[str, Hashable] | None = None,
+    level: float = 0.95,
+) -> PairwiseAccuracy:
+    """Accuracy with Wilson's and a bootstrap interval; a tie is a coin of its own, half a win, a loss, or left out.
+
+    `groups` says by a pair's id with which others it hangs together (the same question, say); then the bootstrap
+    interval is the one to read. Raises ValueError for an id that occurs twice.
+    """
+    won = {name: value for name, value in outcomes(pairs, ties=ties, seed=seed).items() if value is not None}
+    scored = [(pair.preferred, pair.other) for pair in pairs if pair.preferred is not None and pair.other is not None]
+    values = np.array(list(won.values()))
+    nothing = NoInterval(reason="no pair counts", n=0)
+    accuracy = float(values.mean()) if values.size else None
+    again = [groups[name] for name in won] if groups is not None else range(len(won))
+    return PairwiseAccuracy(
+        accuracy=accuracy,
+        wilson=nothing if accuracy is None else wilson_interval(accuracy, values.size, level=level),
+        bootstrap=clustered_interval(lambda rows: float(values[rows].mean()), again, level=level, seed=seed)
+        if values.size
+        else nothing,
+        n=values.size,
+        wins=sum(ours > theirs for ours, theirs in scored),
+        ties=sum(ours == theirs for ours, theirs in scored),
+        losses=sum(ours < theirs for ours, theirs in scored),
+        unscored=len(pairs) - len(scored),
+        policy=ties,
+        seed=seed,
+        level=level,
+    )
+
+
+def outcomes(pairs: Sequence[Pair], *, ties: Ties = "random", seed: int = 0) -> dict[str, float | None]:
+    """1 for a pair that was won, 0 for one that was lost, by id; None for one that does not count.
+
+    The coin of a tie depends on the seed and the pair's id alone, not on the order of the pairs. Raises ValueError
+    for an id that occurs twice.
+    """
+    found = {pair.id: _outcome(pair, ties, seed) for pair in pairs}
+    if len(found) < len(pairs):
+        raise ValueError("two pairs have the same id")
+    return found
+
+
+def compare_contenders(first: Mapping[str, float | None], second: Mapping[str, float | None]) -> SignTest:
+    """McNemar's exact test on the pairs that count for both: a win is a pair that only the second got right.
+
+    Half a win beats a loss and is beaten by a win.
+    """
+    both = [
+        (ours, theirs) for name, ours in first.items() if ours is not None and (theirs := second.get(name)) is not None
+    ]
+    return sign_test(sum(ours < theirs for ours, theirs in both), sum(ours > theirs for ours, theirs in both))
+
+
+def _outcome(pair: Pair, ties: Ties, seed: int) -> float | None:
+    if pair.preferred is None or pair.other is None:
+        return None
+    if pair.preferred != pair.other:
+        return float(pair.preferred > pair.other)
+    return {"random": _coin(pair.id, seed), "half": 0.5, "loss": 0.0, "exclude": None}[ties]
+
+
+def _coin(name: str, seed: int) -> float:
+    return float(np.random.default_rng([seed, *name.encode("utf-8")]).integers(2))

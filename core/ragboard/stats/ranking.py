@@ -1,0 +1,185 @@
+"""Which system is better than which, and how far an order can be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragboard.stats.intervals import Floats, Interval, NoInterval
+from ragboard.stats.rectified import Parts, Solved, binary_parts, half_width, solve
+
+__all__ = ["Arm", "Ranked", "RankingSimulation", "rank_systems", "simulate_ranking"]
+
+MOCK_RATES = tuple(0.7 + 0.025 * step for step in range(9))
+"""The nine success rates of the mock systems of ARES (Saad-Falcon et al. 2023): 70 % to 90 % by 2.5."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranked:
+    """A system's place among the others."""
+
+    name: str
+    estimate: float
+    rank: int
+    """1 is the highest estimate; equal estimates share the better place."""
+    best: int
+    """The best and the worst rank that its differences from the others leave open."""
+    worst: int
+    level: float
+    """With this confidence all systems' true ranks lie within their bounds at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """How one way to estimate fared over many repetitions."""
+
+    name: str
+    tau: float
+    """Kendall's tau-b of the estimated with the true order, on average; 0 for a draw without any order."""
+    tau_error: float
+    """The Monte Carlo error of that average."""
+    coverage: float
+    """How often the interval held the true rate, over all systems and repetitions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingSimulation:
+    """The mock-system experiment: systems of known success rate, ordered in several ways."""
+
+    arms: tuple[Arm, ...]
+    """The judge alone, the labels alone, PPI and PPI++."""
+    rates: tuple[float, ...]
+    sensitivity: tuple[float, ...]
+    specificity: tuple[float, ...]
+    labels: int
+    items: int
+    repeats: int
+    seed: int
+    level: float
+
+
+def rank_systems(
+    estimates: Mapping[str, float],
+    difference: Callable[[str, str, float], Interval | NoInterval],
+    *,
+    level: float = 0.95,
+) -> tuple[Ranked, ...]:
+    """The systems from the highest estimate to the lowest, with the ranks that their differences leave open.
+
+    `difference(a, b, level)` is the interval of b less a; it is asked for each two systems at a level so high that
+    all hold at once (Bonferroni). A system cannot be better than 1 + those surely above it (Mogstad et
+    al. 2024). Where there is no interval, neither is above the other.
+    """
+    names = sorted(estimates, key=lambda name: -estimates[name])
+    pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
+    each = 1 - (1 - level) / max(1, len(pairs))
+    above = dict.fromkeys(names, 0)
+    below = dict.fromkeys(names, 0)
+    for a, b in pairs:
+        found = difference(a, b, each)
+        if isinstance(found, NoInterval) or found.low <= 0 <= found.high:
+            continue
+        higher, lower = (a, b) if found.high < 0 else (b, a)
+        above[lower] += 1
+        below[higher] += 1
+    return tuple(
+        Ranked(
+            name=name,
+            estimate=estimates[name],
+            rank=1 + sum(other > estimates[name] for other in estimates.values()),
+            best=1 + above[name],
+            worst=len(names) - below[name],
+            level=level,
+        )
+        for name in names
+    )
+
+
+def simulate_ranking(
+    *,
+    rates: Sequence[float] = MOCK_RATES,
+    sensitivity: float | Sequence[float] = 0.9,
+    specificity: float | Sequence[float] = 0.9,
+    labels: int = 300,
+    items: int = 4421,
+    repeats: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> RankingSimulation:
+    """Draw systems of known success rate, judge all `items` and label some of them, and see which order comes out.
+
+    Of the items of each system `labels`, drawn at random, have a person's answer. The judge says yes of a success
+    with the sensitivity and no of a failure with the specificity, one for all systems or one each. Raises ValueError
+    where these are not as many as the rates, or labels and the rest are not 3 and 2 at least.
+    """
+    if not 3 <= labels <= items - 2:
+        raise ValueError(f"needs 3 labels or more and 2 items without one, got {labels} of {items}")
+    truth = np.asarray(rates, dtype=float)
+    right, wrong = _each(sensitivity, truth.size), _each(specificity, truth.size)
+    parts = _drawn(truth, right, wrong, labels, items, repeats, seed)
+    ways = {
+        "judge alone": _judge_alone(parts),
+        "labels alone": solve(parts, design="subset", weight=0.0),
+        "PPI": solve(parts, design="subset", weight=1.0),
+        "PPI++": solve(parts, design="subset", weight=None),
+    }
+    return RankingSimulation(
+        arms=tuple(_arm(name, solved, truth, level) for name, solved in ways.items()),
+        rates=tuple(truth.tolist()),
+        sensitivity=tuple(right.tolist()),
+        specificity=tuple(wrong.tolist()),
+        labels=labels,
+        items=items,
+        repeats=repeats,
+        seed=seed,
+        level=level,
+    )
+
+
+def _each(value: float | Sequence[float], count: int) -> Floats:
+    values = np.broadcast_to(np.asarray(value, dtype=float), (count,))
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError("sensitivity and specificity lie between 0 and 1")
+    return values
+
+
+def _drawn(truth: Floats, right: Floats, wrong: Floats, n: int, items: int, repeats: int, seed: int) -> Parts:
+    """Repetitions by systems."""
+    rng = np.random.default_rng(seed)
+    both, judge_alone, person_alone = truth * right, (1 - truth) * (1 - wrong), truth * (1 - right)
+    shares = np.stack([both, judge_alone, person_alone, np.maximum(1 - both - judge_alone - person_alone, 0)], axis=-1)
+    cells = rng.multinomial(n, shares, (repeats, truth.size)).astype(float)
+    rest = rng.binomial(items - n, both + judge_alone, (repeats, truth.size)).astype(float)
+    return binary_parts(
+        both=cells[..., 0], judge_alone=cells[..., 1], person_alone=cells[..., 2], n=n, rest=rest, m=items - n
+    )
+
+
+def _judge_alone(parts: Parts) -> Solved:
+    size = parts.n + parts.m
+    estimate = (parts.n * parts.judged + parts.m * parts.rest) / size
+    error = np.sqrt(estimate * (1 - estimate) / (size - 1))
+    return Solved(estimate=estimate, error=error, df=np.full_like(estimate, size - 1), weight=np.ones_like(estimate))
+
+
+def _arm(name: str, solved: Solved, truth: Floats, level: float) -> Arm:
+    taus = _taus(solved.estimate, truth)
+    held = np.abs(solved.estimate - truth) <= half_width(solved, level) + 1e-12
+    return Arm(
+        name=name,
+        tau=float(taus.mean()),
+        tau_error=float(taus.std(ddof=1)) / math.sqrt(taus.size) if taus.size > 1 else math.inf,
+        coverage=float(held.mean()),
+    )
+
+
+def _taus(estimates: Floats, truth: Floats) -> Floats:
+    """Kendall's tau-b of every row of the estimates with the truth."""
+    first, second = np.triu_indices(truth.size, k=1)
+    ours = np.sign(np.round(estimates[:, first] - estimates[:, second], 12))
+    theirs = np.sign(np.round(truth[first] - truth[second], 12))
+    decided = np.sqrt((ours != 0).sum(axis=1) * float((theirs != 0).sum()))
+    return (ours @ theirs) / np.where(decided > 0, decided, 1.0)
