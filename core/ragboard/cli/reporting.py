@@ -60,7 +60,7 @@ def _print(report: JudgeReport) -> None:
         for name, each in report.contenders.items()
     ]
     print_table(("", "AUROC", "judge better by"), rows)
-    click.echo(f"balanced accuracy {report.balanced_accuracy:.2f}, calibration error {report.calibration_error:.2f}")
+    click.echo(f"balanced accuracy {report.balanced_accuracy:.2f}, calibration error {report.calibration.error:.2f}")
     click.echo(f"{report.seconds:.2f} s, {report.times_plain:.0f} times a plain pass over the words")
 
 

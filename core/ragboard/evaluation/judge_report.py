@@ -22,12 +22,10 @@ from ragboard.judges.tasks import (
     Verification,
     Verify,
 )
-from ragboard.stats import Interval, NoInterval
+from ragboard.stats import Calibration, Interval, NoInterval, calibration
 from ragboard.stats.clustered import auroc_difference, clustered_auroc
 
-__all__ = ["Bin", "Contender", "JudgeReport", "judge_report", "word_overlap"]
-
-BINS = 10
+__all__ = ["Contender", "JudgeReport", "judge_report", "word_overlap"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,17 +35,6 @@ class Contender:
     auroc: Interval | NoInterval
     judge_better_by: Interval | NoInterval
     """AUROC of the judge less the contender's, on the same texts."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bin:
-    """Texts whose scores lie in one tenth of [0, 1]."""
-
-    low: float
-    high: float
-    n: int
-    mean_score: float
-    share_positive: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +52,8 @@ class JudgeReport:
     """Of the judge's score; of its choice where it gives no score."""
     balanced_accuracy: float
     """Mean of the shares of positives and of negatives that it labels so; 0.5 is a coin."""
-    brier: float
-    """Mean squared distance of score and label; lower is better."""
-    calibration_error: float
-    """Mean distance of score and share of positives over tenths of the scores, weighed by their size."""
-    bins: tuple[Bin, ...]
+    calibration: Calibration
+    """Whether its score can be read as a probability."""
     contenders: Mapping[str, Contender]
     seconds: float
     """What the judge took in all."""
@@ -115,7 +99,6 @@ def _report(
     positive = [each.positive for each in found]
     scores = [each.score for each in found]
     clusters = [each.row.cluster for each in found]
-    bins = _bins(scores, positive)
     return JudgeReport(
         judge=judge.name,
         kind=kind,
@@ -125,9 +108,7 @@ def _report(
         unscored=unscored,
         auroc=clustered_auroc(scores, positive, clusters, seed=seed),
         balanced_accuracy=_balanced([each.said for each in found], positive),
-        brier=sum((score - label) ** 2 for score, label in zip(scores, positive, strict=True)) / len(found),
-        calibration_error=sum(each.n * abs(each.mean_score - each.share_positive) for each in bins) / len(found),
-        bins=bins,
+        calibration=calibration(scores, positive),
         contenders={
             name: Contender(
                 auroc=clustered_auroc(others, positive, clusters, seed=seed),
@@ -207,22 +188,6 @@ def _balanced(said: Sequence[bool], positive: Sequence[bool]) -> float:
         [yes == label for yes, label in zip(said, positive, strict=True) if label == kind] for kind in (True, False)
     ]
     return sum(sum(each) / len(each) for each in right) / 2
-
-
-def _bins(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Bin, ...]:
-    groups: dict[int, list[tuple[float, bool]]] = {}
-    for score, label in zip(scores, positive, strict=True):
-        groups.setdefault(min(int(score * BINS), BINS - 1), []).append((score, label))
-    return tuple(
-        Bin(
-            low=place / BINS,
-            high=(place + 1) / BINS,
-            n=len(group),
-            mean_score=sum(score for score, _ in group) / len(group),
-            share_positive=sum(label for _, label in group) / len(group),
-        )
-        for place, group in sorted(groups.items())
-    )
 
 
 def _plain(rows: Sequence[Labelled]) -> float:

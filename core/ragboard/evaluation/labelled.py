@@ -72,13 +72,12 @@ def _rows(
 
 
 def _row(row: Row, cluster: str | Callable[[Row], str] | None, label: str | None, at_least: float) -> Labelled:
-    kind: Kind
+    kind: Kind = "answers" if label is not None else "statements" if "statements" in row else "sentences"
     if label is not None:
-        kind, texts, labels = "answers", (str(row["answer"]),), (_number(row, label) >= at_least,)
+        judged: list[tuple[str, bool | None]] = [(str(row["answer"]), _number(row, label) >= at_least)]
     else:
-        kind = "statements" if "statements" in row else "sentences"
-        texts = tuple(str(each["text"]) for each in row[kind])
-        labels = tuple(_label(each["label"]) for each in row[kind])
+        judged = [(str(each["text"]), _label(each["label"])) for each in row[kind]]
+    texts, labels = tuple(text for text, _ in judged), tuple(value for _, value in judged)
     question = str(row.get("question") or "")
     return Labelled(
         kind=kind,

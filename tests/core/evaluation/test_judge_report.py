@@ -16,7 +16,7 @@ from ragboard.evaluation.judge_report import JudgeReport, judge_report
 from ragboard.evaluation.labelled import Labelled, read_labelled
 from ragboard.judges import EmbeddedJudge
 from ragboard.samples import sample_folder
-from ragboard.stats import Interval
+from ragboard.stats import NoInterval
 
 PASSAGE = "The Forth Bridge was opened on 4 March 1890. It carries two tracks."
 TRUE, FALSE = "The Forth Bridge was opened in 1890.", "The Tay Bridge was opened in 1887."
@@ -40,13 +40,13 @@ def reported(rows: tuple[Labelled, ...]) -> JudgeReport:
 
 
 def test_a_judge_that_is_right_of_all_is_reported_so(tmp_path: Path) -> None:
-    rows = [statements(f"Question {number}?", (TRUE, 1), (FALSE, 0), ("Open.", None)) for number in range(6)]
+    rows = [statements(f"Question {number}?", (TRUE, 1), (FALSE, 0), ("Open.", None)) for number in range(12)]
     report = reported(read_labelled(write(tmp_path / "rows.jsonl", rows)))
-    assert (report.n, report.positive, report.clusters, report.unscored) == (12, 6, 6, 0)
-    assert isinstance(report.auroc, Interval)
-    assert (report.auroc.estimate, report.balanced_accuracy) == (1.0, 1.0)
-    assert sum(each.n for each in report.bins) == 12
-    assert report.brier < 0.25
+    assert (report.n, report.positive, report.clusters, report.unscored) == (24, 12, 12, 0)
+    assert report.auroc == NoInterval(reason="every draw gives the same value", n=12)
+    assert report.balanced_accuracy == 1.0
+    assert sum(each.n for each in report.calibration.bins) == 24
+    assert report.calibration.brier < 0.25
     assert set(report.contenders) == {"word overlap", "length"}
     assert report.times_plain > 0
 
@@ -54,14 +54,13 @@ def test_a_judge_that_is_right_of_all_is_reported_so(tmp_path: Path) -> None:
 def test_whole_answers_are_judged_by_a_number_in_the_row(tmp_path: Path) -> None:
     rows = [
         {"question": f"{number}?", "contexts": [PASSAGE], "answer": answer, "human": {"faithfulness": mean}}
-        for number in range(5)
+        for number in range(10)
         for answer, mean in ((TRUE, 4.0), (FALSE, 1.5), ("I do not know.", 4.0))
     ]
     found = read_labelled(write(tmp_path / "rows.jsonl", rows), label="human.faithfulness", at_least=3)
     report = reported(found)
-    assert (report.kind, report.n, report.positive, report.unscored) == ("answers", 10, 5, 5)
-    assert isinstance(report.auroc, Interval)
-    assert report.auroc.estimate == 1.0
+    assert (report.kind, report.n, report.positive, report.unscored) == ("answers", 20, 10, 10)
+    assert report.balanced_accuracy == 1.0
 
 
 def test_rows_that_share_a_field_are_one_cluster(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ragboard.judges.embedded.answering import asked, gives
+from ragboard.judges.embedded.answering import Kind, asked, gives
 from ragboard.judges.embedded.library import Claim, Library
 from ragboard.judges.embedded.lookup import Lookup
 from ragboard.judges.embedded.model import Model, model
@@ -54,7 +54,7 @@ def marks(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
         return [(0.0,) * len(FEATURES) for _ in sentences]
     held = [lookup.worth(sentence.everything) for sentence in library.sentences]
     own = [lookup.share(_with_inherited(held, place, sentence)) for place, sentence in enumerate(library.sentences)]
-    wanted = [each.kind for each in asked(question)]
+    wanted: list[Kind] = [each.kind for each in asked(question)]
     known = lookup.claim.reading.everything
     return [
         (
