@@ -97,7 +97,7 @@ def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> 
     for number in lookup.companions(lead, scope):
         worth = lookup.worth(lookup.library.sentences[number].everything)
         if not worth.keys() <= lookup.claim.counted:
-            gained = sum([lookup.weights[item] * part for item, part in worth.items() if item not in held])
+            gained = math.fsum([lookup.weights[item] * part for item, part in worth.items() if item not in held])
             gains.append((-gained, number, worth))
     gained, number, worth = min(gains, default=(0.0, -1, held))
     if not gained or conflict(lookup.claim, lookup.library.sentences[number], frozenset(worth)):
@@ -136,9 +136,9 @@ def _within(wanted: frozenset[object], offered: list[frozenset[object]]) -> floa
 def _absent(items: frozenset[str], both: dict[str, float], around: dict[str, float]) -> tuple[float, float]:
     if not items:
         return 0.0, 0.0
-    return sum([each not in both for each in items]) / len(items), sum([each not in around for each in items]) / len(
-        items
-    )
+    return math.fsum([each not in both for each in items]) / len(items), math.fsum(
+        [each not in around for each in items]
+    ) / len(items)
 
 
 def _manner(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:

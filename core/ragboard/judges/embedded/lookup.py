@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from math import fsum
 from typing import TypeAlias
 
 from ragboard.judges.embedded.library import Claim, Library
@@ -40,7 +41,7 @@ class Lookup:
     @cached_property
     def total(self) -> float:
         """The weight of the whole claim."""
-        return sum(self.weights.values())
+        return fsum(self.weights.values())
 
     @cached_property
     def forms(self) -> dict[str, tuple[tuple[str, float], ...]]:
@@ -69,11 +70,11 @@ class Lookup:
         weights, library = self.weights, self.library
         ranked: list[tuple[float, int]] = []
         for number, row in self._held.items():
-            weight = sum([weights[item] * row[item] for item in sorted(row)])
+            weight = fsum([weights[item] * row[item] for item in row])
             if library.sentences[number].refers_back:
                 around = library.contents[library.passage_of[number]]
                 leant = [item for item in weights if item not in row and item[0] != "#" and item in around]
-                weight += LEANT * sum([weights[item] for item in leant])
+                weight += LEANT * fsum([weights[item] for item in leant])
             ranked.append((-weight, number))
         ranked.sort()
         return ranked
@@ -117,7 +118,7 @@ class Lookup:
 
     def share(self, worth: dict[str, float]) -> float:
         """The share of the claim's weight that is found, in [0, 1]."""
-        return sum([self.weights[item] * part for item, part in worth.items()]) / self.total if self.total else 0.0
+        return fsum([self.weights[item] * part for item, part in worth.items()]) / self.total if self.total else 0.0
 
     def said(self, scope: Scope) -> frozenset[str]:
         """Terms and figure keys of a scope."""

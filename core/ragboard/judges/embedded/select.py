@@ -60,7 +60,7 @@ def marks(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
         (
             own[place],
             lookup.share(_together(held[max(place - NEAR, 0) : place + NEAR + 1])),
-            sum([gives(kind, sentence, known) for kind in wanted]) / len(wanted),
+            math.fsum([gives(kind, sentence, known) for kind in wanted]) / len(wanted),
             math.log1p(len(sentence.everything - known)),
         )
         for place, sentence in enumerate(library.sentences)
