@@ -19,7 +19,7 @@ from ragboard.judges.llm.traffic import Limits, Traffic
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
-__all__ = ["CallFailedError", "Endpoint", "RefusedError"]
+__all__ = ["CallFailedError", "Endpoint", "GarbledError", "RefusedError"]
 
 T = TypeVar("T")
 
@@ -45,6 +45,10 @@ _TOO_MANY = frozenset({429, 503})
 
 class CallFailedError(Exception):
     """One call came to nothing, after retries where these could help; the message has no secret."""
+
+
+class GarbledError(CallFailedError):
+    """The response is not what the protocol says; another may be."""
 
 
 class RefusedError(CallFailedError):
@@ -123,6 +127,8 @@ class Endpoint:
         try:
             async with asyncio.timeout(self.timeout):
                 found = await request(lease.client)
+        except GarbledError as error:
+            return self._again(left, pause, str(error), error)
         except TimeoutError as error:
             return self._again(left, pause, f"no reply within {self.timeout:g} s", error)
         except APIStatusError as error:
