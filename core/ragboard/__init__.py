@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragboard.api import Evaluated, aevaluate, evaluate
+from ragboard.api import Evaluated, aevaluate, evaluate, log
 from ragboard.errors import (
     JudgeError,
     NotFoundError,
@@ -96,6 +96,7 @@ __all__ = [
     "evaluate",
     "evaluate_run",
     "judge_from",
+    "log",
     "plan_run",
     "preview",
     "read_prices",

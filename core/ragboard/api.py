@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,7 @@ from ragboard.records import JsonValue, Outcome, Score
 from ragboard.report import MetricSummary, RunSummary, SampleQuery, SampleRow, run_summary, sample_rows
 from ragboard.store import RunRef, Store
 
-__all__ = ["Evaluated", "aevaluate", "evaluate"]
+__all__ = ["Evaluated", "aevaluate", "evaluate", "log"]
 
 ALL = 2**31 - 1
 
@@ -104,6 +104,43 @@ def evaluate(
 async def aevaluate(samples: Iterable[Any], **given: Any) -> Evaluated:
     """As `evaluate`, to be awaited: the event loop goes on meanwhile."""
     return await asyncio.to_thread(partial(evaluate, samples, **given))
+
+
+def log(
+    run: str,
+    *,
+    question: str,
+    answer: str | None = None,
+    contexts: Sequence[str | Mapping[str, JsonValue]] | None = None,
+    reference: str | None = None,
+    history: Sequence[Mapping[str, JsonValue]] = (),
+    metadata: Mapping[str, JsonValue] | None = None,
+    sample_id: str | None = None,
+    config: Mapping[str, JsonValue] | None = None,
+    dataset: str = "logged",
+    store: Store | Path | str = ".ragboard",
+) -> str:
+    """Append one sample to a run of that name, from a pipeline of your own, and return the sample's id.
+
+    The run begins with its first sample, whose `config` and `dataset` are the run's. `contexts` are texts or
+    objects with `text` and where known `id` and `score`, in the order of retrieval. Without a `sample_id` the
+    sample gets one from its question; one that is taken gets a number. Several processes may log at once.
+    Nothing is judged: `ragboard evaluate RUN` asks for the samples that it has not seen. Raises RunFileError
+    for what cannot be read, RunExistsError where the name is that of an imported run.
+    """
+    row = {
+        "id": sample_id,
+        "question": question,
+        "answer": answer,
+        "contexts": contexts,
+        "reference": reference,
+        "history": list(history),
+        "metadata": metadata,
+    }
+    given = {name: value for name, value in row.items() if value is not None}
+    sample = run_of([given], name=run, config=config, dataset=dataset)
+    kept = store if isinstance(store, Store) else Store(Path(store))
+    return kept.append(replace(sample, source="logged"))[0]
 
 
 def _panel(judge: str | Judge | Panel, embed: str | None) -> Panel:

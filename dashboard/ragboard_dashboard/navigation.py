@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import streamlit as st
 
-__all__ = ["keep_pages", "open_run", "open_sample", "open_upload"]
+__all__ = ["keep_pages", "open_evaluate", "open_run", "open_sample", "open_upload"]
 
 
 def keep_pages(pages: Mapping[str, st.Page]) -> None:
@@ -18,6 +18,11 @@ def keep_pages(pages: Mapping[str, st.Page]) -> None:
 def open_upload() -> NoReturn:
     """Go to the upload page."""
     _go("upload", {})
+
+
+def open_evaluate(run: str) -> NoReturn:
+    """Go to where a run is evaluated."""
+    _go("evaluate", {"run": run})
 
 
 def open_run(run: str) -> NoReturn:

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
@@ -77,6 +78,7 @@ for command in (
     show,
     export,
     metrics,
+    cache,
     doctor,
 ):
     main.add_command(command)

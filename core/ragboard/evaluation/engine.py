@@ -16,6 +16,7 @@ from ragboard.evaluation.asker import Asker
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.gather import gather, tasks_for
+from ragboard.evaluation.header import header_data
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
@@ -119,16 +120,10 @@ def evaluate_run(
 @contextmanager
 def _opened(store: Store, evaluation: Evaluation, panel: Panel, budget: Budget) -> Generator[tuple[Asker, ResultFiles]]:
     """Journal, cache and result files, open for as long as the evaluation runs."""
-    header = {
-        "evaluation": evaluation.id,
-        "run": evaluation.run_id,
-        "identity": evaluation.identity,
-        "metrics": evaluation.metrics,
-    }
     terms = budget.terms
     cached = terms.cache and any(isinstance(judge, Sender) for judge in panel.members)
     with ExitStack() as stack:
-        journal = stack.enter_context(open_journal(store.journal_path(evaluation.id), header))
+        journal = stack.enter_context(open_journal(store.journal_path(evaluation.id), header_data(evaluation, terms)))
         cache = stack.enter_context(open_cache(store.cache_path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging"))
         yield Asker(panel, journal, budget, cache, retry=terms.retry), results
@@ -202,6 +197,8 @@ class _Work:
                     group.create_task(work())
         except* RagboardError as errors:
             raise _first(errors) from errors
+        else:
+            self._status.tell(self._asker.tally)
         finally:
             beating.cancel()
 
@@ -218,9 +215,9 @@ class _Work:
             self._results.add(position, outcomes, findings)
             self.covered += 1
             self.unscored += any(isinstance(found, Unscored) for found in outcomes.values())
+            self._status.step(self._asker.tally)
         self._begun -= 1
         self._done += 1
-        self._status.step(self._asker.tally)
 
     def _not_reached(self, found: Outcome) -> bool:
         stopped = self._asker.budget.stopped

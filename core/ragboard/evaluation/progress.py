@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -14,17 +15,21 @@ from typing import Literal, Self
 from ragboard.evaluation.asker import Tally
 from ragboard.evaluation.budget import Budget
 
-__all__ = ["HEARTBEAT_SECONDS", "Progress", "StatusFile", "read_progress", "stop_file"]
+__all__ = ["HEARTBEAT_SECONDS", "Progress", "StatusFile", "read_progress", "stop_file", "write_progress"]
 
 HEARTBEAT_SECONDS = 0.25
 PROBLEMS = 5
+
+RECENT_SECONDS = 30.0
+"""The time over which a rate is taken."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
     """A moment of an evaluation. Times are seconds since the epoch."""
 
-    state: Literal["running", "finished", "stopped", "failed"]
+    state: Literal["starting", "running", "finished", "stopped", "failed"]
+    """starting: its process was started, and has not said a word yet."""
     pid: int
     done: int
     total: int
@@ -41,6 +46,9 @@ class Progress:
     """The commonest kinds of failure, and how often each came."""
     started: float
     updated: float
+    since: float = 0.0
+    """Some moment of the last half minute, and how many samples were done by then: what a rate is taken from."""
+    done_then: int = 0
     message: str = ""
 
 
@@ -52,7 +60,8 @@ class StatusFile:
         self._watch = watch
         self._budget = budget
         now = time.time()
-        self._now = Progress(state="running", pid=os.getpid(), done=0, total=total, started=now, updated=now)
+        self._recent = deque([(now, 0)])
+        self._now = Progress(state="running", pid=os.getpid(), done=0, total=total, started=now, updated=now, since=now)
 
     @property
     def done(self) -> int:
@@ -84,10 +93,14 @@ class StatusFile:
         self.beat(tally)
 
     def beat(self, tally: Tally) -> None:
-        """Say how far it is, where that was not said just now, and see whether somebody says stop."""
-        if time.time() - self._now.updated < HEARTBEAT_SECONDS and self._now.done < self._now.total:
-            return
+        """Say how far it is, where that was not said just now."""
+        if time.time() - self._now.updated >= HEARTBEAT_SECONDS or self._now.done >= self._now.total:
+            self.tell(tally)
+
+    def tell(self, tally: Tally) -> None:
+        """Say how far it is, and see whether somebody says stop."""
         budget = self._budget
+        since, done_then = self._window(time.time())
         self._now = replace(
             self._now,
             asked=tally.asked,
@@ -99,16 +112,30 @@ class StatusFile:
             tokens=budget.tokens,
             cost=budget.cost,
             updated=time.time(),
+            since=since,
+            done_then=done_then,
         )
         self._watch(self._now)
         self._write()
         if not budget.stopped and stop_file(self._path).exists():
             budget.stopped = "stopped by a person; the same command goes on from here"
 
+    def _window(self, now: float) -> tuple[float, int]:
+        """When the last half minute began, about, and how many samples were done then."""
+        while len(self._recent) > 1 and self._recent[0][0] < now - RECENT_SECONDS:
+            self._recent.popleft()
+        self._recent.append((now, self._now.done))
+        return self._recent[0]
+
     def _write(self) -> None:
-        draft = self._path.with_suffix(".draft")
-        draft.write_text(json.dumps(asdict(self._now)), encoding="utf-8")
-        draft.replace(self._path)
+        write_progress(self._path, self._now)
+
+
+def write_progress(path: Path, progress: Progress) -> None:
+    """Put the status file in place as a whole."""
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(asdict(progress)), encoding="utf-8")
+    draft.replace(path)
 
 
 def stop_file(status: Path) -> Path:

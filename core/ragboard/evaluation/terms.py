@@ -11,7 +11,10 @@ from ragboard.judges.options import JudgeOptions
 from ragboard.metrics import METRICS, Metric
 from ragboard.prices import Prices, read_prices
 
-__all__ = ["Terms"]
+__all__ = ["LIMITS", "Terms"]
+
+LIMITS = ("sample", "seed", "max_calls", "max_cost", "max_minutes")
+"""Those of the terms that say how much is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics
 from ragboard_dashboard.navigation import open_run, open_sample, open_upload
+from ragboard_dashboard.progress import live_lines
 
 __all__ = ["page"]
 
@@ -25,6 +26,7 @@ def page() -> None:
         _empty()
         return
     _head(runs)
+    live_lines()
     opened = run_board(runs, get_metrics(), key="board", now=datetime.now(UTC).replace(tzinfo=None))
     if opened:
         open_run(next(run.name for run in runs if run.run_id == opened))
