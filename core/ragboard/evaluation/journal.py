@@ -127,8 +127,7 @@ class Journal(Answers):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:
             line = json.dumps(head).encode()[:-1] + b', "reply": ' + encode(reply) + b"}"
-        self._append(line + b"\n")
-        self._places[bytes.fromhex(key)] = self._end - len(line) - 1
+        self._places[bytes.fromhex(key)] = self._append(line + b"\n")
         self._hear(type(task).__name__, heard)
 
     def sync(self) -> None:
@@ -136,16 +135,19 @@ class Journal(Answers):
         os.fsync(self._writer.fileno())
         self._synced = time.monotonic()
 
-    def _append(self, line: bytes) -> None:
+    def _append(self, line: bytes) -> int:
+        """Write a line and return its place; of one that does not fit whole nothing stays."""
+        place = self._end
         try:
-            written = self._writer.write(line)
+            if self._writer.write(line) != len(line):
+                os.truncate(self._path, place)
+                raise OSError(ENOSPC, os.strerror(ENOSPC))
+            self._end += len(line)
             if time.monotonic() - self._synced > SYNC_SECONDS:
                 self.sync()
         except OSError as error:
             raise StoreError(f"{self._path}: cannot write the journal: {error.strerror or error}") from error
-        if written != len(line):
-            raise StoreError(f"{self._path}: cannot write the journal: {os.strerror(ENOSPC)}")
-        self._end += len(line)
+        return place
 
 
 @contextmanager
