@@ -16,9 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from starlette.requests import Request
 from starlette.responses import Response
-from tests.chat_server import Asked, ChatServer, chat_server
+from tests.chat_server import Asked, ChatServer, chat_server, completion
 from tests.core.conftest import make_run
 
 from ragboard import Store
@@ -223,10 +225,16 @@ def test_a_folder_that_is_read_only_is_one_line(tmp_path: Path, server: ChatServ
 def test_a_second_evaluation_of_a_run_at_once_is_refused(tmp_path: Path, server: ChatServer) -> None:
     store = kept(Store(tmp_path), 20)
     go_on = threading.Event()
-    server.delay = lambda: 0.0 if go_on.is_set() else 0.05
-    first = start(store, server)
+
+    async def held(_request: Request, _asked: Asked, good: str) -> Response:
+        while not go_on.is_set():
+            await anyio.sleep(0.02)
+        return completion(good)
+
+    server.chance = lambda _: None if go_on.is_set() else held
     at = At(1, lambda: None)
     server.rules = [at]
+    first = start(store, server)
     assert at.done.wait(PATIENCE)
     code, said = ended(start(store, server))
     go_on.set()

@@ -10,7 +10,7 @@ from operator import mul
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragboard.judges.llm.chat import exchange
-from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
+from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, UnreadableError
 from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Similarities, Similarity, Task, unheard
 
 if TYPE_CHECKING:
@@ -63,16 +63,15 @@ class OpenAiEmbedder:
 
     async def _embed(self, texts: list[str], hear: Callable[[Exchange], None]) -> dict[str, Vector | Failure]:
         try:
-            body = await self.endpoint.call(partial(self._ask, texts))
-            found, heard = _vectors(body, len(texts))
+            found, heard = await self.endpoint.call(partial(self._ask, texts))
         except CallFailedError as error:
             return dict.fromkeys(texts, Failure(detail=str(error)))
         hear(heard)
         return dict(zip(texts, found, strict=True))
 
-    async def _ask(self, texts: list[str], client: AsyncOpenAI) -> str:
+    async def _ask(self, texts: list[str], client: AsyncOpenAI) -> tuple[list[Vector], Exchange]:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
-        return await client.post("/embeddings", body=body, cast_to=str)
+        return _vectors(await client.post("/embeddings", body=body, cast_to=str), len(texts))
 
 
 def _texts(tasks: Sequence[Task]) -> list[str]:
@@ -82,17 +81,17 @@ def _texts(tasks: Sequence[Task]) -> list[str]:
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
-    """The vectors in the order of their texts, and what they cost. Raises CallFailedError where they are not that."""
+    """The vectors in the order of their texts, and what they cost. Raises UnreadableError where they are not that."""
     try:
         answer = json.loads(body)
         rows: list[Mapping[str, Any]] = answer["data"]
         by_place = {int(row["index"]): tuple(float(part) for part in row["embedding"]) for row in rows}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CallFailedError(f"the server's response holds no embeddings: {body[:200]!r}") from error
+        raise UnreadableError(f"the server's response holds no embeddings: {body[:200]!r}") from error
     if len(rows) != count or sorted(by_place) != list(range(count)):
-        raise CallFailedError(f"the server sent {len(rows)} embeddings for {count} texts")
+        raise UnreadableError(f"the server sent {len(rows)} embeddings for {count} texts")
     if len({len(vector) for vector in by_place.values()}) > 1:
-        raise CallFailedError("the server sent embeddings of different lengths")
+        raise UnreadableError("the server sent embeddings of different lengths")
     return [by_place[place] for place in range(count)], exchange("", answer.get("usage"))
 
 

@@ -19,7 +19,7 @@ from ragboard.judges.llm.traffic import Limits, Traffic
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
-__all__ = ["CallFailedError", "Endpoint", "RefusedError"]
+__all__ = ["CallFailedError", "Endpoint", "RefusedError", "UnreadableError"]
 
 T = TypeVar("T")
 
@@ -45,6 +45,10 @@ _TOO_MANY = frozenset({429, 503})
 
 class CallFailedError(Exception):
     """One call came to nothing, after retries where these could help; the message has no secret."""
+
+
+class UnreadableError(CallFailedError):
+    """The response is not what was asked for: torn, or something else."""
 
 
 class RefusedError(CallFailedError):
@@ -103,6 +107,8 @@ class Endpoint:
     async def call(self, request: Callable[[AsyncOpenAI], Awaitable[T]], tokens: int = 0) -> T:
         """What the request, of about so many prompt tokens, gets; sent again where that may help.
 
+        A request that raises UnreadableError of the response is sent again, too.
+
         Who waits to send again leaves its place to others.
 
         Raises RefusedError for a 400 or 422, CallFailedError for what lasted through the retries,
@@ -137,6 +143,8 @@ class Endpoint:
             return self._again(left, pause, f"the connection failed: {error}{cause}", error)
         except APIError as error:
             raise CallFailedError(self.plain(str(error))) from error
+        except UnreadableError as error:
+            return self._again(left, pause, str(error), error)
         lease.traffic.heard(too_many=False)
         return found
 

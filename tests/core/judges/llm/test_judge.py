@@ -427,8 +427,15 @@ NOT_A_COMPLETION = (
 
 @pytest.mark.parametrize("body", NOT_A_COMPLETION)
 def test_a_response_that_is_no_completion_is_a_failure(judge: LlmJudge, server: ChatServer, body: str) -> None:
-    server.faults = [status(200, raw=body, Content_Type="application/json")]
+    server.faults = [status(200, raw=body, Content_Type="application/json")] * 5
     assert "the server's response" in failure(judge)
+    assert len(server.asked) == 5
+
+
+def test_a_response_that_came_torn_is_asked_for_again(judge: LlmJudge, server: ChatServer) -> None:
+    server.faults = [status(200, raw='{"choices": [', Content_Type="application/json")] * 4
+    assert ask(judge, RATE) == [Rating(value=3, reason="r")]
+    assert len(server.asked) == 5
 
 
 def test_a_refusal_of_the_model_is_a_failure_in_its_words(judge: LlmJudge, server: ChatServer) -> None:
