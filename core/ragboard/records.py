@@ -209,8 +209,8 @@ class Evidence:
     start: int
     end: int
     stance: Literal["for", "against"]
-    how: Literal["quoted", "overlap"]
-    """quoted: the judge named these words; overlap: found by shared words."""
+    how: Literal["quoted", "overlap", "window"]
+    """quoted: the judge named these words; overlap: found by shared words; window: the stretch that a model read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

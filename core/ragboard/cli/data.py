@@ -12,12 +12,14 @@ from ragboard.cli.options import as_json, config_of, mapping_of, reading_options
 from ragboard.cli.output import MARKS, plain, print_json, print_table, run_json, show_outcome, show_summary
 from ragboard.metrics.partition import ORIGINS
 from ragboard.readers import ImportReport, read_runs
+from ragboard.records import Score
 from ragboard.report import (
     JudgedStatement,
     RunSummary,
     SampleReport,
     leaderboard,
     metric_descriptions,
+    ragas_score,
     run_summary,
     sample_report,
 )
@@ -179,6 +181,9 @@ def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
         click.echo(f"{spec}: {show_summary(metric)}{f' (unscored: {reasons})' if reasons else ''}")
     for spec, metric in summary.file_scores.items():
         click.echo(plain(f"{spec}: {show_summary(metric)} (from the file, not counted here)"))
+    score = ragas_score(summary.metrics)
+    if isinstance(score, Score):
+        click.echo(f"ragas score: {score.value:.3f} ({score.counted})")
     counts = ", ".join(f"{summary.labels.get(label, 0)} {label}" for label in MARKS)  # type: ignore[call-overload]
     click.echo(f"statements: {counts}")
     for origin, count in summary.origins.items():
@@ -197,6 +202,10 @@ def _print_sample(report: SampleReport) -> None:
         click.echo(f"  judged by {report.judged.judge}, a heuristic")
     for said in report.statements:
         _print_statement(said)
+    for one in report.judgements:
+        value = "" if one.value is None else f" ({one.value:.2f})"
+        reason = f": {one.reason}" if one.reason else ""
+        click.echo(plain(f"  {one.about} {one.number}: {one.says}{value}{reason}"))
 
 
 def _print_statement(said: JudgedStatement) -> None:

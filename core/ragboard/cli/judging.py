@@ -15,6 +15,7 @@ from ragboard.cli.options import (
     judging_options,
     limit_options,
     metrics_option,
+    no_cache_option,
     plugin_option,
     prices_option,
     reading_options,
@@ -53,7 +54,7 @@ LISTED = 5
 @metrics_option
 @judging_options
 @limit_options
-@click.option("--no-cache", is_flag=True, help="Take nothing that other evaluations of the store paid for.")
+@no_cache_option
 @prices_option
 @plugin_option
 @reading_options
@@ -188,7 +189,10 @@ def evaluate_with_bar(
     store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms | None = None
 ) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
-    terms = replace(terms or Terms(), expected=_expected(store, ref, metrics, panel))
+    given = terms or Terms()
+    terms = replace(
+        given, expected=_expected(store, ref, metrics, panel, given), planned_samples=store.sample_count(ref.run_id)
+    )
     with tqdm(desc=plain(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
@@ -207,11 +211,14 @@ def _postfix(progress: Progress) -> str:
     return f"{progress.calls} calls{cost}{failed}"
 
 
-def _expected(store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel) -> tuple[Expected, ...]:
+def _expected(
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms
+) -> tuple[Expected, ...]:
     """What is to be asked outside, from the first call on; nothing where all answer by themselves."""
     if not any(isinstance(judge, Sender) for judge in panel.members):
         return ()
-    return plan_run(store, ref.run_id, metrics, panel, Assumptions(samples=LOOKED_AT), prices={}, afresh=True).models
+    assumed = Assumptions(samples=LOOKED_AT)
+    return plan_run(store, ref.run_id, metrics, panel, assumed, known=terms.known, prices={}, afresh=True).models
 
 
 def _print_end(end: Finished) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "limit_options",
     "mapping_of",
     "metrics_option",
+    "no_cache_option",
     "plugin_option",
     "prices_option",
     "reading_options",
@@ -50,6 +51,10 @@ store_option = click.option(
 def _read_prices(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Prices:
     return read_prices(value)
 
+
+no_cache_option = click.option(
+    "--no-cache", is_flag=True, help="Take nothing that other evaluations of the store paid for."
+)
 
 prices_option = click.option(
     "--prices",
@@ -123,12 +128,14 @@ _JUDGING = (
         help="Who fills every role: embedded, openai:MODEL, or replay:FILE.",
     ),
     click.option("--extract", envvar="RAGBOARD_EXTRACT", show_envvar=True, help="Who splits texts into statements."),
-    click.option("--verify", envvar="RAGBOARD_VERIFY", show_envvar=True, help="Who judges statements by passages."),
+    click.option(
+        "--verify", envvar="RAGBOARD_VERIFY", show_envvar=True, help="Who verifies statements.  [nli:MODEL, ...]"
+    ),
     click.option(
         "--embed",
         envvar="RAGBOARD_EMBED",
         show_envvar=True,
-        help="Who compares texts, where the judge does not: embedded, or openai:MODEL.",
+        help="Who compares texts, where the judge does not: embedded, openai:MODEL, st:MODEL or ce:MODEL.",
     ),
     click.option(
         "--judge-param",

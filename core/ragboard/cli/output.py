@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from ragboard.records import Outcome, Score
-from ragboard.report import MetricSummary, RunSummary
+from ragboard.report import MetricSummary, RunSummary, ragas_score
 from ragboard.stats import Interval
 
 __all__ = ["MARKS", "plain", "print_json", "print_table", "run_json", "show_outcome", "show_summary"]
@@ -74,4 +74,6 @@ def run_json(run: RunSummary) -> Mapping[str, Any]:
     """A run's summary as JSON-ready data."""
     data = asdict(run)
     data["metrics"] = {metric: asdict(summary) for metric, summary in run.metrics.items()}
+    score = ragas_score(run.metrics)
+    data["ragas_score"] = score.value if isinstance(score, Score) else None
     return data

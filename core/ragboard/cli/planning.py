@@ -15,6 +15,7 @@ from ragboard.cli.options import (
     as_json,
     judging_options,
     metrics_option,
+    no_cache_option,
     plugin_option,
     prices_option,
     reading_options,
@@ -37,6 +38,7 @@ HEAD = ("metric", "tasks", "answered", "chat calls", "embeddings", "tokens in", 
 @click.argument("run")
 @metrics_option
 @judging_options
+@no_cache_option
 @prices_option
 @plugin_option
 @click.option("--statements", type=click.IntRange(1), help="Statements of an answer; else as its text suggests.")
@@ -57,6 +59,7 @@ def plan(
     run: str,
     names: str | None,
     judging: JudgeOptions,
+    no_cache: bool,
     prices: Prices,
     plugins: tuple[Path, ...],
     statements: int | None,
@@ -74,7 +77,8 @@ def plan(
     ragboard plan answers.jsonl --judge openai:gpt-4o-mini --embed embedded
     ragboard plan rerank --metrics ragas,ragchecker --judge openai:my-model --prices prices.toml
     """
-    metrics = metrics_named(split_names(names), metrics_with(plugins)) if names else DEFAULT_METRICS
+    known = metrics_with(plugins)
+    metrics = metrics_named(split_names(names), known) if names else DEFAULT_METRICS
     assumed = Assumptions(characters_per_token=characters_per_token, samples=planned_on, seed=seed)
     expected = replace(assumed.expected, statements=statements, reference_statements=reference_statements)
     panel = panel_named(judging)
@@ -82,7 +86,16 @@ def plan(
     if report is not None and not as_json:
         print_report(report)
     plans = {
-        ref.name: plan_run(store, ref.run_id, metrics, panel, replace(assumed, expected=expected), prices=prices)
+        ref.name: plan_run(
+            store,
+            ref.run_id,
+            metrics,
+            panel,
+            replace(assumed, expected=expected),
+            known=known,
+            prices=prices,
+            cache=not no_cache,
+        )
         for ref in refs
     }
     if as_json:

@@ -62,6 +62,19 @@ class Budget:
             self.stopped = self._reached(under_way)
         return not self.stopped
 
+    def has_room(self, begun: int, done: int) -> bool:
+        """Whether a sample may be begun while so many are, and so many are done, if all are to be finished.
+
+        As the end of the budget comes near, fewer samples are under way, so that calls are not spent on halves.
+        """
+        terms, after = self.terms, begun + 1
+        planned = sum(one.calls for one in terms.expected) / max(1, terms.planned_samples)
+        calls = self.calls / done if done else planned
+        if terms.max_calls is not None and self.calls + after * calls > terms.max_calls:
+            return False
+        cost = (self.cost or 0.0) / done if done else 0.0
+        return terms.max_cost is None or (self.cost or 0.0) + begun * cost <= terms.max_cost
+
     def hear(self, task: Task, exchange: Exchange) -> None:
         """A call was answered."""
         self.calls += 1

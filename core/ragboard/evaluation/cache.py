@@ -18,7 +18,7 @@ from ragboard.errors import StoreError
 from ragboard.judges.codec import decode_reply, encode
 from ragboard.judges.tasks import Reply, Task
 
-__all__ = ["AnswerCache", "CachedFrom", "cache_contents", "open_cache", "prune_cache"]
+__all__ = ["AnswerCache", "CachedFrom", "cache_contents", "open_cache", "prune_cache", "read_cache"]
 
 TOGETHER = 200
 """Answers that are written in one transaction."""
@@ -95,6 +95,16 @@ def open_cache(path: Path) -> Generator[AnswerCache]:
                 cache.flush()
             raise
         cache.flush()
+
+
+@contextmanager
+def read_cache(path: Path) -> Generator[AnswerCache | None]:
+    """The cache at `path` to look answers up in; None where there is none yet."""
+    if not path.exists():
+        yield None
+        return
+    with _reading(path) as connection:
+        yield AnswerCache(connection)
 
 
 def cache_contents(path: Path) -> tuple[CachedFrom, ...]:

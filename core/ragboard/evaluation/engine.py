@@ -185,13 +185,18 @@ class _Work:
         self._status = status
         self.covered = 0
         self.unscored = 0
+        self._begun = 0
+        self._done = 0
 
     async def run(self, samples: Iterable[tuple[int, Sample]], together: int) -> None:
         """Judge every sample; once the budget is spent, those whose answers are there."""
         waiting = iter(samples)
 
         async def work() -> None:
-            for position, sample in waiting:
+            while not self._begun or self._asker.budget.has_room(self._begun, self._done):
+                position, sample = next(waiting, (0, None))
+                if sample is None:
+                    return
                 await self._judge(position, sample)
                 await asyncio.sleep(0)
 
@@ -211,12 +216,15 @@ class _Work:
             self._status.beat(self._asker.tally)
 
     async def _judge(self, position: int, sample: Sample) -> None:
+        self._begun += 1
         findings = await gather(sample, self._needs, self._asker.for_sample(sample.id), self._asker.knows)
         outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, findings) for metric in self._metrics}
         if self._reached(outcomes.values()):
             self._results.add(position, outcomes, findings)
             self.covered += 1
             self.unscored += any(isinstance(found, Unscored) for found in outcomes.values())
+        self._begun -= 1
+        self._done += 1
         self._status.step(self._asker.tally)
 
     def _reached(self, outcomes: Iterable[Outcome]) -> bool:

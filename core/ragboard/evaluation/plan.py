@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
 from ragboard.errors import SettingError
+from ragboard.evaluation.cache import AnswerCache, read_cache
 from ragboard.evaluation.engine import check_roles, evaluation_of, with_earlier
 from ragboard.evaluation.gather import gather
 from ragboard.evaluation.journal import Answers, read_answers
@@ -79,7 +81,7 @@ class Planned:
     tasks: int
     """Tasks that nobody answered yet, by whomever they are answered."""
     answered: int
-    """Tasks whose answer this evaluation has already; none is asked again."""
+    """Tasks whose answer, or failure, is in this evaluation's journal or in the cache; none is asked again."""
     expected: Usage
     worst: Usage
 
@@ -113,21 +115,26 @@ def plan_run(
     *,
     known: Mapping[str, Metric] = METRICS,
     prices: Prices | None = None,
+    cache: bool = True,
     afresh: bool = False,
 ) -> Plan:
     """What evaluating a run in the store would ask, and what that would cost; nothing is sent.
 
-    Answers that the evaluation has already are taken from its journal and cost nothing; `afresh` plans
-    as if there were none. `known` are the metrics among which those that it has already are looked up.
-    Raises as `evaluate_run` does where a role is not filled.
+    Answers that the evaluation has already, and those of models in the store's cache (unless `cache` is
+    False), cost nothing; a task that failed is not asked again either, as `evaluate_run` does not. `afresh`
+    plans as if there were none of all these. `known` are the metrics among which those that it has
+    already are looked up. Raises as `evaluate_run` does where a role is not filled.
     """
     assumed = assumptions or Assumptions()
     priced = read_prices() if prices is None else prices
     evaluation = evaluation_of(run_id, panel, metrics)
     everything = with_earlier(store, evaluation, metrics, known)
     check_roles(panel, everything)
-    with read_answers(store.journal_path(evaluation.id)) as kept:
-        found = wait_for(_planned(store, run_id, (metrics, everything), panel, assumed, None if afresh else kept))
+    with ExitStack() as stack:
+        kept = None if afresh else stack.enter_context(read_answers(store.journal_path(evaluation.id)))
+        shared = stack.enter_context(read_cache(store.cache_path)) if cache and not afresh else None
+        there = _There(kept, shared)
+        found = wait_for(_planned(store, run_id, (metrics, everything), panel, assumed, there))
     return found.plan(panel, priced, assumed)
 
 
@@ -153,12 +160,30 @@ Model = tuple[str, bool]
 
 
 @dataclass(frozen=True)
+class _There:
+    """Answers that are there: those of this evaluation, and those that evaluations share."""
+
+    journal: Answers | None
+    cache: AnswerCache | None
+
+    def get(self, key: str, *, shared: bool) -> tuple[Reply | Failure | None, bool]:
+        """The answer kept under this key, and whether it is this evaluation's own."""
+        own = self.journal.get(key) if self.journal else None
+        if own is not None:
+            return own, True
+        return (self.cache.get(key) if self.cache and shared else None), False
+
+
+@dataclass(frozen=True)
 class _Told:
     """A made-up answer (or one that was there), and what it would take."""
 
     key: bytes
-    reply: Reply
-    known: bool
+    reply: Reply | Failure
+    there: bool
+    """Whether it was there, so that nobody is asked."""
+    own: bool = False
+    """Whether it was there in this evaluation's journal, which decides how the rest is asked."""
     model: Model | None = None
     count: _Count = field(default_factory=_Count)
 
@@ -177,9 +202,9 @@ class _Tally:
         if told.key in self.seen:
             return
         self.seen.add(told.key)
-        self.answered += told.known
-        self.tasks += not told.known
-        if told.model and not told.known:
+        self.answered += told.there
+        self.tasks += not told.there
+        if told.model:
             self.counts.setdefault(told.model, _Count()).add(told.count)
 
 
@@ -190,7 +215,7 @@ class _Teller:
     panel: Panel
     sizes: Sizes
     assumed: Assumptions
-    kept: Answers | None
+    there: _There
     tallies: dict[Needs, _Tally]
     sample: Sample = field(default_factory=lambda: Sample(id="", question=""))
     _told: dict[Task, _Told] = field(default_factory=dict["Task", _Told])
@@ -204,12 +229,12 @@ class _Teller:
             await self._count(needs, tally)
 
     async def _count(self, needs: Needs, tally: _Tally) -> None:
-        async def ask(task: Task) -> Reply:
+        async def ask(task: Task) -> Reply | Failure:
             told = self._tell(task)
             tally.take(told)
             return told.reply
 
-        await gather(self.sample, needs, ask, lambda task: self._tell(task).known)
+        await gather(self.sample, needs, ask, lambda task: self._tell(task).own)
 
     def _tell(self, task: Task) -> _Told:
         if task not in self._told:
@@ -221,16 +246,16 @@ class _Teller:
         if type(task) not in self._identities:
             self._identities[type(task)] = judge.identity(type(task))
         key = task_key(task, self._identities[type(task)])
-        kept = self.kept.get(key) if self.kept else None
-        if kept is not None and not isinstance(kept, Failure):
-            return _Told(bytes.fromhex(key), kept, known=True)
+        kept, own = self.there.get(key, shared=isinstance(judge, Sender))
+        if kept is not None:
+            return _Told(bytes.fromhex(key), kept, there=True, own=own)
         reply, said = made_up(task, self.sizes, self._statements(task))
         sent = judge.request(task) if isinstance(judge, Sender) else None
         if not isinstance(judge, Sender) or sent is None:
-            return _Told(bytes.fromhex(key), reply, known=False)
+            return _Told(bytes.fromhex(key), reply, there=False)
         model = (judge.model, task.role == "embed")
         said = "" if task.role == "embed" else said
-        return _Told(bytes.fromhex(key), reply, known=False, model=model, count=self._costs(sent, said))
+        return _Told(bytes.fromhex(key), reply, there=False, model=model, count=self._costs(sent, said))
 
     def _statements(self, task: Task) -> int | None:
         """How many a text is taken to hold: the reference has a number of its own."""
@@ -317,14 +342,14 @@ async def _planned(
     metrics: tuple[Sequence[Metric], Sequence[Metric]],
     panel: Panel,
     assumed: Assumptions,
-    kept: Answers | None,
+    there: _There,
 ) -> _Found:
     """Go through the samples; of the metrics, the first are planned each alone, the others together."""
     alone, everything = metrics
     union: Needs = tuple(dict.fromkeys(need for metric in everything for need in metric.needs()))
     groups = [*dict.fromkeys(metric.needs() for metric in alone), union]
     tellers = [
-        _Teller(panel, sizes, assumed, kept, {needs: _Tally() for needs in groups})
+        _Teller(panel, sizes, assumed, there, {needs: _Tally() for needs in groups})
         for sizes in (assumed.expected, assumed.worst)
     ]
     count, looked_at = store.sample_count(run_id), 0

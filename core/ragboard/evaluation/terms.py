@@ -35,6 +35,8 @@ class Terms:
     prices: Prices = field(default_factory=read_prices)
     expected: Sequence[Expected] = ()
     """What a plan expects of each model, kept beside what it took."""
+    planned_samples: int = 1
+    """Samples that the plan is for."""
     known: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
     """Metrics by identity; those that the evaluation had before are counted again where they are among these."""
     judging: JudgeOptions | None = None

@@ -10,6 +10,7 @@ from typing import Any
 from ragboard.errors import SettingError
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder, judge_from, openai_endpoint
+from ragboard.judges.local import CrossSimilarity, NliJudge, StEmbedder
 from ragboard.judges.options import JudgeOptions
 from ragboard.judges.panel import Panel
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
@@ -21,10 +22,12 @@ __all__ = [
     "Judge",
     "JudgeOptions",
     "LlmJudge",
+    "NliJudge",
     "OpenAiEmbedder",
     "Panel",
     "RecordingJudge",
     "ReplayJudge",
+    "StEmbedder",
     "embedder_named",
     "judge_from",
     "judge_named",
@@ -41,7 +44,7 @@ def judge_named(
 ) -> Judge:
     """The judge of that name; a model is asked at the endpoint, else at that of the environment.
 
-    Raises SettingError naming what there is, JudgeError without credentials.
+    Raises SettingError naming what there is, JudgeError without credentials or model.
     """
     kind, _, rest = name.partition(":")
     if name == "embedded":
@@ -50,17 +53,23 @@ def judge_named(
         return ReplayJudge.from_file(Path(rest))
     if kind == "openai" and rest:
         return LlmJudge(rest, endpoint or openai_endpoint(), parameters=parameters, prompts=prompts)
-    raise SettingError(f"no judge is called {name!r}; there are embedded, openai:MODEL and replay:FILE")
+    if kind == "nli" and rest:
+        return NliJudge(rest)
+    raise SettingError(f"no judge is called {name!r}; there are embedded, openai:MODEL, nli:MODEL and replay:FILE")
 
 
 def embedder_named(name: str, *, endpoint: Endpoint | None = None) -> Judge:
-    """Who says how near two texts are. Raises SettingError naming what there is."""
+    """Who says how near two texts are. Raises as `judge_named` does."""
     kind, _, rest = name.partition(":")
     if kind == "openai" and rest:
         return OpenAiEmbedder(rest, endpoint or openai_endpoint())
+    if kind == "st" and rest:
+        return StEmbedder(rest)
+    if kind == "ce" and rest:
+        return CrossSimilarity(rest)
     if name == "embedded":
         return EmbeddedJudge()
-    raise SettingError(f"no embedder is called {name!r}; there are embedded and openai:MODEL")
+    raise SettingError(f"no embedder is called {name!r}; there are embedded, openai:MODEL, st:MODEL and ce:MODEL")
 
 
 def _bearing(options: JudgeOptions) -> dict[str, Any]:

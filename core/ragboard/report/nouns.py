@@ -17,6 +17,7 @@ __all__ = [
     "GeneratedQuestion",
     "JudgedBy",
     "JudgedStatement",
+    "Judgement",
     "LooseStatement",
     "MetricSummary",
     "Only",
@@ -227,6 +228,19 @@ class GeneratedQuestion:
     similarity: float
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """One thing that a judge said of a sample, beside verdicts on statements."""
+
+    about: str
+    """What was asked: `useful toward reference`, or the question of an aspect."""
+    number: int
+    """Which passage, draw or name, from 1."""
+    says: str
+    value: float | None
+    reason: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampleReport:
     """All that is known of one sample in one evaluation."""
@@ -245,6 +259,8 @@ class SampleReport:
     """Sentences of the passages that help to answer the question, by place."""
     sentences: int
     """Sentences in all passages; 0 where that was never asked."""
+    judgements: tuple[Judgement, ...]
+    """What judges said beside verdicts on statements: useful passages, aspects, ratings, draws, entities."""
     previous: str | None
     """Sample ids before and after this one in the run."""
     following: str | None

@@ -15,6 +15,7 @@ from ragboard.report.metrics import in_order
 from ragboard.report.nouns import (
     GeneratedQuestion,
     JudgedStatement,
+    Judgement,
     LooseStatement,
     Only,
     Order,
@@ -202,12 +203,23 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
                 Sentence(rank=rank, start=start, end=stop) for rank, start, stop, chosen in sentences if chosen
             ),
             sentences=len(sentences),
+            judgements=_judgements(connection, at),
             previous=_neighbour(connection, run.run_id, position - 1),
             following=_neighbour(connection, run.run_id, position + 1),
         )
 
 
 _AT = " WHERE evaluation_id = $evaluation AND position = $position"
+
+
+def _judgements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[Judgement, ...]:
+    rows = connection.execute(
+        "SELECT about, number, says, value, reason FROM judgements" + _AT + " ORDER BY about, number", dict(at)
+    ).fetchall()
+    return tuple(
+        Judgement(about=about, number=number, says=says, value=value, reason=reason)
+        for about, number, says, value, reason in rows
+    )
 
 
 def _statements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[JudgedStatement, ...]:

@@ -29,7 +29,11 @@ _mount = component(
     css=(_FILES / "reader.css").read_text("utf-8"),
     js=(_FILES / "reader.js").read_text("utf-8"),
 )
-_HOW = {"quoted": "quoted by the judge", "overlap": "shared words, found by overlap"}
+_HOW = {
+    "quoted": "quoted by the judge",
+    "overlap": "shared words, found by overlap",
+    "window": "the stretch the model read",
+}
 _WORST_FIRST = (
     "contradicted",
     "contradicted alone",

@@ -8,7 +8,18 @@ import pandas as pd
 import streamlit as st
 
 from ragboard.records import Score
-from ragboard.report import Bin, Columns, Distribution, Only, Order, RunSummary, SamplePage, SampleQuery, SampleRow
+from ragboard.report import (
+    Bin,
+    Columns,
+    Distribution,
+    Only,
+    Order,
+    RunSummary,
+    SamplePage,
+    SampleQuery,
+    SampleRow,
+    ragas_score,
+)
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import (
     SHAPES,
@@ -68,6 +79,9 @@ def page() -> None:
     judged_line(summary)
     facts(summary_facts(summary.metrics))
     file_facts(summary_facts(summary.file_scores))
+    score = ragas_score(summary.metrics)
+    if isinstance(score, Score):
+        plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
     if summary.spending:
         plain(f"Spent: {summary.spending}", "note")
     there = get_columns(run)

@@ -95,11 +95,16 @@ def _more(report: SampleReport) -> None:
         st.subheader("Questions this answer would answer", anchor=False)
         for asked in report.questions:
             plain(f"{asked.similarity:.2f}  {asked.question}")
+    if report.judgements:
+        st.subheader("What else the judge said", anchor=False)
+        for one in report.judgements:
+            value = "" if one.value is None else f" ({one.value:.2f})"
+            plain(f"{one.about} {one.number}: {one.says}{value}{f' – {one.reason}' if one.reason else ''}")
     if sample.history:
         st.subheader("Earlier in the conversation", anchor=False)
         for turn in sample.history:
             plain(f"{turn.role}: {turn.text}")
     if sample.metadata:
         with st.expander("Other columns of the file"):
-            for key, value in sample.metadata.items():
-                plain(f"{key}: {value}"[:2000], "note")
+            for key, given in sample.metadata.items():
+                plain(f"{key}: {given}"[:2000], "note")

@@ -153,11 +153,25 @@ def test_what_is_answered_is_not_planned_again(store: Store, server: ChatServer)
     assert afresh.expected.chat_calls > more.expected.chat_calls
 
 
-def test_a_failed_task_is_planned_again(store: Store, server: ChatServer) -> None:
-    run_id = kept(store, samples(1))
+def test_a_failed_task_is_not_asked_again_and_not_planned_again(store: Store, server: ChatServer) -> None:
+    run_id, metrics = kept(store, samples(1)), metrics_named(["ragas.faithfulness"])
     server.faults = [replies("no")] * 3
-    evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), panel(server))
-    assert plan_run(store, run_id, metrics_named(["ragas.faithfulness"]), panel(server)).total.tasks == 2
+    evaluate_run(store, run_id, metrics, panel(server))
+    planned = plan_run(store, run_id, metrics, panel(server)).total
+    assert (planned.tasks, planned.answered) == (0, 1)
+    assert evaluate_run(store, run_id, metrics, panel(server)).asked == 0
+
+
+def test_what_another_evaluation_paid_for_is_not_planned(store: Store, server: ChatServer) -> None:
+    run_id, metrics = kept(store, samples(2)), metrics_named(["ragas.faithfulness"])
+    evaluate_run(store, run_id, metrics, Panel(judge=panel(server).judge))
+    server.asked.clear()
+    shared = plan_run(store, run_id, SUITE, panel(server)).total
+    own = plan_run(store, run_id, SUITE, panel(server), cache=False).total
+    assert shared.answered > 0 == own.answered
+    evaluate_run(store, run_id, SUITE, panel(server))
+    assert (shared.expected.chat_calls, shared.expected.embedding_calls) == calls(server)
+    assert own.expected.chat_calls > shared.expected.chat_calls
 
 
 BAD: tuple[Fault, ...] = (

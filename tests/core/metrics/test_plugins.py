@@ -9,6 +9,7 @@ from tests.core.conftest import PlainJudge, make_run
 from tests.plugin_file import BREVITY, write_plugin
 
 from ragboard import METRICS, Panel, Score, SettingError, Store, evaluate_run
+from ragboard.evaluation.terms import Terms
 from ragboard.metrics import describe, metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.report import SampleQuery, metric_descriptions, run_summary, sample_rows
@@ -86,7 +87,7 @@ def test_its_scores_are_shown_and_kept_by_those_who_do_not_know_it(tmp_path: Pat
     known = metrics_with([write_plugin(tmp_path)])
     run_id = store.add_runs([make_run()])[0].id
     panel = Panel(judge=PlainJudge())
-    evaluate_run(store, run_id, metrics_named(["brevity"], known), panel, known=known)
+    evaluate_run(store, run_id, metrics_named(["brevity"], known), panel, Terms(known=known))
     evaluate_run(store, run_id, metrics_named(["faithfulness"]), panel)
     ref = store.resolve("run")
     assert set(run_summary(store, ref).metrics) == {"ragas.faithfulness", "mine.brevity"}
@@ -99,7 +100,9 @@ def test_its_scores_are_shown_and_kept_by_those_who_do_not_know_it(tmp_path: Pat
 def test_its_range_bounds_the_interval_though_its_code_is_gone(tmp_path: Path, store: Store) -> None:
     known = metrics_with([write_plugin(tmp_path)])
     run_id = store.add_runs([make_run()])[0].id
-    evaluate_run(store, run_id, metrics_named(["brevity(most=2)"], known), Panel(judge=PlainJudge()), known=known)
+    evaluate_run(
+        store, run_id, metrics_named(["brevity(most=2)"], known), Panel(judge=PlainJudge()), Terms(known=known)
+    )
     assert metric_descriptions(store)["mine.brevity(most=2)"].high == 1.0
     store.remove_runs([run_id])
     assert set(metric_descriptions(store)) == set(METRICS)
@@ -110,4 +113,4 @@ def test_a_number_outside_its_range_ends_the_evaluation_with_one_line(tmp_path: 
     known = metrics_with([write_plugin(tmp_path, BREVITY.replace("min(1.0, self.most / count)", value))])
     run_id = store.add_runs([make_run()])[0].id
     with pytest.raises(SettingError, match=r"mine\.brevity gives .* for sample 's0'; its range is 0\.0 to 1\.0"):
-        evaluate_run(store, run_id, metrics_named(["brevity"], known), Panel(judge=PlainJudge()), known=known)
+        evaluate_run(store, run_id, metrics_named(["brevity"], known), Panel(judge=PlainJudge()), Terms(known=known))

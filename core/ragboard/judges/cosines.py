@@ -1,0 +1,47 @@
+"""From embeddings to the replies of an embedder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from operator import mul
+from typing import TypeAlias
+
+from ragboard.judges.tasks import Failure, Similarities, Similarity, Task
+
+__all__ = ["Vector", "similarities", "texts_of"]
+
+Vector: TypeAlias = tuple[float, ...]
+
+
+def texts_of(tasks: Sequence[Task]) -> list[str]:
+    """The texts that the tasks compare, each once; an empty one has no embedding."""
+    compared = [task for task in tasks if isinstance(task, Similarity) and task.others]
+    texts = dict.fromkeys(text for task in compared for text in (task.text, *task.others))
+    return [text for text in texts if text.strip()]
+
+
+def similarities(task: Task, vectors: Mapping[str, Vector | Failure]) -> Similarities | Failure:
+    """The reply to the task, or why there is none."""
+    if not isinstance(task, Similarity):
+        return Failure(detail=f"an embedder does not answer {type(task).__name__}")
+    if not task.others:
+        return Similarities(values=())
+    found = [vectors.get(text, Failure(detail="an empty text has no embedding")) for text in (task.text, *task.others)]
+    failed = next((vector for vector in found if isinstance(vector, Failure)), None)
+    if failed:
+        return failed
+    first, *others = (vector for vector in found if not isinstance(vector, Failure))
+    values = tuple(_cosine(first, other) for other in others)
+    if not all(math.isfinite(value) for value in values):
+        return Failure(detail="an embedding is zero or not finite")
+    return Similarities(values=values)
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    """NaN where one of them has no direction."""
+    lengths = math.hypot(*one) * math.hypot(*other)
+    if not lengths or not math.isfinite(lengths):
+        return math.nan
+    product: float = sum(map(mul, one, other))
+    return max(-1.0, min(1.0, product / lengths))

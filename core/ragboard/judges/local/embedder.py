@@ -1,0 +1,69 @@
+"""Similarity by a sentence encoder on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+from ragboard.judges.cosines import Vector, similarities, texts_of
+from ragboard.judges.local.models import digest, load, model_folder, read_json, readable
+from ragboard.judges.tasks import Failure, Hear, Reply, Similarity, Task, unheard
+
+__all__ = ["StEmbedder"]
+
+VERSION = "1"
+
+BATCH = 64
+"""Texts that the model reads at a time."""
+
+
+class StEmbedder:
+    """Answers Similarity by cosines of a sentence-transformers model's embeddings.
+
+    The texts of a batch are embedded together, each once. A text longer than the model reads counts by
+    its beginning. `model` is a folder or a name on Hugging Face. Raises JudgeError where the model
+    cannot be had or is no sentence encoder. The weights are loaded with the first task; `answer` raises
+    JudgeError where that fails.
+    """
+
+    heuristic = False
+    answers: frozenset[type[Task]] = frozenset({Similarity})
+    together = 32
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self._folder = model_folder(model)
+        modules = read_json(self._folder, "modules.json", "a sentence-transformers model")
+        self._digest = digest(self._folder, dict.fromkeys(str(module.get("path", "")) for module in modules))
+        self._embedding = Lock()
+
+    @property
+    def name(self) -> str:
+        """`st:MODEL`."""
+        return f"st:{self.model}"
+
+    def __repr__(self) -> str:
+        return f"StEmbedder({self.model!r})"
+
+    def identity(self, task: type[Task]) -> str:
+        """Model and a digest of its files."""
+        return f"st/{VERSION}/{self.model}/{self._digest}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+        """One reply or failure for each task, in order; the texts are embedded in a thread."""
+        texts = texts_of(tasks)
+        found = await asyncio.to_thread(self._vectors, texts) if texts else []
+        vectors: dict[str, Vector | Failure] = dict(zip(texts, found, strict=True))
+        return [similarities(task, vectors) for task in tasks]
+
+    def _vectors(self, texts: Sequence[str]) -> list[Vector]:
+        with self._embedding:
+            rows = self._model.encode([*map(readable, texts)], batch_size=BATCH, show_progress_bar=False)
+        return [tuple(map(float, row)) for row in rows]
+
+    @cached_property
+    def _model(self) -> Any:
+        return load("SentenceTransformer", self._folder)

@@ -1,0 +1,79 @@
+"""Similarity by a cross-encoder on this machine: it reads both texts together, as STS models do."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+from ragboard.errors import JudgeError
+from ragboard.judges.local.models import digest, load, model_folder, read_json, readable
+from ragboard.judges.tasks import Failure, Hear, Reply, Similarities, Similarity, Task, unheard
+
+__all__ = ["CrossSimilarity"]
+
+VERSION = "1"
+
+BATCH = 32
+"""Pairs that the model reads at a time."""
+
+
+class CrossSimilarity:
+    """Answers Similarity by a cross-encoder with one output, which says how alike two texts are.
+
+    Asymmetric: `text` is read before each of the others. The model's output is taken as it is, where it lies
+    in [0, 1], as STS models give it; else the task fails. `model` is a folder or a name on Hugging Face.
+    Raises JudgeError where the model cannot be had or has more outputs than one.
+    """
+
+    heuristic = False
+    answers: frozenset[type[Task]] = frozenset({Similarity})
+    together = 8
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self._folder = model_folder(model)
+        config = read_json(self._folder, "config.json", "a cross-encoder")
+        labels = config.get("id2label") if isinstance(config, dict) else None
+        if not isinstance(labels, dict) or len(labels) != 1:
+            raise JudgeError(f"{model}: is no cross-encoder with one output; expected a model of similarity (STS)")
+        self._digest = digest(self._folder)
+        self._reading = Lock()
+
+    @property
+    def name(self) -> str:
+        """`ce:MODEL`."""
+        return f"ce:{self.model}"
+
+    def __repr__(self) -> str:
+        return f"CrossSimilarity({self.model!r})"
+
+    def identity(self, task: type[Task]) -> str:
+        """Model and a digest of its files."""
+        return f"ce/{VERSION}/{self.model}/{self._digest}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+        """One reply or failure for each task, in order; all pairs are read in a thread."""
+        pairs = [(task.text, other) for task in tasks if isinstance(task, Similarity) for other in task.others]
+        scores = iter(await asyncio.to_thread(self._scores, pairs) if pairs else ())
+        return [self._reply(task, [next(scores) for _ in getattr(task, "others", ())]) for task in tasks]
+
+    def _reply(self, task: Task, scores: list[float]) -> Similarities | Failure:
+        if not isinstance(task, Similarity):
+            return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
+        if not all(math.isfinite(score) and 0 <= score <= 1 for score in scores):
+            return Failure(detail=f"{self.name} gave a similarity outside 0 to 1")
+        return Similarities(values=tuple(scores))
+
+    def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        read = [(readable(one), readable(other)) for one, other in pairs]
+        with self._reading:
+            found = self._model.predict(read, batch_size=BATCH, show_progress_bar=False)
+        return [float(score) for score in found]
+
+    @cached_property
+    def _model(self) -> Any:
+        return load("CrossEncoder", self._folder)

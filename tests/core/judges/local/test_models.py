@@ -1,0 +1,210 @@
+"""A model that cannot be had is one line at once; the digest is of what the model is made of."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from tests.core.judges.local.conftest import needed
+
+import ragboard
+from ragboard import JudgeError
+from ragboard.judges import embedder_named, judge_named
+from ragboard.judges.local.entailment import Labels
+from ragboard.judges.local.models import digest, load
+
+CORE = Path(ragboard.__file__).parents[1]
+
+NAMES = (
+    ({"0": "contradiction", "1": "entailment", "2": "neutral"}, Labels(count=3, entailment=1, contradiction=0)),
+    ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, Labels(count=3, entailment=0, contradiction=2)),
+    ({"0": "not_entailment", "1": "entailment"}, Labels(count=2, entailment=1, contradiction=None)),
+    ({"0": "entailment"}, Labels(count=1, entailment=0, contradiction=None)),
+)
+
+
+@pytest.fixture
+def closed_port() -> Iterator[str]:
+    """An address that refuses: bound, and nobody listens."""
+    with socket.socket() as kept:
+        kept.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{kept.getsockname()[1]}"
+
+
+@pytest.fixture
+def hub(library: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The constants of huggingface_hub, to be changed for a test; no proxy is set."""
+    assert library
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    return needed("huggingface_hub").constants
+
+
+NAMED: tuple[Callable[[str], object], ...] = (
+    lambda model: judge_named(f"nli:{model}"),
+    lambda model: embedder_named(f"st:{model}"),
+)
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_an_absent_model_offline_is_one_line(
+    named: Callable[[str], object], hub: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "HF_HUB_OFFLINE", True)
+    said = "nobody/nothing: no such folder, and not in the Hugging Face cache; nothing is downloaded while"
+    with pytest.raises(JudgeError, match=said) as caught:
+        named("nobody/nothing")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_server_that_refuses_is_named(closed_port: str, hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hub, "ENDPOINT", closed_port)
+    with pytest.raises(JudgeError, match=r"127\.0\.0\.1 cannot be reached to download it .*; name a folder") as caught:
+        judge_named("nli:nobody/nothing")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_proxy_that_refuses_is_a_network_that_is_not_there(
+    closed_port: str, hub: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("https_proxy", closed_port)
+    with pytest.raises(JudgeError, match=r"huggingface\.co cannot be reached to download it .*refused"):
+        judge_named("nli:nobody/nothing")
+
+
+def test_a_server_without_the_model_says_so(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real server on this machine that knows no model."""
+    monkeypatch.setattr(hub, "HF_HUB_OFFLINE", False)
+    with ThreadingHTTPServer(("127.0.0.1", 0), KnowsNothing) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            monkeypatch.setattr(hub, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+            with pytest.raises(JudgeError, match=r"127\.0\.0\.1 has no model of that name, or a private one"):
+                judge_named("nli:nobody/nothing")
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class KnowsNothing(BaseHTTPRequestHandler):
+    """Answers as the hub does for a model that is not there."""
+
+    def do_HEAD(self) -> None:
+        """Refuse."""
+        self.send_response(404)
+        self.send_header("X-Error-Code", "RepoNotFound")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_GET = do_HEAD  # noqa: N815 - the name is the library's
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the library's
+        """Say nothing."""
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("name", ["no where", "../a/b/c", "a/b/c/d", "C:\\models"])
+def test_what_is_neither_folder_nor_name_is_refused(name: str) -> None:
+    with pytest.raises(JudgeError, match="expected OWNER/MODEL"):
+        judge_named(f"nli:{name}")
+
+
+@pytest.mark.usefixtures("library")
+def test_the_command_says_it_in_one_line_before_anything_is_asked(tmp_path: Path) -> None:
+    run = tmp_path / "run.jsonl"
+    run.write_text('{"question": "q", "answer": "It is red.", "contexts": ["It is red."]}\n', encoding="utf-8")
+    given = os.environ | {"HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(CORE)}
+    command = [sys.executable, "-m", "ragboard", "evaluate", str(run), "--judge", "nli:nobody/nothing"]
+    done = subprocess.run(
+        [*command, "--store", str(tmp_path / "store")], capture_output=True, encoding="utf-8", env=given, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "nobody/nothing: no such folder" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_without_the_extra_one_line_says_what_to_install(
+    named: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(JudgeError) as caught:
+        named("some/model")
+    assert str(caught.value) == "some/model: local models need sentence-transformers; pip install 'ragboard[local]'"
+
+
+def test_judges_are_there_without_importing_torch() -> None:
+    look = "import sys, ragboard.judges; print(sorted({'torch', 'sentence_transformers'} & set(sys.modules)))"
+    given = os.environ | {"PYTHONPATH": str(CORE)}
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, encoding="utf-8", env=given, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("named", "labels"), NAMES)
+def test_labels_are_read_from_the_config_in_any_order(named: dict[str, str], labels: Labels, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"id2label": named}), encoding="utf-8")
+    assert Labels.read(tmp_path) == labels
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"id2label": {"0": "LABEL_0"}}, "its labels are LABEL_0; expected entailment"),
+        ({"id2label": {"0": "entailment", "1": "neutral"}}, "its labels are entailment, neutral"),
+        ({"id2label": {"0": "entailment", "1": "entailment"}}, "its labels are entailment, entailment"),
+        ({}, "its labels are not named"),
+        ([], "its labels are not named"),
+    ],
+)
+def test_other_labels_are_refused(config: Any, said: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(JudgeError, match=said):
+        Labels.read(tmp_path)
+
+
+def test_a_folder_without_a_model_says_what_is_expected(tmp_path: Path) -> None:
+    with pytest.raises(JudgeError, match=r"holds no config\.json; expected the folder of a cross-encoder"):
+        Labels.read(tmp_path)
+    (tmp_path / "config.json").write_text("{", encoding="utf-8")
+    with pytest.raises(JudgeError, match="cannot be read"):
+        Labels.read(tmp_path)
+
+
+def test_the_digest_changes_with_weights_and_settings_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "model.safetensors").write_bytes(b"a" * 100)
+    first = digest(tmp_path)
+    (tmp_path / "README.md").write_text("words", encoding="utf-8")
+    assert digest(tmp_path) == first
+    (tmp_path / "model.safetensors").write_bytes(b"a" * 99 + b"b")
+    second = digest(tmp_path)
+    (tmp_path / "config.json").write_text("[]", encoding="utf-8")
+    assert len({first, second, digest(tmp_path)}) == 3
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("kind", ["CrossEncoder", "SentenceTransformer"])
+def test_damaged_weights_are_one_line(kind: str, encoder_folder: Path, tmp_path: Path) -> None:
+    for path in encoder_folder.glob("*.*"):
+        if path.suffix in (".json", ".txt"):
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_bytes((encoder_folder / "1_Pooling" / "config.json").read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(b"no weights at all")
+    with pytest.raises(JudgeError, match="the model cannot be loaded") as caught:
+        load(kind, tmp_path)
+    assert "\n" not in str(caught.value)
