@@ -103,8 +103,10 @@ def read_cache(path: Path) -> Generator[AnswerCache | None]:
     if not path.exists():
         yield None
         return
-    with _reading(path) as connection:
-        yield AnswerCache(connection)
+    with _told(path):
+        connection = _connect(path)
+    with closing(connection):
+        yield AnswerCache(path, connection)
 
 
 def cache_contents(path: Path) -> tuple[CachedFrom, ...]:

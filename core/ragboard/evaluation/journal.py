@@ -139,14 +139,17 @@ class Journal(Answers):
         """Write a line and return its place; of one that does not fit whole nothing stays."""
         place = self._end
         try:
-            if self._writer.write(line) != len(line):
+            whole = self._writer.write(line) == len(line)
+            if whole:
+                self._end += len(line)
+            else:
                 os.truncate(self._path, place)
-                raise OSError(ENOSPC, os.strerror(ENOSPC))
-            self._end += len(line)
             if time.monotonic() - self._synced > SYNC_SECONDS:
                 self.sync()
         except OSError as error:
             raise StoreError(f"{self._path}: cannot write the journal: {error.strerror or error}") from error
+        if not whole:
+            raise StoreError(f"{self._path}: cannot write the journal: {os.strerror(ENOSPC)}")
         return place
 
 

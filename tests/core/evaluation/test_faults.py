@@ -78,9 +78,7 @@ def check(store: Store, server: ChatServer, samples: int, deadline: float) -> Co
     assert len(scored) >= 0.99 * samples
     for name, row in ill.items():
         for metric, one in row.items():
-            assert one == well[name][metric] or (
-                isinstance(one, Unscored) and one.reason == "failed" and one.detail
-            )
+            assert one == well[name][metric] or (isinstance(one, Unscored) and one.reason == "failed" and one.detail)
     return faults.came
 
 

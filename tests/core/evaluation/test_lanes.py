@@ -97,9 +97,7 @@ def test_who_waits_no_longer_does_not_keep_the_others_from_their_answer() -> Non
     judge, lanes = Batches(), Lanes()
 
     async def work() -> list[Any]:
-        asked = [
-            asyncio.ensure_future(lanes.answer(judge, Generate(answer=str(n), n=1), unheard)) for n in range(5)
-        ]
+        asked = [asyncio.ensure_future(lanes.answer(judge, Generate(answer=str(n), n=1), unheard)) for n in range(5)]
         await asyncio.sleep(0)
         asked[1].cancel()
         return await asyncio.gather(*asked, return_exceptions=True)

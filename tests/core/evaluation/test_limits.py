@@ -137,9 +137,7 @@ def test_a_retry_asks_nothing_of_samples_that_were_not_evaluated(store: Store) -
 
 @pytest.mark.parametrize("number", [1, 7, 20, 25])
 def test_exactly_the_samples_drawn_are_evaluated_and_a_seed_draws_the_same(store: Store, number: int) -> None:
-    done = evaluate_run(
-        store, kept(store), FAITHFULNESS, Panel(judge=PlainJudge()), Terms(sample=number, seed=3)
-    )
+    done = evaluate_run(store, kept(store), FAITHFULNESS, Panel(judge=PlainJudge()), Terms(sample=number, seed=3))
     wanted = random.Random(3).sample(range(20), 20)[:number]
     assert set(found(store, done)) == {f"s{position}" for position in wanted}
     assert done.samples == len(wanted) == min(number, 20)

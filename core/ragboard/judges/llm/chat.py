@@ -114,7 +114,7 @@ def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
 
 
 def _said(body: str) -> Said:
-    """The reply in the body of a response. Raises UnreadableError where there is none, CallFailedError for a refusal."""
+    """The reply in a response's body. Raises UnreadableError where there is none, CallFailedError for a refusal."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]
