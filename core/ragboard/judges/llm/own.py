@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -87,10 +88,9 @@ class OwnJudge:
 
     async def _call(self, prompts: list[str]) -> Texts:
         """What the function says; one that is not async must not keep others from their work meanwhile."""
-        if inspect.iscoroutinefunction(self._function):
-            said = self._function(prompts)
-        else:
-            said = await asyncio.to_thread(self._function, prompts)
+        call = partial(self._function, prompts)
+        said: Texts | Awaitable[Texts]
+        said = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
         return await said if inspect.isawaitable(said) else said
 
     async def _round(self, waiting: Sequence[Dialogue], hear: Hear) -> None:
