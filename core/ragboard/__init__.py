@@ -15,6 +15,7 @@ from ragboard.errors import (
 )
 from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.evaluation.plan import Assumptions, Plan, plan_run
+from ragboard.evaluation.terms import Terms
 from ragboard.judges import (
     EmbeddedJudge,
     Judge,
@@ -87,6 +88,7 @@ __all__ = [
     "Store",
     "StoreBusyError",
     "StoreError",
+    "Terms",
     "Turn",
     "Unscored",
     "Verdict",

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ragboard.errors import NotFoundError
 from ragboard.evaluation.engine import Finished, evaluate_run
+from ragboard.evaluation.terms import Terms
 from ragboard.judges import Judge, JudgeOptions, Panel, panel_named
 from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named
 from ragboard.readers.memory import run_of
@@ -74,6 +75,7 @@ def evaluate(
     metrics: Iterable[str | Metric] = DEFAULT_METRICS,
     judge: str | Judge | Panel = "embedded",
     embed: str | None = None,
+    terms: Terms | None = None,
     store: Store | Path | str | None = None,
     name: str = "run",
     config: Mapping[str, JsonValue] | None = None,
@@ -82,9 +84,10 @@ def evaluate(
     """Evaluate samples, or rows with the columns that a run file may have, and wait for the result.
 
     `samples` are Samples, mappings, a pandas data frame or a Hugging Face dataset. `judge` is a name as on
-    the command line, a judge, or a panel of judges by role. With a `store` the run is kept there under its
-    name, what was answered before is not asked again, and the dashboard shows it; without one nothing is
-    kept. Works where an event loop runs already, as in a notebook. Raises the errors of the command line.
+    the command line, a judge, or a panel of judges by role; `terms` limit what is asked. With a `store` the
+    run is kept there under its name, what was answered before is not asked again, and the dashboard shows
+    it; without one nothing is kept. Works where an event loop runs already, as in a notebook. Raises the
+    errors of the command line.
     """
     run = run_of(samples, name=name, config=config, dataset=dataset)
     panel = _panel(judge, embed)
@@ -92,7 +95,7 @@ def evaluate(
     with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder:
         kept = store if isinstance(store, Store) else Store(Path(store or folder))
         (added,) = kept.add_runs([run])
-        finished = evaluate_run(kept, added.id, chosen, panel)
+        finished = evaluate_run(kept, added.id, chosen, panel, terms)
         ref = RunRef(run_id=added.id, name=added.name, evaluation_id=finished.evaluation.id)
         rows = sample_rows(kept, ref, SampleQuery(limit=ALL)).rows
         return Evaluated(summary=run_summary(kept, ref), samples=rows, finished=finished)

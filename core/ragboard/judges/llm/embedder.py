@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragboard.judges.cosines import Vector, similarities, texts_of
 from ragboard.judges.llm.chat import exchange
-from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, UnreadableError
+from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, GarbledError
 from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Similarity, Task, unheard
 
 if TYPE_CHECKING:
@@ -72,15 +72,15 @@ class OpenAiEmbedder:
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
-    """The vectors in the order of their texts, and what they cost. Raises UnreadableError where they are not that."""
+    """The vectors in the order of their texts, and what they cost. Raises GarbledError where they are not that."""
     try:
         answer = json.loads(body)
         rows: list[Mapping[str, Any]] = answer["data"]
         by_place = {int(row["index"]): tuple(float(part) for part in row["embedding"]) for row in rows}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UnreadableError(f"the server's response holds no embeddings: {body[:200]!r}") from error
+        raise GarbledError(f"the server's response holds no embeddings: {body[:200]!r}") from error
     if len(rows) != count or sorted(by_place) != list(range(count)):
-        raise UnreadableError(f"the server sent {len(rows)} embeddings for {count} texts")
+        raise GarbledError(f"the server sent {len(rows)} embeddings for {count} texts")
     if len({len(vector) for vector in by_place.values()}) > 1:
-        raise UnreadableError("the server sent embeddings of different lengths")
+        raise GarbledError("the server sent embeddings of different lengths")
     return [by_place[place] for place in range(count)], exchange("", answer.get("usage"))

@@ -19,7 +19,7 @@ from ragboard.judges.llm.traffic import Limits, Traffic
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
-__all__ = ["CallFailedError", "Endpoint", "RefusedError", "UnreadableError"]
+__all__ = ["CallFailedError", "Endpoint", "GarbledError", "RefusedError"]
 
 T = TypeVar("T")
 
@@ -47,8 +47,8 @@ class CallFailedError(Exception):
     """One call came to nothing, after retries where these could help; the message has no secret."""
 
 
-class UnreadableError(CallFailedError):
-    """The response is not what was asked for: torn, or something else."""
+class GarbledError(CallFailedError):
+    """The response is not what the protocol says; another may be."""
 
 
 class RefusedError(CallFailedError):
@@ -107,8 +107,6 @@ class Endpoint:
     async def call(self, request: Callable[[AsyncOpenAI], Awaitable[T]], tokens: int = 0) -> T:
         """What the request, of about so many prompt tokens, gets; sent again where that may help.
 
-        A request that raises UnreadableError of the response is sent again, too.
-
         Who waits to send again leaves its place to others.
 
         Raises RefusedError for a 400 or 422, CallFailedError for what lasted through the retries,
@@ -133,6 +131,8 @@ class Endpoint:
         try:
             async with asyncio.timeout(self.timeout):
                 found = await request(lease.client)
+        except GarbledError as error:
+            return self._again(left, pause, str(error), error)
         except TimeoutError as error:
             return self._again(left, pause, f"no reply within {self.timeout:g} s", error)
         except APIStatusError as error:
@@ -143,8 +143,6 @@ class Endpoint:
             return self._again(left, pause, f"the connection failed: {error}{cause}", error)
         except APIError as error:
             raise CallFailedError(self.plain(str(error))) from error
-        except UnreadableError as error:
-            return self._again(left, pause, str(error), error)
         lease.traffic.heard(too_many=False)
         return found
 

@@ -77,16 +77,8 @@ BAD = (
 def test_embeddings_that_cannot_be_are_a_failure(
     embedder: OpenAiEmbedder, server: ChatServer, body: str, why: str
 ) -> None:
-    """Finite vectors of one length, one for each text; the server is asked again for others."""
     server.faults = [status(200, raw=body)] * 5
     assert why in failure(embedder, TASK)
-
-
-def test_embeddings_that_came_torn_are_asked_for_again(embedder: OpenAiEmbedder, server: ChatServer) -> None:
-    server.faults = [status(200, raw='{"data": [')] * 4
-    (reply,) = ask(embedder, TASK)
-    assert isinstance(reply, Similarities)
-    assert len(server.asked) == 5
 
 
 def test_faults_pass_or_end_as_failures(embedder: OpenAiEmbedder, server: ChatServer, pauses: Pauses) -> None:
