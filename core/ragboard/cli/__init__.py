@@ -1,7 +1,7 @@
 """The command line: `ragboard`.
 
-Exit codes: 0 done; 1 an error that one line explains; 2 input or arguments that cannot be used; 75 the
-store or an evaluation is busy elsewhere; 130 stopped by the user.
+Exit codes: 0 done; 1 an error that one line explains; 2 input or arguments that cannot be used; 3 an
+evaluation stopped before all was asked; 75 the store or an evaluation is busy elsewhere; 130 stopped by the user.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from ragboard.errors import RagboardError
 __all__ = ["main"]
 
 
+STOPPED_BY_USER = 130
+
+
 class _Commands(click.Group):
     """Turns our own errors into one line and an exit code."""
 
@@ -38,6 +41,9 @@ class _Commands(click.Group):
         except RagboardError as error:
             click.echo(f"ragboard: {error}", err=True)
             ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("ragboard: stopped", err=True)
+            ctx.exit(STOPPED_BY_USER)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
