@@ -1,7 +1,7 @@
 """The command line: `ragboard`.
 
-Exit codes: 0 done; 1 an error that one line explains; 2 input or arguments that cannot be used; 75 the
-store or an evaluation is busy elsewhere; 130 stopped by the user.
+Exit codes: 0 done; 1 an error that one line explains; 2 input or arguments that cannot be used; 3 an
+evaluation stopped before all was asked; 75 the store or an evaluation is busy elsewhere; 130 stopped by the user.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ from ragboard.cli.doctor import doctor
 from ragboard.cli.judging import evaluate, retry
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
+from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
+
+
+STOPPED_BY_USER = 130
 
 
 class _Commands(click.Group):
@@ -37,6 +41,9 @@ class _Commands(click.Group):
         except RagboardError as error:
             click.echo(f"ragboard: {error}", err=True)
             ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("ragboard: stopped", err=True)
+            ctx.exit(STOPPED_BY_USER)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -64,5 +71,20 @@ def main(context: click.Context, settings: Path | None) -> None:
     context.default_map = dict.fromkeys(main.commands, context.obj.defaults)
 
 
-for command in (demo, serve, import_runs, plan, evaluate, retry, prefer, runs, show, export, metrics, cache, doctor):
+for command in (
+    demo,
+    serve,
+    import_runs,
+    plan,
+    evaluate,
+    retry,
+    prefer,
+    report_judge,
+    runs,
+    show,
+    export,
+    metrics,
+    cache,
+    doctor,
+):
     main.add_command(command)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from ragboard.errors import JudgeError, RagboardError, SettingError
+from ragboard.errors import JudgeError, SettingError
 from ragboard.evaluation.asker import Asker
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
@@ -130,12 +130,17 @@ def _opened(store: Store, evaluation: Evaluation, panel: Panel, budget: Budget) 
 
 
 def _positions(store: Store, evaluation: Evaluation, terms: Terms) -> Sequence[int]:
-    """The samples to evaluate: all, or those drawn and those that were evaluated before."""
+    """The samples to evaluate: all, or those drawn and those that were evaluated before.
+
+    A larger number draws all that a smaller one does. Where nothing new is to be asked nothing is drawn.
+    """
     everything = range(store.sample_count(evaluation.run_id))
+    if terms.retry:
+        return sorted(store.covered(evaluation.id))
     if terms.sample is None or terms.sample >= len(everything):
         return everything
-    drawn = random.Random(terms.seed).sample(everything, terms.sample)  # noqa: S311 - a sample, not a secret
-    return sorted({*drawn, *store.covered(evaluation.id)})
+    order = random.Random(terms.seed).sample(everything, len(everything))  # noqa: S311 - a sample, not a secret
+    return sorted({*order[: terms.sample], *store.covered(evaluation.id)})
 
 
 def _chosen(samples: Iterable[tuple[int, Sample]], positions: Sequence[int]) -> Iterable[tuple[int, Sample]]:
@@ -190,17 +195,16 @@ class _Work:
                 await self._judge(position, sample)
                 await asyncio.sleep(0)
 
-        beating = asyncio.ensure_future(self._beat())
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(together):
-                    group.create_task(work())
-        except* RagboardError as errors:
+                beating = group.create_task(self._beat())
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(together):
+                        workers.create_task(work())
+                beating.cancel()
+        except ExceptionGroup as errors:
             raise _first(errors) from errors
-        else:
-            self._status.tell(self._asker.tally)
-        finally:
-            beating.cancel()
+        self._status.tell(self._asker.tally)
 
     async def _beat(self) -> None:
         while True:
@@ -211,7 +215,7 @@ class _Work:
         self._begun += 1
         findings = await gather(sample, self._needs, self._asker.for_sample(sample.id), self._asker.knows)
         outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, findings) for metric in self._metrics}
-        if not all(self._not_reached(found) for found in outcomes.values()):
+        if self._reached(outcomes.values()):
             self._results.add(position, outcomes, findings)
             self.covered += 1
             self.unscored += any(isinstance(found, Unscored) for found in outcomes.values())
@@ -219,11 +223,13 @@ class _Work:
         self._begun -= 1
         self._done += 1
 
-    def _not_reached(self, found: Outcome) -> bool:
+    def _reached(self, outcomes: Iterable[Outcome]) -> bool:
+        """Whether everything was asked for a sample, or at least something was found out."""
+        missing = [found for found in outcomes if isinstance(found, Unscored) and found.reason == "skipped"]
         stopped = self._asker.budget.stopped
-        return bool(stopped) and isinstance(found, Unscored) and found.detail == stopped
+        return not stopped or len(missing) < len(self._metrics) or all(found.detail != stopped for found in missing)
 
 
-def _first(errors: BaseExceptionGroup[RagboardError]) -> RagboardError:
+def _first(errors: ExceptionGroup[Exception]) -> Exception:
     error = errors.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+    return _first(error) if isinstance(error, ExceptionGroup) else error

@@ -130,8 +130,7 @@ class Journal(Answers):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:
             line = json.dumps(head).encode()[:-1] + b', "reply": ' + encode(reply) + b"}"
-        self._append(line + b"\n")
-        self._places[bytes.fromhex(key)] = self._end - len(line) - 1
+        self._places[bytes.fromhex(key)] = self._append(line + b"\n")
         self._hear(type(task).__name__, heard)
 
     def sync(self) -> None:
@@ -139,16 +138,22 @@ class Journal(Answers):
         os.fsync(self._writer.fileno())
         self._synced = time.monotonic()
 
-    def _append(self, line: bytes) -> None:
+    def _append(self, line: bytes) -> int:
+        """Write a line and return its place; of one that does not fit whole nothing stays."""
+        place = self._end
         try:
-            written = self._writer.write(line)
+            whole = self._writer.write(line) == len(line)
+            if whole:
+                self._end += len(line)
+            else:
+                os.truncate(self._path, place)
             if time.monotonic() - self._synced > SYNC_SECONDS:
                 self.sync()
         except OSError as error:
             raise StoreError(f"{self._path}: cannot write the journal: {error.strerror or error}") from error
-        if written != len(line):
+        if not whole:
             raise StoreError(f"{self._path}: cannot write the journal: {os.strerror(ENOSPC)}")
-        self._end += len(line)
+        return place
 
 
 @contextmanager

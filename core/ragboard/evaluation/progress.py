@@ -7,11 +7,13 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from ragboard.errors import StoreError
 from ragboard.evaluation.asker import Tally
 from ragboard.evaluation.budget import Budget
 
@@ -69,8 +71,8 @@ class StatusFile:
         return self._now.done
 
     def __enter__(self) -> Self:
-        stop_file(self._path).unlink(missing_ok=True)
         self._write()
+        stop_file(self._path).unlink(missing_ok=True)
         return self
 
     def __exit__(
@@ -85,7 +87,8 @@ class StatusFile:
         else:
             self._now = replace(self._now, state="failed", message=str(error))
         self._now = replace(self._now, updated=time.time())
-        self._write()
+        with suppress(StoreError) if error else nullcontext():
+            self._write()
 
     def step(self, tally: Tally) -> None:
         """One sample more is done."""
@@ -132,10 +135,13 @@ class StatusFile:
 
 
 def write_progress(path: Path, progress: Progress) -> None:
-    """Put the status file in place as a whole."""
+    """Put the status file in place as a whole. Raises StoreError where it cannot be written."""
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(asdict(progress)), encoding="utf-8")
-    draft.replace(path)
+    try:
+        draft.write_text(json.dumps(asdict(progress)), encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        raise StoreError(f"{draft}: cannot say how far it is: {error.strerror or error}") from error
 
 
 def stop_file(status: Path) -> Path:

@@ -434,6 +434,7 @@ NOT_A_COMPLETION = (
 def test_a_response_that_is_no_completion_is_a_failure(judge: LlmJudge, server: ChatServer, body: str) -> None:
     server.faults = [status(200, raw=body, Content_Type="application/json")] * 5
     assert "the server's response" in failure(judge)
+    assert len(server.asked) == 5
 
 
 def test_a_refusal_of_the_model_is_a_failure_in_its_words(judge: LlmJudge, server: ChatServer) -> None:
