@@ -7,6 +7,7 @@ passages come to, as `JudgedStatement.alone` has it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -124,13 +125,13 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
     """A page of statements: contradicted before unsupported, least supported first."""
     with store.database.read() as connection:
         shown = _shown(connection, query)
-        sql, given = _filtered(query, shown)
-        labels = dict(connection.execute(f"{sql} SELECT label, count(*) FROM found GROUP BY label", given).fetchall())
-        wanted = [query.verdict] if query.verdict else list(LOOSE)
+        _find(connection, query, shown)
+        labels = dict(connection.execute("SELECT label, count(*) FROM found GROUP BY label").fetchall())
+        wanted = _wanted(query)
         keys = connection.execute(
-            f"{sql} SELECT evaluation_id, position, statement FROM found f WHERE list_contains($labels, label)"
+            f"SELECT evaluation_id, position, statement FROM found f WHERE label IN (SELECT unnest($labels))"
             f" ORDER BY {_WORST} LIMIT $limit OFFSET $offset",
-            given | {"labels": wanted, "limit": query.limit, "offset": query.offset},
+            {"labels": wanted, "limit": query.limit, "offset": query.offset},
         ).fetchall()
         rows = _rows(connection, keys, shown)
     return HallucinationPage(rows=rows, total=sum(labels.get(label, 0) for label in wanted), labels=labels)
@@ -139,12 +140,11 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
 def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
     """The statements that a query means, by question, passage or judge; by judge, each run counts once for each."""
     with store.database.read() as connection:
-        sql, given = _filtered(query, _shown(connection, query, each_judge=by == "judge"))
-        labels = [query.verdict] if query.verdict else list(LOOSE)
+        _find(connection, query, _shown(connection, query, each_judge=by == "judge"))
         rows = connection.execute(
-            f"{sql}, loose AS (SELECT * FROM found WHERE list_contains($labels, label)){_GROUPS[by]}"
-            " LIMIT $limit OFFSET $offset",
-            given | {"labels": labels, "limit": query.limit, "offset": query.offset},
+            "WITH loose AS (SELECT * FROM found WHERE label IN (SELECT unnest($labels)))"
+            f"{_GROUPS[by]} LIMIT $limit OFFSET $offset",
+            {"labels": _wanted(query), "limit": query.limit, "offset": query.offset},
         ).fetchall()
     groups = tuple(
         HallucinationGroup(key=key, title=title, passage_id=passage, statements=count, contradicted=contradicted)
@@ -160,14 +160,13 @@ def hallucination_table(store: Store, query: HallucinationQuery) -> pd.DataFrame
     the passages were judged together), score in [0, 1] or null, reason.
     """
     with store.database.read() as connection:
-        sql, given = _filtered(query, _shown(connection, query))
-        labels = [query.verdict] if query.verdict else list(LOOSE)
+        _find(connection, query, _shown(connection, query))
         return connection.execute(
-            f"{sql} SELECT r.name AS run, f.evaluation_id AS evaluation, e.judge, s.sample_id, s.question,"
-            " f.statement + 1 AS number, t.text AS statement, f.label AS verdict, f.together, f.score, f.reason"
-            f" FROM found f {_EVALUATION} JOIN runs r USING (run_id) {_SAMPLE} {_STATEMENT}"
-            f" WHERE list_contains($labels, f.label) ORDER BY {_WORST}",
-            given | {"labels": labels},
+            "SELECT r.name AS run, f.evaluation_id AS evaluation, e.judge, s.sample_id, s.question,"
+            " f.statement + 1 AS number, t.text AS statement, f.label AS verdict, f.together, f.score,"
+            f" coalesce(v.reason, '') AS reason FROM found f {_EVALUATION} JOIN runs r USING (run_id)"
+            f" {_SAMPLE} {_STATEMENT} LEFT {_JOINT} WHERE f.label IN (SELECT unnest($labels)) ORDER BY {_WORST}",
+            {"labels": _wanted(query)},
         ).df()
 
 
@@ -178,23 +177,40 @@ def judges_of(store: Store) -> tuple[str, ...]:
     return tuple(row[0] for row in rows)
 
 
-_EVALUATION = "JOIN evaluations e USING (evaluation_id)"
+def _wanted(query: HallucinationQuery) -> list[Label]:
+    return [query.verdict] if query.verdict else list(LOOSE)
+
+
+_EVALUATION = "JOIN evaluations e ON e.evaluation_id = f.evaluation_id"
 _SAMPLE = "JOIN samples s ON s.run_id = e.run_id AND s.position = f.position"
 _STATEMENT = (
     "JOIN statements t ON t.evaluation_id = f.evaluation_id AND t.position = f.position AND t.side = 'response'"
     " AND t.statement = f.statement"
 )
-_WORST = "f.label = 'contradicted' DESC, f.score NULLS LAST, f.evaluation_id, f.position, f.statement"
-_HERE = "side = 'response' AND evaluation_id IN (SELECT unnest($evaluations))"
-_JUDGED = (
-    "WITH joint AS (SELECT evaluation_id, position, statement, label, score, reason FROM verdicts"
-    f" WHERE target = 'joint' AND {_HERE}),"
-    " alone AS (SELECT evaluation_id, position, statement, CASE WHEN bool_or(label = 'supported') THEN 'supported'"
-    " WHEN bool_or(label = 'contradicted') THEN 'contradicted' ELSE 'unsupported' END AS label,"
-    " NULL::DOUBLE AS score, '' AS reason FROM verdicts ANTI JOIN joint USING (evaluation_id, position, statement)"
-    f" WHERE starts_with(target, 'passage:') AND {_HERE} GROUP BY ALL),"
-    " judged AS (SELECT *, true AS together FROM joint UNION ALL SELECT *, false FROM alone)"
+_JOINT = (
+    "JOIN verdicts v ON v.evaluation_id = f.evaluation_id AND v.position = f.position AND v.side = 'response'"
+    " AND v.statement = f.statement AND v.target = 'joint'"
 )
+_WORST = "f.label = 'contradicted' DESC, f.score NULLS LAST, f.evaluation_id, f.position, f.statement"
+_TOGETHER = (
+    "SELECT evaluation_id, position, statement, label, score, true AS together FROM verdicts"
+    " WHERE side = 'response' AND target = 'joint' AND evaluation_id IN (SELECT unnest($evaluations))"
+)
+_ALONE = (
+    "SELECT evaluation_id, position, statement, CASE WHEN bool_or(label = 'supported') THEN 'supported'"
+    " WHEN bool_or(label = 'contradicted') THEN 'contradicted' ELSE 'unsupported' END AS label,"
+    " NULL::DOUBLE AS score, false AS together FROM verdicts"
+    f" ANTI JOIN ({_TOGETHER}) USING (evaluation_id, position, statement)"
+    " WHERE side = 'response' AND starts_with(target, 'passage:') AND evaluation_id IN (SELECT unnest($apart))"
+    " GROUP BY evaluation_id, position, statement"
+)
+_APART = (
+    "SELECT evaluation_id FROM statements WHERE side = 'response' AND evaluation_id IN (SELECT unnest($evaluations))"
+    f" GROUP BY evaluation_id HAVING count(*) > (SELECT count(*) FROM ({_TOGETHER}) j"
+    " WHERE j.evaluation_id = statements.evaluation_id)"
+)
+"""The evaluations with statements that nobody judged on all passages together."""
+
 _COUNTED = "count(*), count(*) FILTER (f.label = 'contradicted'), count(*) OVER ()"
 _GROUPS: dict[Grouping, str] = {
     "question": (
@@ -204,9 +220,8 @@ _GROUPS: dict[Grouping, str] = {
     "judge": f" SELECT e.judge, e.judge, '', {_COUNTED} FROM loose f {_EVALUATION} GROUP BY e.judge ORDER BY 4 DESC, 1",
     "passage": (
         ", marks AS (SELECT f.evaluation_id, f.position, f.statement, unnest(from_json(v.evidence,"
-        """ '[{"rank": "INTEGER", "stance": "VARCHAR"}]')) AS mark FROM loose f JOIN verdicts v"""
-        " USING (evaluation_id, position, statement)"
-        " WHERE f.label = 'contradicted' AND v.side = 'response' AND v.target = 'joint'),"
+        f""" '[{{"rank": "INTEGER", "stance": "VARCHAR"}}]')) AS mark FROM loose f {_JOINT}"""
+        " WHERE f.label = 'contradicted'),"
         " against AS (SELECT evaluation_id, position, statement, mark.rank AS rank FROM marks"
         " WHERE mark.stance = 'against' UNION SELECT f.evaluation_id, f.position, f.statement,"
         " split_part(v.target, ':', 2)::INTEGER FROM loose f JOIN verdicts v USING (evaluation_id, position, statement)"
@@ -243,32 +258,38 @@ def _shown(
     return dict(found.values())
 
 
-def _filtered(query: HallucinationQuery, shown: Mapping[str, _Shown]) -> tuple[str, dict[str, Any]]:
-    """SQL up to `found`, the judged statements that a query lets through whatever their verdict; what is bound in it."""
+def _find(connection: duckdb.DuckDBPyConnection, query: HallucinationQuery, shown: Mapping[str, _Shown]) -> None:
+    """Make `found`: the judged statements that a query lets through, whatever their verdict."""
     given: dict[str, Any] = {"evaluations": list(shown)}
-    words = query.text.split()[:WORDS]
-    joins: dict[str, None] = {}
-    tests = ["true"]
-    for place, word in enumerate(words):
-        joins |= dict.fromkeys((_EVALUATION, _SAMPLE, _STATEMENT))
-        tests.append(" OR ".join(f"contains(lower({where}), $word{place})" for where in _SEARCHED))
+    given["apart"] = [row[0] for row in connection.execute(_APART, given).fetchall()]
+    joins, tests, bound = _filter(query)
+    connection.execute(
+        f"CREATE TEMP TABLE found AS SELECT f.* FROM ({_TOGETHER} UNION ALL {_ALONE}) f {' '.join(joins)}"
+        f" WHERE {' AND '.join(tests)}",
+        given | bound,
+    )
+
+
+def _filter(query: HallucinationQuery) -> tuple[list[str], list[str], dict[str, Any]]:
+    """The joins that a query takes, its tests, and what is bound in them."""
+    tests, given = ["true"], dict[str, Any]()
+    for place, word in enumerate(query.text.split()[:WORDS]):
+        tests.append("(" + " OR ".join(f"contains(lower({where}), $word{place})" for where in _SEARCHED) + ")")
         given[f"word{place}"] = word.lower()
     if query.question:
-        joins |= dict.fromkeys((_EVALUATION, _SAMPLE))
         tests.append("s.question = $question")
         given["question"] = query.question
     if query.passage:
-        joins[_EVALUATION] = None
-        tests.append(
-            "(e.run_id, f.position) IN (SELECT (run_id, position) FROM passages"
-            " WHERE passage_id = $passage OR md5(text) = $passage)"
-        )
+        by = "md5(text)" if _DIGEST.fullmatch(query.passage) else "passage_id"
+        tests.append(f"(e.run_id, f.position) IN (SELECT (run_id, position) FROM passages WHERE {by} = $passage)")
         given["passage"] = query.passage
-    where = " AND ".join(f"({test})" for test in tests)
-    return f"{_JUDGED}, found AS (SELECT f.* FROM judged f {' '.join(joins)} WHERE {where})", given
+    if query.text.split():
+        return [_EVALUATION, _SAMPLE, _STATEMENT, f"LEFT {_JOINT}"], tests, given
+    return [_EVALUATION, _SAMPLE] if given else [], tests, given
 
 
-_SEARCHED = ("t.text", "s.question", "f.reason")
+_DIGEST = re.compile("[0-9a-f]{32}")
+_SEARCHED = ("t.text", "s.question", "v.reason")
 
 
 def _rows(
