@@ -126,6 +126,16 @@ class Store:
         with self.database.write() as connection:
             _set(connection, run_id, "tags", list(kept))
 
+    def change_tags(self, run_id: str, *, add: Iterable[str], drop: Iterable[str]) -> tuple[str, ...]:
+        """Add tags to those a run has and drop others; those it has then. Raises NotFoundError."""
+        gone, new = {tag.strip() for tag in drop}, [tag.strip() for tag in add if tag.strip()]
+        _check_text("tags", *new)
+        with self.database.write() as connection:
+            row = connection.execute("SELECT tags FROM runs WHERE run_id = ?", [run_id]).fetchone()
+            kept = [tag for tag in dict.fromkeys([*(row[0] if row else ()), *new]) if tag not in gone]
+            _set(connection, run_id, "tags", kept)
+        return tuple(kept)
+
     def set_notes(self, run_id: str, notes: str) -> None:
         """Put notes in place of those a run has. Raises NotFoundError where the run is gone."""
         _check_text("notes", notes)

@@ -16,7 +16,9 @@ import click
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
+from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
+from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
 from ragboard.cli.serving import demo, serve
@@ -63,5 +65,22 @@ def main(context: click.Context, settings: Path | None) -> None:
     context.default_map = dict.fromkeys(main.commands, context.obj.defaults)
 
 
-for command in (demo, serve, import_runs, plan, evaluate, retry, prefer, runs, show, export, metrics, doctor):
+for command in (
+    demo,
+    serve,
+    import_runs,
+    plan,
+    evaluate,
+    retry,
+    prefer,
+    runs,
+    show,
+    list_hallucinations,
+    export,
+    rename,
+    tag,
+    rm,
+    metrics,
+    doctor,
+):
     main.add_command(command)

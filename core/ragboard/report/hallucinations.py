@@ -305,17 +305,21 @@ def _rows(
         f" FROM keys f {_EVALUATION} {_SAMPLE} {_STATEMENT}",
         given,
     ).fetchall()
-    said = connection.execute(
+    judged = connection.execute(
         f"{_KEYS} SELECT evaluation_id, position, statement, v.target, v.label, v.reason, v.score, v.evidence"
         " FROM keys JOIN verdicts v USING (evaluation_id, position, statement)"
         " WHERE v.side = 'response' AND (v.target = 'joint' OR starts_with(v.target, 'passage:'))",
         given,
     ).fetchall()
     verdicts: dict[tuple[str, int, int], dict[str, Any]] = {}
-    for *key, target, label, reason, score, evidence in said:
+    for *key, target, label, reason, score, evidence in judged:
         verdicts.setdefault((key[0], key[1], key[2]), {})[target] = verdict_read(label, reason, score, evidence)
-    found = {(row[0], row[1], row[2]): row[3:] for row in texts}
-    return tuple(_row(shown[key[0]], key[2] + 1, *found[key], verdicts[key]) for key in keys)
+    found = {
+        (evaluation, position, number): _row(shown[evaluation], number + 1, sample_id, question, text, said)
+        for evaluation, position, number, sample_id, question, text in texts
+        if (said := verdicts[evaluation, position, number])
+    }
+    return tuple(found[key] for key in keys)
 
 
 _KEYS = (

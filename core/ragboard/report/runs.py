@@ -45,9 +45,7 @@ def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, 
     """The runs in whose name, tags or dataset every word of the search stands."""
     words = search.casefold().split()
     return tuple(
-        run
-        for run in runs
-        if all(word in " ".join((run.name, *run.tags, run.dataset)).casefold() for word in words)
+        run for run in runs if all(word in " ".join((run.name, *run.tags, run.dataset)).casefold() for word in words)
     )
 
 
