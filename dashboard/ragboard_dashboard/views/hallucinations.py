@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -48,7 +49,7 @@ def page() -> None:
     query, by = _query()
     found = get_hallucinations(query)
     judged = sum(found.labels.values())
-    title.header(f"{found.total:,} of {judged:,} statements are not supported", anchor=False)
+    title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
     _counts(found)
     with action:
         _export(query)
@@ -57,7 +58,7 @@ def page() -> None:
     elif by:
         _groups(query, by)
     else:
-        _statements(query, found)
+        _statements(found)
 
 
 def _query() -> tuple[HallucinationQuery, Grouping | None]:
@@ -127,7 +128,7 @@ def _export(query: HallucinationQuery) -> None:
         for kind in TABLE_FORMATS:
             st.download_button(
                 kind.upper(),
-                lambda kind=kind: table_bytes(hallucination_table(store(), query), kind),
+                partial(_table, query, kind),
                 file_name=f"hallucinations.{kind}",
                 key=f"export-{kind}",
                 on_click="ignore",
@@ -135,7 +136,11 @@ def _export(query: HallucinationQuery) -> None:
             )
 
 
-def _statements(query: HallucinationQuery, found: HallucinationPage) -> None:
+def _table(query: HallucinationQuery, kind: str) -> bytes:
+    return table_bytes(hallucination_table(store(), query), kind)
+
+
+def _statements(found: HallucinationPage) -> None:
     opened = hallucination_list(found.rows, name="Statements that are not supported", key="statements")
     if opened:
         open_sample(opened.run, opened.sample_id, opened.number)

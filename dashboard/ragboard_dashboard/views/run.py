@@ -39,6 +39,7 @@ from ragboard_dashboard.data import (
     get_sample_rows,
     get_scatter,
 )
+from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_sample
 from ragboard_dashboard.shared import (
     choose_run,
@@ -75,8 +76,10 @@ def page() -> None:
     if run is None:
         return
     summary = get_run(run)
-    plain(summary.name, "title")
+    _title(summary)
     judged_line(summary)
+    if summary.notes:
+        plain(summary.notes)
     facts(summary_facts(summary.metrics))
     file_facts(summary_facts(summary.file_scores))
     score = ragas_score(summary.metrics)
@@ -93,6 +96,14 @@ def page() -> None:
     column, between = _overview(run, there)
     _samples(run, summary, column, between)
     _against(run, there, column)
+
+
+def _title(summary: RunSummary) -> None:
+    title, action = st.columns([8, 1], vertical_alignment="center")
+    with title:
+        plain(summary.name, "title")
+    if action.button("Edit", icon=":material/edit:", width="stretch"):
+        edit_run(summary, back=False)
 
 
 def _origins(summary: RunSummary) -> None:
