@@ -8,12 +8,15 @@ from pathlib import Path
 
 import streamlit as st
 
+from ragboard.evaluation.background import Surroundings
+from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
     Distribution,
+    FailureKind,
     Group,
     Grouping,
     HallucinationGroups,
@@ -28,6 +31,7 @@ from ragboard.report import (
     breakdown,
     columns,
     distribution,
+    failures,
     hallucination_groups,
     hallucinations,
     judges_of,
@@ -42,9 +46,11 @@ from ragboard.report import (
 from ragboard.store import RunRef, Store
 
 __all__ = [
+    "get_failures",
     "get_hallucination_groups",
     "get_hallucinations",
     "get_judges",
+    "get_judging",
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
@@ -55,6 +61,7 @@ __all__ = [
     "plugins",
     "resolve",
     "store",
+    "surroundings",
 ]
 
 
@@ -66,6 +73,12 @@ def store() -> Store:
 def plugins() -> tuple[Path, ...]:
     """The files of own metrics that this server was started with."""
     return tuple(Path(name) for name in os.environ.get("RAGBOARD_PLUGIN", "").split(os.pathsep) if name)
+
+
+def surroundings() -> Surroundings:
+    """What goes with every evaluation started from this server."""
+    prices = os.environ.get("RAGBOARD_PRICES")
+    return Surroundings(plugins=plugins(), prices=Path(prices) if prices else None)
 
 
 def known_metrics() -> Mapping[str, Metric]:
@@ -121,6 +134,16 @@ def get_judges() -> tuple[str, ...]:
 def get_sample(run: RunRef, sample_id: str) -> SampleReport:
     """One sample with all that was found."""
     return _sample(str(store().folder), store().version, run, sample_id)
+
+
+def get_failures(run: RunRef) -> tuple[FailureKind, ...]:
+    """What went wrong in an evaluation, by kind."""
+    return _failures(str(store().folder), store().version, run)
+
+
+def get_judging(run: RunRef) -> JudgeOptions | None:
+    """How the judges of an evaluation were named; None where nobody named them."""
+    return _judging(str(store().folder), store().version, run)
 
 
 def get_columns(run: RunRef) -> Columns:
@@ -224,3 +247,15 @@ def _breakdown(folder: str, version: str, run: RunRef, column: str, by: str) -> 
 def _scatter(folder: str, version: str, run: RunRef, x: str, y: str) -> Scatter:
     del version
     return scatter(Store(Path(folder)), run, x, y)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _failures(folder: str, version: str, run: RunRef) -> tuple[FailureKind, ...]:
+    del version
+    return failures(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
+    del version
+    return Store(Path(folder)).judging(run.evaluation_id) if run.evaluation_id else None

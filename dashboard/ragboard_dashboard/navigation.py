@@ -7,7 +7,15 @@ from typing import NoReturn
 
 import streamlit as st
 
-__all__ = ["keep_pages", "open_hallucinations", "open_run", "open_runs", "open_sample", "open_upload"]
+__all__ = [
+    "keep_pages",
+    "open_evaluate",
+    "open_hallucinations",
+    "open_run",
+    "open_runs",
+    "open_sample",
+    "open_upload",
+]
 
 
 def keep_pages(pages: Mapping[str, st.Page]) -> None:
@@ -28,6 +36,11 @@ def open_runs() -> NoReturn:
 def open_hallucinations(query: Mapping[str, str]) -> NoReturn:
     """Go to the statements that no passage supports, filtered as the address says."""
     _go("hallucinations", dict(query))
+
+
+def open_evaluate(run: str) -> NoReturn:
+    """Go to where a run is evaluated."""
+    _go("evaluate", {"run": run})
 
 
 def open_run(run: str) -> NoReturn:

@@ -164,7 +164,8 @@ def _run_cells(run: RunSummary, specs: Sequence[str]) -> list[str]:
 def _judge(run: RunSummary) -> str:
     if run.judged is None:
         return "-"
-    return f"{run.judged.judge} (heuristic)" if run.judged.heuristic else run.judged.judge
+    judge = f"{run.judged.judge} (heuristic)" if run.judged.heuristic else run.judged.judge
+    return f"{judge}, {run.judged.part}" if run.judged.part else judge
 
 
 @click.command()

@@ -16,6 +16,7 @@ import duckdb
 
 from ragboard.records import Label, Statement
 from ragboard.report.nouns import JudgedBy, JudgedStatement
+from ragboard.report.runs import judged_by
 from ragboard.report.samples import verdict_read
 from ragboard.store import RunRef, Store
 
@@ -243,18 +244,21 @@ def _shown(
     """The evaluations that a query looks at, by id."""
     named = {ref.evaluation_id for ref in query.runs} if not query.judge and not each_judge else set[str | None]()
     rows = connection.execute(
-        "SELECT r.run_id, r.name, e.evaluation_id, e.judge, e.heuristic, e.finished, row_number() OVER"
-        " (PARTITION BY r.run_id ORDER BY covered >= samples DESC, finished DESC) AS place"
+        "SELECT r.run_id, r.name, e.evaluation_id, e.judge, e.heuristic, e.finished, e.covered, r.samples,"
+        " row_number() OVER (PARTITION BY r.run_id ORDER BY covered >= samples DESC, finished DESC) AS place"
         " FROM evaluations e JOIN runs r USING (run_id) WHERE NOT e.imported ORDER BY r.imported DESC, place"
     ).fetchall()
     runs = {ref.run_id for ref in query.runs}
-    found: dict[object, tuple[str, _Shown]] = {}
-    for run_id, name, evaluation, judge, heuristic, finished, place in rows:
-        if (runs and run_id not in runs) or (named and evaluation not in named) or query.judge not in ("", judge):
+    found: dict[tuple[str, str], tuple[str, _Shown]] = {}
+    for run_id, name, *evaluation, place in rows:
+        judged = judged_by(tuple(evaluation))
+        if judged is None or (runs and run_id not in runs) or query.judge not in ("", judged.judge):
             continue
-        judged = JudgedBy(evaluation_id=evaluation, judge=judge, heuristic=heuristic, finished=finished)
-        one = _Shown(run=name if place == 1 else f"{name}@{evaluation}", judged=judged)
-        found.setdefault((run_id, judge) if each_judge else evaluation if named else run_id, (evaluation, one))
+        if named and judged.evaluation_id not in named:
+            continue
+        one = _Shown(run=name if place == 1 else f"{name}@{judged.evaluation_id}", judged=judged)
+        part = judged.judge if each_judge else judged.evaluation_id if named else ""
+        found.setdefault((run_id, part), (judged.evaluation_id, one))
     return dict(found.values())
 
 

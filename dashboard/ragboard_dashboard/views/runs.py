@@ -12,6 +12,7 @@ from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_run, open_sample, open_upload
+from ragboard_dashboard.progress import live_lines
 
 __all__ = ["page"]
 
@@ -26,6 +27,7 @@ def page() -> None:
         _empty()
         return
     shown = _head(runs)
+    live_lines()
     if not shown:
         st.info("No run has all of these words in its name, tags or dataset.", icon=":material/filter_alt_off:")
         return
