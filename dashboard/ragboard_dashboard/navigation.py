@@ -10,7 +10,6 @@ import streamlit as st
 __all__ = [
     "keep_pages",
     "open_evaluate",
-    "open_hallucinations",
     "open_run",
     "open_runs",
     "open_sample",
@@ -31,11 +30,6 @@ def open_upload() -> NoReturn:
 def open_runs() -> NoReturn:
     """Go to the leaderboard."""
     _go("runs", {})
-
-
-def open_hallucinations(query: Mapping[str, str]) -> NoReturn:
-    """Go to the statements that no passage supports, filtered as the address says."""
-    _go("hallucinations", dict(query))
 
 
 def open_evaluate(run: str) -> NoReturn:

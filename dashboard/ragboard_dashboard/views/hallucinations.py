@@ -23,7 +23,7 @@ from ragboard_dashboard.data import (
     resolve,
     store,
 )
-from ragboard_dashboard.navigation import open_hallucinations, open_sample, open_upload
+from ragboard_dashboard.navigation import open_sample, open_upload
 from ragboard_dashboard.shared import plain
 
 __all__ = ["page"]
@@ -36,8 +36,8 @@ GROUPS: dict[str, Grouping | None] = {
     "by passage": "passage",
     "by judge": "judge",
 }
-FILTERS = ("verdict", "runs", "judge", "q", "passage", "question")
-"""What the address may hold; leading from a group to its statements keeps these."""
+OPENED = "hallucinations-opened"
+"""Where the group that a person just opened waits for the filters to be drawn again."""
 
 
 def page() -> None:
@@ -63,6 +63,7 @@ def page() -> None:
 
 def _query() -> tuple[HallucinationQuery, Grouping | None]:
     """Draw the filters; what they say, and how to group."""
+    _enter_group()
     verdict, words, passage = st.columns([2, 2, 1.3])
     runs, judge, grouping = st.columns([2, 1, 2.3])
     bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
@@ -84,6 +85,20 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
         offset=(st.session_state.get("page", 1) - 1) * PAGE_SIZE,
     )
     return _within(query), GROUPS[by]
+
+
+def _enter_group() -> None:
+    """Set the filters to the group that was just opened, and list its statements one by one."""
+    opened = st.session_state.pop(OPENED, None)
+    if opened is None:
+        return
+    by, key = opened
+    st.session_state["by"] = "one by one"
+    st.session_state["page"] = 1
+    if by == "question":
+        st.query_params["question"] = key
+    else:
+        st.session_state[by] = key
 
 
 def _judge_title(judge: str) -> str:
@@ -157,8 +172,8 @@ def _groups(query: HallucinationQuery, by: Grouping) -> None:
         )
     opened = group_list(found.groups, query=by, name=f"Statements by {by}", key=f"groups-{by}")
     if opened:
-        kept = {name: st.query_params[name] for name in FILTERS if name in st.query_params}
-        open_hallucinations(kept | {by: opened.key})
+        st.session_state[OPENED] = by, opened.key
+        st.rerun()
     _pages(found.total)
 
 
