@@ -44,6 +44,7 @@ class AddedRun:
 
     id: str
     name: str
+    """What it is called in the store: a run that was there already may have been renamed."""
     samples: int
     added: bool
     """False where the very same run was there already."""
@@ -122,6 +123,42 @@ class Store:
         for evaluation in evaluations:
             for ending in (".jsonl", ".json", ".status.json", ".status.stop", ".log", ".lock"):
                 self.journal_path(evaluation).with_suffix(ending).unlink(missing_ok=True)
+
+    def rename_run(self, run_id: str, name: str) -> None:
+        """Call a run by another name; what was found about it stays.
+
+        Raises SettingError for a name that cannot be stored, RunExistsError where another run has it,
+        NotFoundError where the run is gone.
+        """
+        _check_name(name)
+        with self.database.write() as connection:
+            there = _find_run(connection, name)
+            if there and there[0] != run_id:
+                raise RunExistsError(f"another run is already called {name!r}")
+            _set(connection, run_id, "name", name)
+
+    def set_tags(self, run_id: str, tags: Iterable[str]) -> None:
+        """Put tags in place of those a run has; blank ones and repetitions are dropped. Raises NotFoundError."""
+        kept = dict.fromkeys(tag.strip() for tag in tags if tag.strip())
+        _check_text("tags", *kept)
+        with self.database.write() as connection:
+            _set(connection, run_id, "tags", list(kept))
+
+    def change_tags(self, run_id: str, *, add: Iterable[str], drop: Iterable[str]) -> tuple[str, ...]:
+        """Add tags to those a run has and drop others; those it has then. Raises NotFoundError."""
+        gone, new = {tag.strip() for tag in drop}, [tag.strip() for tag in add if tag.strip()]
+        _check_text("tags", *new)
+        with self.database.write() as connection:
+            row = connection.execute("SELECT tags FROM runs WHERE run_id = ?", [run_id]).fetchone()
+            kept = [tag for tag in dict.fromkeys([*(row[0] if row else ()), *new]) if tag not in gone]
+            _set(connection, run_id, "tags", kept)
+        return tuple(kept)
+
+    def set_notes(self, run_id: str, notes: str) -> None:
+        """Put notes in place of those a run has. Raises NotFoundError where the run is gone."""
+        _check_text("notes", notes)
+        with self.database.write() as connection:
+            _set(connection, run_id, "notes", notes)
 
     def runs_tagged(self, tag: str) -> tuple[str, ...]:
         """The ids of the runs that carry a tag."""
@@ -288,6 +325,25 @@ def _metrics(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> tuple
     return tuple(row[0]) if row else ()
 
 
+def _check_name(name: str) -> None:
+    if not name.strip():
+        raise SettingError("a run needs a name; give one with --name")
+    _check_text("name", name)
+
+
+def _check_text(what: str, *texts: str) -> None:
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        raise SettingError(f"the {what} cannot be stored: {error}") from error
+
+
+def _set(connection: duckdb.DuckDBPyConnection, run_id: str, column: Literal["name", "tags", "notes"], to: Any) -> None:
+    changed = connection.execute(f"UPDATE runs SET {column} = ? WHERE run_id = ? RETURNING run_id", [to, run_id])
+    if changed.fetchone() is None:
+        raise NotFoundError("the run is no longer in the store")
+
+
 def _check(run: Run) -> None:
     if not run.name.strip():
         raise SettingError("a run needs a name; give one with --name")
@@ -356,19 +412,19 @@ def _free(wanted: str, taken: set[str]) -> str:
 
 
 def _add(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> AddedRun:
-    there = _find_run(connection, run.name)
+    there = _find_run(connection, run_id) or _find_run(connection, run.name)
     if there and there[0] != run_id:
         raise RunExistsError(f"another run is already called {run.name!r}; give this one another name with --name")
     if not there:
         _insert(connection, run, run_id)
-    return AddedRun(id=run_id, name=run.name, samples=len(run.samples), added=not there)
+    return AddedRun(id=run_id, name=there[1] if there else run.name, samples=len(run.samples), added=not there)
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> None:
     key = _questions_key(sample.question for sample in run.samples)
     dataset = run.dataset or f"{len({sample.question for sample in run.samples})} questions ({key[:4]})"
     connection.execute(
-        "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+        "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC', '')",
         [
             run_id,
             run.name,

@@ -18,6 +18,10 @@ from ragboard.report import (
     Distribution,
     FailureKind,
     Group,
+    Grouping,
+    HallucinationGroups,
+    HallucinationPage,
+    HallucinationQuery,
     LooseStatement,
     RunSummary,
     SamplePage,
@@ -28,6 +32,9 @@ from ragboard.report import (
     columns,
     distribution,
     failures,
+    hallucination_groups,
+    hallucinations,
+    judges_of,
     leaderboard,
     loose_statements,
     metric_descriptions,
@@ -40,6 +47,9 @@ from ragboard.store import RunRef, Store
 
 __all__ = [
     "get_failures",
+    "get_hallucination_groups",
+    "get_hallucinations",
+    "get_judges",
     "get_judging",
     "get_leaderboard",
     "get_loose_statements",
@@ -104,6 +114,21 @@ def get_sample_rows(run: RunRef, query: SampleQuery) -> SamplePage:
 def get_loose_statements(limit: int) -> tuple[LooseStatement, ...]:
     """The statements to look at first, over all runs."""
     return _loose(str(store().folder), store().version, limit)
+
+
+def get_hallucinations(query: HallucinationQuery) -> HallucinationPage:
+    """A page of statements that the passages do not support, over any runs."""
+    return _hallucinations(str(store().folder), store().version, query)
+
+
+def get_hallucination_groups(query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
+    """The same by question, passage or judge."""
+    return _hallucination_groups(str(store().folder), store().version, query, by)
+
+
+def get_judges() -> tuple[str, ...]:
+    """The judges of the evaluations in the store."""
+    return _judges(str(store().folder), store().version)
 
 
 def get_sample(run: RunRef, sample_id: str) -> SampleReport:
@@ -174,6 +199,24 @@ def _rows(folder: str, version: str, run: RunRef, query: SampleQuery) -> SampleP
 @st.cache_data(max_entries=4, show_spinner=False)
 def _loose(folder: str, version: str, limit: int) -> tuple[LooseStatement, ...]:
     return loose_statements(Store(Path(folder)), _leaderboard(folder, version), limit=limit)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _hallucinations(folder: str, version: str, query: HallucinationQuery) -> HallucinationPage:
+    del version
+    return hallucinations(Store(Path(folder)), query)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _hallucination_groups(folder: str, version: str, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
+    del version
+    return hallucination_groups(Store(Path(folder)), query, by)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _judges(folder: str, version: str) -> tuple[str, ...]:
+    del version
+    return judges_of(Store(Path(folder)))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -7,7 +7,14 @@ from typing import NoReturn
 
 import streamlit as st
 
-__all__ = ["keep_pages", "open_evaluate", "open_run", "open_sample", "open_upload"]
+__all__ = [
+    "keep_pages",
+    "open_evaluate",
+    "open_run",
+    "open_runs",
+    "open_sample",
+    "open_upload",
+]
 
 
 def keep_pages(pages: Mapping[str, st.Page]) -> None:
@@ -18,6 +25,11 @@ def keep_pages(pages: Mapping[str, st.Page]) -> None:
 def open_upload() -> NoReturn:
     """Go to the upload page."""
     _go("upload", {})
+
+
+def open_runs() -> NoReturn:
+    """Go to the leaderboard."""
+    _go("runs", {})
 
 
 def open_evaluate(run: str) -> NoReturn:

@@ -27,6 +27,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.database import Database
+from ragboard.report import leaderboard, runs_matching
 
 FULL = Sample(
     id="../etc/passwd",
@@ -183,3 +184,47 @@ def test_a_sample_keeps_its_question(store: Store) -> None:
     run_id = store.add_runs([Run(name="one", samples=(make_sample(7),))])[0].id
     ((position, sample),) = store.samples(run_id)
     assert (position, sample.question) == (0, "What is thing 7?")
+
+
+def test_a_renamed_run_keeps_its_results_and_is_known_again(store: Store) -> None:
+    run_id = store.add_runs([make_run("before")])[0].id
+    evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    evaluation = store.resolve("before").evaluation_id
+    store.rename_run(run_id, "after")
+    assert store.resolve("after").evaluation_id == evaluation
+    again = store.add_runs([make_run("before")])[0]
+    assert (again.id, again.name, again.added) == (run_id, "after", False)
+
+
+def test_a_name_that_is_taken_blank_or_cannot_be_stored_is_refused(store: Store) -> None:
+    first, _ = store.add_runs([make_run("first"), make_run("second")])
+    store.rename_run(first.id, "first")
+    with pytest.raises(RunExistsError, match="already called 'second'"):
+        store.rename_run(first.id, "second")
+    for name in (" ", "\ud800"):
+        with pytest.raises(SettingError, match="name"):
+            store.rename_run(first.id, name)
+    with pytest.raises(NotFoundError, match="no longer"):
+        store.rename_run("gone", "other")
+    assert store.resolve("first").run_id == first.id
+
+
+def test_tags_and_notes_are_kept_as_given(store: Store) -> None:
+    run_id = store.add_runs([make_run()])[0].id
+    store.set_tags(run_id, [" a ", "", "b", "a"])
+    store.set_notes(run_id, "k was 3\nby mistake")
+    (summary,) = leaderboard(store)
+    assert (summary.tags, summary.notes) == (("a", "b"), "k was 3\nby mistake")
+    assert store.change_tags(run_id, add=["c"], drop=["a"]) == ("b", "c")
+    for change in (lambda: store.set_tags("gone", []), lambda: store.set_notes("gone", "")):
+        with pytest.raises(NotFoundError):
+            change()
+
+
+@pytest.mark.parametrize(
+    ("search", "found"), [("", 2), ("FIRST", 1), ("draft", 1), ("questions", 2), ("first draft", 0)]
+)
+def test_runs_match_by_the_words_of_name_tags_and_dataset(store: Store, search: str, found: int) -> None:
+    _, second = store.add_runs([make_run("first"), make_run("second")])
+    store.set_tags(second.id, ["draft"])
+    assert len(runs_matching(leaderboard(store), search)) == found

@@ -17,7 +17,9 @@ from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
+from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
+from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
 from ragboard.cli.reporting import report_judge
@@ -82,7 +84,11 @@ for command in (
     report_judge,
     runs,
     show,
+    list_hallucinations,
     export,
+    rename,
+    tag,
+    rm,
     metrics,
     cache,
     doctor,

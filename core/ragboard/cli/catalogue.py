@@ -41,7 +41,7 @@ def metrics(names: tuple[str, ...], plugins: tuple[Path, ...], as_json: bool) ->
 
 def _print_list(found: Sequence[MetricDescription]) -> None:
     print_table(
-        ["metric", "title", "range", "better", "needs", "asks a judge", "settings", "source"],
+        ["metric", "title", "range", "better", "needs"],
         [
             [
                 metric.spec,
@@ -49,9 +49,6 @@ def _print_list(found: Sequence[MetricDescription]) -> None:
                 metric_range(metric),
                 metric.direction,
                 ", ".join(metric.requires) or "-",
-                metric.calls,
-                metric_settings(metric) or "-",
-                metric.paper,
             ]
             for metric in found
         ],

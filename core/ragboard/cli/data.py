@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,16 @@ import click
 
 from ragboard import exporting
 from ragboard.cli.options import as_json, config_of, mapping_of, reading_options, store_option
-from ragboard.cli.output import MARKS, plain, print_json, print_table, run_json, show_outcome, show_summary
+from ragboard.cli.output import (
+    MARKS,
+    plain,
+    print_across,
+    print_json,
+    print_table,
+    run_json,
+    show_outcome,
+    show_summary,
+)
 from ragboard.metrics.partition import ORIGINS
 from ragboard.readers import ImportReport, read_runs
 from ragboard.records import Score
@@ -26,6 +36,9 @@ from ragboard.report import (
 from ragboard.store import AddedRun, Store
 
 __all__ = ["add_file", "export", "import_runs", "print_report", "runs", "show"]
+
+WIDE = 6
+"""With more metrics than this the leaderboard has a line for each metric and a column for each run."""
 
 NOTED = 5
 """Rows of each kind that the import report prints in full."""
@@ -129,20 +142,23 @@ def print_runs(store: Store, found: tuple[RunSummary, ...]) -> None:
     ours = dict.fromkeys(spec for run in found for spec in run.metrics)
     specs = list(ours | dict.fromkeys(spec for run in found for spec in run.file_scores))
     titles = [known[spec].label if spec in known else spec for spec in specs]
-    print_table(
-        ["run", "dataset", "samples", "judge", *titles, "refusals"],
-        [
-            [
-                run.name,
-                run.dataset,
-                str(run.samples),
-                _judge(run),
-                *(show_summary(run.metrics.get(spec) or run.file_scores.get(spec)) for spec in specs),
-                "-" if run.refusals is None else str(run.refusals),
-            ]
-            for run in found
-        ],
-    )
+    head = ["run", "dataset", "samples", "judge", *titles, "refusals"]
+    rows = [_run_cells(run, specs) for run in found]
+    if len(specs) <= WIDE:
+        print_table(head, rows)
+    else:
+        print_across(head, rows)
+
+
+def _run_cells(run: RunSummary, specs: Sequence[str]) -> list[str]:
+    return [
+        run.name,
+        run.dataset,
+        str(run.samples),
+        _judge(run),
+        *(show_summary(run.metrics.get(spec) or run.file_scores.get(spec)) for spec in specs),
+        "-" if run.refusals is None else str(run.refusals),
+    ]
 
 
 def _judge(run: RunSummary) -> str:
@@ -175,6 +191,8 @@ def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
         return
     click.echo(f"{plain(summary.name)}: {summary.samples} samples of {plain(summary.dataset)}")
     click.echo(f"judge: {_judge(summary)}")
+    for what, said in (("tags", ", ".join(summary.tags)), ("notes", summary.notes)):
+        click.echo(plain(f"{what}: {said}")) if said else None
     for key, value in summary.config.items():
         click.echo(plain(f"  {key} = {value}"))
     for spec, metric in summary.metrics.items():

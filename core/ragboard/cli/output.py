@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ from ragboard.records import Outcome, Score
 from ragboard.report import MetricSummary, RunSummary, ragas_score
 from ragboard.stats import Interval
 
-__all__ = ["MARKS", "plain", "print_json", "print_table", "run_json", "show_outcome", "show_summary"]
+__all__ = ["MARKS", "plain", "print_across", "print_json", "print_table", "run_json", "show_outcome", "show_summary"]
 
 MARKS = {"supported": "✓", "unsupported": "?", "contradicted": "✕"}
 
@@ -49,6 +50,24 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
     for row in cells:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def print_across(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """The same table turned: a line for each column, as many rows beside each other as the terminal has room for."""
+    room = get_terminal_size().columns - max(map(len, head))
+    part: list[Sequence[str]] = []
+    for row in rows:
+        if part and room < sum(2 + max(map(len, cells)) for cells in (*part, row)):
+            _print_turned(head, part)
+            click.echo()
+            part = []
+        part.append(row)
+    _print_turned(head, part)
+
+
+def _print_turned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    first, *others = zip(head, *rows, strict=True)
+    print_table(first, others)
 
 
 def show_summary(summary: MetricSummary | None) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 from ragboard.errors import SettingError
 from ragboard.exporting.ragchecker import ragchecker_bytes
 from ragboard.exporting.tables import TABLE_FORMATS, TABLES, table, table_bytes
 from ragboard.store import RunRef, Store
 
-__all__ = ["FORMATS", "TABLES", "export", "ragchecker_bytes", "table", "table_bytes"]
+__all__ = ["FORMATS", "TABLES", "TABLE_FORMATS", "export", "ragchecker_bytes", "table", "table_bytes", "write_table"]
 
 FORMATS = (*TABLE_FORMATS, "ragchecker")
 
@@ -21,9 +23,22 @@ def export(store: Store, run: RunRef, *, what: str, kind: str | None, out: Path 
     `what` is one of `TABLES`; RAGChecker's format holds samples and statements in one. Raises SettingError
     where that cannot be written.
     """
+    if kind == "ragchecker":
+        _write(ragchecker_bytes(store, run), out)
+    else:
+        write_table(table(store, run, what), kind=kind, out=out)
+
+
+def write_table(frame: pd.DataFrame, *, kind: str | None, out: Path | None) -> None:
+    """Write a table to a file or to standard output; without `kind` by the file's ending, else as CSV.
+
+    Raises SettingError where that cannot be written.
+    """
     ending = out.suffix.removeprefix(".") if out else "csv"
-    chosen = kind or (ending if ending in TABLE_FORMATS else "csv")
-    data = ragchecker_bytes(store, run) if chosen == "ragchecker" else table_bytes(table(store, run, what), chosen)
+    _write(table_bytes(frame, kind or (ending if ending in TABLE_FORMATS else "csv")), out)
+
+
+def _write(data: bytes, out: Path | None) -> None:
     if out is None:
         sys.stdout.buffer.write(data)
         return

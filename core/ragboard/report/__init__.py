@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 from ragboard.report.failures import FailureKind, failures
+from ragboard.report.hallucinations import (
+    LOOSE,
+    Grouping,
+    Hallucination,
+    HallucinationGroup,
+    HallucinationGroups,
+    HallucinationPage,
+    HallucinationQuery,
+    hallucination_groups,
+    hallucination_table,
+    hallucinations,
+    judges_of,
+)
 from ragboard.report.harmonic import ragas_score
 from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.nouns import (
@@ -22,7 +35,7 @@ from ragboard.report.nouns import (
     Spending,
     passages_named,
 )
-from ragboard.report.runs import leaderboard, run_summary
+from ragboard.report.runs import leaderboard, run_summary, runs_matching
 from ragboard.report.samples import loose_statements, sample_report, sample_rows
 from ragboard.report.shapes import (
     Bin,
@@ -39,12 +52,19 @@ from ragboard.report.shapes import (
 
 __all__ = [
     "BETTER",
+    "LOOSE",
     "Bin",
     "Columns",
     "Distribution",
     "FailureKind",
     "GeneratedQuestion",
     "Group",
+    "Grouping",
+    "Hallucination",
+    "HallucinationGroup",
+    "HallucinationGroups",
+    "HallucinationPage",
+    "HallucinationQuery",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
@@ -64,6 +84,10 @@ __all__ = [
     "columns",
     "distribution",
     "failures",
+    "hallucination_groups",
+    "hallucination_table",
+    "hallucinations",
+    "judges_of",
     "leaderboard",
     "loose_statements",
     "metric_descriptions",
@@ -73,6 +97,7 @@ __all__ = [
     "passages_named",
     "ragas_score",
     "run_summary",
+    "runs_matching",
     "sample_report",
     "sample_rows",
     "scatter",

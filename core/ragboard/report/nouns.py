@@ -178,6 +178,8 @@ class RunSummary:
     """Answers that decline, wholly or in part; None where that was never asked."""
     spending: Spending | None = None
     """None where no model was asked."""
+    notes: str = ""
+    """What a person wrote about it."""
 
 
 @dataclass(frozen=True, kw_only=True)

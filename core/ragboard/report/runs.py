@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -17,7 +17,7 @@ from ragboard.report.spending import spending_read
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval
 from ragboard.store import RunRef, Store
 
-__all__ = ["judged_by", "leaderboard", "mean_of", "run_summary"]
+__all__ = ["judged_by", "leaderboard", "mean_of", "run_summary", "runs_matching"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -41,9 +41,17 @@ def run_summary(store: Store, run: RunRef) -> RunSummary:
     return found[0]
 
 
+def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, ...]:
+    """The runs in whose name, tags or dataset every word of the search stands."""
+    words = search.casefold().split()
+    return tuple(
+        run for run in runs if all(word in " ".join((run.name, *run.tags, run.dataset)).casefold() for word in words)
+    )
+
+
 _RUN_COLUMNS = (
     "SELECT r.run_id, r.name, r.config, r.dataset, r.dataset_key, r.source, r.tags, r.samples, r.imported,"
-    " e.evaluation_id, e.judge, e.heuristic, e.finished, e.covered, r.samples FROM runs r LEFT JOIN "
+    " e.evaluation_id, e.judge, e.heuristic, e.finished, e.covered, r.samples, r.notes FROM runs r LEFT JOIN "
 )
 _RUNS = (
     _RUN_COLUMNS + "(SELECT v.* FROM evaluations v JOIN runs USING (run_id) WHERE NOT v.imported QUALIFY row_number()"
@@ -86,6 +94,7 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
             origins=origins.get(row[9], {}),
             refusals=refusals.get(row[9]),
             spending=spending.get(row[9]),
+            notes=row[15],
         )
         for row in rows
     )

@@ -29,7 +29,7 @@ from ragboard.report.runs import judged_by
 from ragboard.report.shapes import column_values
 from ragboard.store import RunRef, Store, read_samples
 
-__all__ = ["loose_statements", "sample_report", "sample_rows"]
+__all__ = ["loose_statements", "sample_report", "sample_rows", "verdict_read"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -239,7 +239,7 @@ def _statements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object])
             statement=Statement(
                 side="response", text=text, span=None if start is None else Span(start=start, end=end, how=how)
             ),
-            verdict=None if label is None else _verdict(label, reason, score, evidence),
+            verdict=None if label is None else verdict_read(label, reason, score, evidence),
             single=single.get(number, {}),
             origin=origin,
         )
@@ -257,11 +257,12 @@ def _single_verdicts(connection: duckdb.DuckDBPyConnection, at: Mapping[str, obj
     ).fetchall()
     found: dict[int, dict[int, Verdict]] = {}
     for number, rank, *said in rows:
-        found.setdefault(number, {})[rank] = _verdict(*said)
+        found.setdefault(number, {})[rank] = verdict_read(*said)
     return found
 
 
-def _verdict(label: Label, reason: str, score: float | None, evidence: str) -> Verdict:
+def verdict_read(label: Label, reason: str, score: float | None, evidence: str) -> Verdict:
+    """A verdict from its columns in the store."""
     marks = tuple(Evidence(**mark) for mark in json.loads(evidence))
     return Verdict(label=label, reason=reason, score=score, evidence=marks)
 

@@ -81,7 +81,16 @@ function statementBar(row) {
   return node
 }
 
-function runCell(row, open) {
+function editButton(row, edit) {
+  const node = element("button", "edit", "✎")
+  node.type = "button"
+  node.title = "Rename, tag, annotate or delete"
+  node.setAttribute("aria-label", `Edit ${row.name}`)
+  node.addEventListener("click", () => edit(row.key))
+  return node
+}
+
+function runCell(row, open, edit) {
   const node = element("th", "run")
   node.scope = "row"
   const link = element("a", "name", row.name)
@@ -91,7 +100,7 @@ function runCell(row, open) {
     event.preventDefault()
     open(row.key)
   })
-  node.append(link)
+  node.append(link, editButton(row, edit))
   for (const tag of row.tags) node.append(element("span", "tag", tag))
   node.append(element("div", "config", row.config))
   return node
@@ -132,7 +141,13 @@ export default function (component) {
   const body = element("tbody")
   for (const row of data.rows) {
     const line = element("tr")
-    line.append(runCell(row, (key) => setTriggerValue("open", key)))
+    line.append(
+      runCell(
+        row,
+        (key) => setTriggerValue("open", key),
+        (key) => setTriggerValue("edit", key),
+      ),
+    )
     data.columns.forEach((column, place) => line.append(metricCell(row.metrics[place], column)))
     line.append(statementBar(row), textCell("Refusals", row.refusals), textCell("Dataset", row.dataset, row.samples))
     line.append(textCell("Judge", row.judge, row.when))

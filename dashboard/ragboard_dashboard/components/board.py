@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
 from typing import Any
@@ -16,7 +17,7 @@ from ragboard.stats import Interval
 from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.components.verdicts import VERDICTS
 
-__all__ = ["board_data", "run_board"]
+__all__ = ["Asked", "board_data", "run_board"]
 
 UNBOUNDED = 2.0
 """Where the picture of a metric without an upper bound ends."""
@@ -30,13 +31,22 @@ _mount = component(
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The ids of the runs that a person just asked to open, and to edit; None where nobody did."""
+
+    open: str | None
+    edit: str | None
+
+
 def run_board(
     runs: Sequence[RunSummary], metrics: Mapping[str, MetricDescription], *, key: str, now: datetime
-) -> str | None:
-    """Draw the leaderboard by what its metrics are. Returns the id of the run a person just opened, else None."""
-    result = _mount(key=key, data=board_data(runs, metrics, now), on_open_change=lambda: None)
-    opened: str | None = result.open
-    return opened
+) -> Asked:
+    """Draw the leaderboard by what its metrics are. Returns what a person just asked for."""
+    result = _mount(
+        key=key, data=board_data(runs, metrics, now), on_open_change=lambda: None, on_edit_change=lambda: None
+    )
+    return Asked(open=result.open, edit=result.edit)
 
 
 def board_data(runs: Sequence[RunSummary], metrics: Mapping[str, MetricDescription], now: datetime) -> dict[str, Any]:

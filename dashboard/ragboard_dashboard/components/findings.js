@@ -1,4 +1,4 @@
-// Statements that the passages do not support, each a way into its sample. All text enters as text nodes.
+// Statements that the passages do not support, or groups of them, each a way to more. All text enters as text nodes.
 
 function element(tag, className, text) {
   const node = document.createElement(tag)
@@ -16,16 +16,21 @@ function finding(item, open) {
     event.preventDefault()
     open(item.key)
   })
-  link.append(element("span", `verdict ${item.label}`, `${item.icon} ${item.word}`), element("span", "said", item.text))
+  link.append(element("span", `verdict ${item.label}`, item.verdict), element("span", "said", item.text))
   node.append(link)
+  if (item.aside) {
+    const aside = element("div", "aside", item.aside)
+    if (item.note) aside.append(element("div", "where", item.note))
+    node.append(aside)
+  }
   if (item.reason) node.append(element("div", "reason", item.reason))
-  node.append(element("div", "where", item.where))
+  if (item.where) node.append(element("div", "where", item.where))
   return node
 }
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
-  const list = element("ul")
+  const list = element("ul", data.layout)
   list.setAttribute("aria-label", data.name)
   for (const item of data.items) list.append(finding(item, (key) => setTriggerValue("open", key)))
   parentElement.querySelector("#findings").replaceChildren(list)

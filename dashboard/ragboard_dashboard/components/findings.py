@@ -1,19 +1,21 @@
-"""A list of unsupported statements as a component; opening one hands back which."""
+"""Lists of unsupported statements, and of what they have in common, as a component; opening one hands back which."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from streamlit.components.v2 import component
 
-from ragboard.report import LooseStatement
+from ragboard.report import Hallucination, HallucinationGroup, LooseStatement
 from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.components.verdicts import VERDICTS
+from ragboard_dashboard.components.verdicts import VERDICTS, VerdictLook, statement_look
 
-__all__ = ["finding_list"]
+__all__ = ["finding_list", "group_list", "hallucination_list"]
+
+Shown = TypeVar("Shown")
 
 _FILES = files("ragboard_dashboard") / "components"
 _mount = component(
@@ -25,21 +27,68 @@ _mount = component(
 
 
 def finding_list(found: Sequence[LooseStatement], *, name: str, key: str) -> LooseStatement | None:
-    """Draw the statements. Returns the one a person just opened, else None."""
-    data = {"name": name, "items": [_item(place, said) for place, said in enumerate(found)]}
+    """Draw the statements beside each other. Returns the one a person just opened, else None."""
+    items = [
+        _item(place, VERDICTS[said.verdict.label], said.run, said.sample_id, said.number)
+        | {
+            "text": inert(said.text),
+            "reason": inert(said.verdict.reason),
+            "where": inert(f"{said.run} · {said.question}"),
+        }
+        for place, said in enumerate(found)
+    ]
+    return _opened(found, items, name=name, key=key, layout="columns")
+
+
+def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -> Hallucination | None:
+    """Draw a page of statements, one a row. Returns the one a person just opened, else None."""
+    items = [_hallucination(place, row) for place, row in enumerate(found)]
+    return _opened(found, items, name=name, key=key, layout="rows")
+
+
+def group_list(found: Sequence[HallucinationGroup], *, query: str, name: str, key: str) -> HallucinationGroup | None:
+    """Draw what statements have in common, one a row; `query` is the name of its filter in the address."""
+    items = [_group(place, group, query) for place, group in enumerate(found)]
+    return _opened(found, items, name=name, key=key, layout="rows")
+
+
+def _opened(found: Sequence[Shown], items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> Shown | None:
+    data = {"name": name, "items": items, "layout": layout}
     opened: int | None = _mount(key=key, data=data, on_open_change=lambda: None).open
     return found[opened] if opened is not None and 0 <= opened < len(found) else None
 
 
-def _item(place: int, said: LooseStatement) -> dict[str, Any]:
-    verdict = VERDICTS[said.verdict.label]
+def _item(place: int, look: VerdictLook, run: str, sample_id: str, number: int) -> dict[str, Any]:
     return {
         "key": place,
-        "href": "sample?" + urlencode({"run": said.run, "sample": said.sample_id, "statement": said.number}),
-        "label": said.verdict.label,
-        "icon": verdict.icon,
-        "word": verdict.word,
-        "text": inert(said.text),
-        "reason": inert(said.verdict.reason),
-        "where": inert(f"{said.run} · {said.question}"),
+        "href": "sample?" + urlencode({"run": run, "sample": sample_id, "statement": number}),
+        "label": look.css,
+        "verdict": f"{look.icon} {look.word}",
+    }
+
+
+def _hallucination(place: int, row: Hallucination) -> dict[str, Any]:
+    said = row.said
+    judge = row.judged.judge + (" (heuristic)" if row.judged.heuristic else "")
+    return _item(place, statement_look(said), row.run, row.sample_id, row.number) | {
+        "text": inert(said.statement.text),
+        "reason": inert(said.verdict.reason if said.verdict else said.alone_in_words),
+        "where": inert(row.question),
+        "aside": inert(row.run),
+        "note": inert(judge),
+    }
+
+
+def _group(place: int, group: HallucinationGroup, query: str) -> dict[str, Any]:
+    contradicted = VERDICTS["contradicted"]
+    return {
+        "key": place,
+        "href": "hallucinations?" + urlencode({query: group.key}),
+        "label": contradicted.css if group.contradicted else "",
+        "verdict": f"{contradicted.icon} {group.contradicted:,} contradicted" if group.contradicted else "",
+        "text": inert(group.title),
+        "reason": "",
+        "where": inert(group.passage_id),
+        "aside": f"{group.statements:,} not supported",
+        "note": "",
     }

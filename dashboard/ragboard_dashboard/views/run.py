@@ -45,6 +45,7 @@ from ragboard_dashboard.data import (
     store,
     surroundings,
 )
+from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_evaluate, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.shared import (
@@ -84,12 +85,10 @@ def page() -> None:
     if run is None:
         return
     summary = get_run(run)
-    title, action = st.columns([5, 1], vertical_alignment="bottom")
-    with title:
-        plain(summary.name, "title")
-    if action.button("Evaluate", icon=":material/gavel:", width="stretch"):
-        open_evaluate(run.name)
+    _title(summary)
     judged_line(summary)
+    if summary.notes:
+        plain(summary.notes)
     run_panels(run)
     facts(summary_facts(summary.metrics))
     file_facts(summary_facts(summary.file_scores))
@@ -108,6 +107,16 @@ def page() -> None:
     column, between = _overview(run, there)
     _samples(run, summary, column, between)
     _against(run, there, column)
+
+
+def _title(summary: RunSummary) -> None:
+    title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
+    with title:
+        plain(summary.name, "title")
+    if edit.button("Edit", icon=":material/edit:", width="stretch"):
+        edit_run(summary, back=False)
+    if evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
+        open_evaluate(summary.name)
 
 
 def _failed(run: RunRef) -> None:

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from ragboard.report import RunSummary
+from ragboard.report import RunSummary, runs_matching
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics
+from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_run, open_sample, open_upload
 from ragboard_dashboard.progress import live_lines
 
@@ -25,17 +26,31 @@ def page() -> None:
     if not runs:
         _empty()
         return
-    _head(runs)
+    shown = _head(runs)
     live_lines()
-    opened = run_board(runs, get_metrics(), key="board", now=datetime.now(UTC).replace(tzinfo=None))
-    if opened:
-        open_run(next(run.name for run in runs if run.run_id == opened))
+    if not shown:
+        st.info("No run has all of these words in its name, tags or dataset.", icon=":material/filter_alt_off:")
+        return
+    asked = run_board(shown, get_metrics(), key="board", now=datetime.now(UTC).replace(tzinfo=None))
+    by_id = {run.run_id: run for run in runs}
+    if asked.open in by_id:
+        open_run(by_id[asked.open].name)
+    if asked.edit in by_id:
+        edit_run(by_id[asked.edit], back=True)
     _first()
 
 
-def _head(runs: tuple[RunSummary, ...]) -> None:
-    title, action = st.columns([5, 1], vertical_alignment="bottom")
+def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:
+    """Draw what is above the leaderboard; the runs that it is to show."""
+    title, search, action = st.columns([3, 2, 1], vertical_alignment="bottom")
     title.header("Runs", anchor=False)
+    words = search.text_input(
+        "Filter runs",
+        placeholder="Filter by name, tag or dataset",
+        label_visibility="collapsed",
+        key="q",
+        bind="query-params",
+    )
     if action.button("Upload a run", icon=":material/upload_file:", width="stretch"):
         open_upload()
     if any("sample" in run.tags for run in runs):
@@ -44,6 +59,7 @@ def _head(runs: tuple[RunSummary, ...]) -> None:
             "Open a run to see where it fails, or a statement below to see what its passages say. "
             "`ragboard demo --remove` takes it out."
         )
+    return runs_matching(runs, words)
 
 
 def _first() -> None:

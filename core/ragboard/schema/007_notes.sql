@@ -1,0 +1,2 @@
+-- What a person wrote about a run.
+ALTER TABLE runs ADD COLUMN notes VARCHAR DEFAULT '';

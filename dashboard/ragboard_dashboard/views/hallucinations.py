@@ -1,0 +1,189 @@
+"""Hallucinations: the statements that the passages do not support, over any runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from ragboard.errors import NotFoundError
+from ragboard.exporting import TABLE_FORMATS, table_bytes
+from ragboard.records import Label
+from ragboard.report import Grouping, HallucinationPage, HallucinationQuery, hallucination_table
+from ragboard.store import RunRef
+from ragboard_dashboard.components.findings import group_list, hallucination_list
+from ragboard_dashboard.components.verdicts import VERDICTS
+from ragboard_dashboard.data import (
+    get_hallucination_groups,
+    get_hallucinations,
+    get_judges,
+    get_leaderboard,
+    resolve,
+    store,
+)
+from ragboard_dashboard.navigation import open_sample, open_upload
+from ragboard_dashboard.shared import plain
+
+__all__ = ["page"]
+
+PAGE_SIZE = 25
+SHOWN: dict[str, Label | None] = {"all": None, "contradicted": "contradicted", "unsupported": "unsupported"}
+GROUPS: dict[str, Grouping | None] = {
+    "one by one": None,
+    "by question": "question",
+    "by passage": "passage",
+    "by judge": "judge",
+}
+OPENED = "hallucinations-opened"
+"""Where the group that a person just opened waits for the filters to be drawn again."""
+
+
+def page() -> None:
+    """Draw the page."""
+    if not get_leaderboard():
+        _empty()
+        return
+    title, action = st.columns([5, 1], vertical_alignment="bottom")
+    query, by = _query()
+    found = get_hallucinations(query)
+    judged = sum(found.labels.values())
+    title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
+    _counts(found)
+    with action:
+        _export(query)
+    if not found.total:
+        st.info("No statement fits these filters.", icon=":material/filter_alt_off:")
+    elif by:
+        _groups(query, by)
+    else:
+        _statements(found)
+
+
+def _query() -> tuple[HallucinationQuery, Grouping | None]:
+    """Draw the filters; what they say, and how to group."""
+    _enter_group()
+    verdict, words, passage = st.columns([2, 2, 1.3])
+    runs, judge, grouping = st.columns([2, 1, 2.3])
+    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
+    shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **bound)
+    text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **bound)
+    retrieved = passage.text_input("Passage", placeholder="Passage id", key="passage", **bound)
+    names = [run.name for run in get_leaderboard()]
+    chosen = runs.multiselect("Runs", names, placeholder="All runs", key="runs", **bound)
+    judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **bound)
+    by = grouping.segmented_control("List them", list(GROUPS), default="one by one", required=True, key="by", **bound)
+    query = HallucinationQuery(
+        runs=_refs(chosen),
+        verdict=SHOWN[shown],
+        judge=judged_by,
+        text=text,
+        passage=retrieved,
+        question=_question(),
+        limit=PAGE_SIZE,
+        offset=(st.session_state.get("page", 1) - 1) * PAGE_SIZE,
+    )
+    return _within(query), GROUPS[by]
+
+
+def _enter_group() -> None:
+    """Set the filters to the group that was just opened, and list its statements one by one."""
+    opened = st.session_state.pop(OPENED, None)
+    if opened is None:
+        return
+    by, key = opened
+    st.session_state["by"] = "one by one"
+    st.session_state["page"] = 1
+    if by == "question":
+        st.query_params["question"] = key
+    else:
+        st.session_state[by] = key
+
+
+def _judge_title(judge: str) -> str:
+    return judge or "Any judge"
+
+
+def _refs(names: list[str]) -> tuple[RunRef, ...]:
+    try:
+        return tuple(map(resolve, names))
+    except NotFoundError as error:
+        plain(str(error))
+        return ()
+
+
+def _question() -> str:
+    """The one question that the address names, with a way back to all."""
+    question = st.query_params.get("question", "")
+    if question:
+        row = st.container(horizontal=True, vertical_alignment="center")
+        if row.button("All questions", icon=":material/close:"):
+            del st.query_params["question"]
+            st.rerun()
+        with row:
+            plain(f"Question: {question}", "note")
+    return question
+
+
+def _within(query: HallucinationQuery) -> HallucinationQuery:
+    """The query at its first page where there is no such page as the address names."""
+    if query.offset and query.offset >= get_hallucinations(replace(query, offset=0)).total:
+        return replace(query, offset=0)
+    return query
+
+
+def _counts(found: HallucinationPage) -> None:
+    counts = [f"{look.icon} {found.labels.get(label, 0):,} {look.word}" for label, look in VERDICTS.items()]
+    plain(" · ".join(counts), "note")
+
+
+def _export(query: HallucinationQuery) -> None:
+    with st.popover("Export", icon=":material/download:", width="stretch"):
+        for kind in TABLE_FORMATS:
+            st.download_button(
+                kind.upper(),
+                partial(_table, query, kind),
+                file_name=f"hallucinations.{kind}",
+                key=f"export-{kind}",
+                on_click="ignore",
+                width="stretch",
+            )
+
+
+def _table(query: HallucinationQuery, kind: str) -> bytes:
+    return table_bytes(hallucination_table(store(), query), kind)
+
+
+def _statements(found: HallucinationPage) -> None:
+    opened = hallucination_list(found.rows, name="Statements that are not supported", key="statements")
+    if opened:
+        open_sample(opened.run, opened.sample_id, opened.number)
+    _pages(found.total)
+
+
+def _groups(query: HallucinationQuery, by: Grouping) -> None:
+    found = get_hallucination_groups(query, by)
+    if by == "passage":
+        plain(
+            "A passage counts for every such statement of an answer it was retrieved for; ✕ are those that it "
+            "contradicts itself.",
+            "note",
+        )
+    opened = group_list(found.groups, query=by, name=f"Statements by {by}", key=f"groups-{by}")
+    if opened:
+        st.session_state[OPENED] = by, opened.key
+        st.rerun()
+    _pages(found.total)
+
+
+def _pages(total: int) -> None:
+    if total > PAGE_SIZE:
+        st.pagination(-(-total // PAGE_SIZE), key="page", bind="query-params")
+
+
+def _empty() -> None:
+    st.header("No run yet", anchor=False)
+    st.markdown("Statements that no passage supports are listed here once a run is evaluated.")
+    if st.button("Upload a run", icon=":material/upload_file:"):
+        open_upload()
