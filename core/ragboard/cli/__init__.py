@@ -1,7 +1,8 @@
 """The command line: `ragboard`.
 
-Exit codes: 0 done; 1 an error that one line explains; 2 input or arguments that cannot be used; 75 the
-store or an evaluation is busy elsewhere; 130 stopped by the user.
+Exit codes: 0 done; 1 an error that one line explains, or a condition that failed; 2 input or arguments that
+cannot be used; 4 a condition that the interval leaves open; 75 the store or an evaluation is busy elsewhere;
+130 stopped by the user.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import click
 
 from ragboard.cli.catalogue import metrics
+from ragboard.cli.comparing import check, compare
 from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
 from ragboard.cli.judging import evaluate, retry
@@ -63,5 +65,20 @@ def main(context: click.Context, settings: Path | None) -> None:
     context.default_map = dict.fromkeys(main.commands, context.obj.defaults)
 
 
-for command in (demo, serve, import_runs, plan, evaluate, retry, prefer, runs, show, export, metrics, doctor):
+for command in (
+    demo,
+    serve,
+    import_runs,
+    plan,
+    evaluate,
+    retry,
+    prefer,
+    compare,
+    check,
+    runs,
+    show,
+    export,
+    metrics,
+    doctor,
+):
     main.add_command(command)

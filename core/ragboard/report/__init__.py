@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from ragboard.report.compare import (
+    Comparison,
+    ConfigDifference,
+    MetricComparison,
+    RefusalComparison,
+    Unpaired,
+    compare_runs,
+    in_words,
+    pair_runs,
+)
 from ragboard.report.failures import FailureKind, failures
+from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
 from ragboard.report.harmonic import ragas_score
 from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.nouns import (
@@ -22,6 +33,18 @@ from ragboard.report.nouns import (
     Spending,
     passages_named,
 )
+from ragboard.report.pairs import (
+    MovedPassage,
+    PairQuery,
+    PairReport,
+    PairRow,
+    PairsPage,
+    StatementChange,
+    Which,
+    pair_report,
+    pair_rows,
+    statement_changes,
+)
 from ragboard.report.runs import leaderboard, run_summary
 from ragboard.report.samples import loose_statements, sample_report, sample_rows
 from ragboard.report.shapes import (
@@ -36,23 +59,36 @@ from ragboard.report.shapes import (
     distribution,
     scatter,
 )
+from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
     "Bin",
+    "Change",
     "Columns",
+    "Comparison",
+    "Condition",
+    "ConfigDifference",
     "Distribution",
     "FailureKind",
+    "Gated",
     "GeneratedQuestion",
     "Group",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
     "LooseStatement",
+    "MetricComparison",
     "MetricSummary",
+    "MovedPassage",
     "Only",
     "Order",
+    "PairQuery",
+    "PairReport",
+    "PairRow",
+    "PairsPage",
     "Point",
+    "RefusalComparison",
     "RunSummary",
     "SamplePage",
     "SampleQuery",
@@ -60,20 +96,35 @@ __all__ = [
     "SampleRow",
     "Scatter",
     "Spending",
+    "StatementChange",
+    "Unpaired",
+    "Which",
     "breakdown",
+    "check_run",
     "columns",
+    "compare_runs",
     "distribution",
     "failures",
+    "gate_comparison",
+    "in_words",
     "leaderboard",
     "loose_statements",
     "metric_descriptions",
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "pair_report",
+    "pair_rows",
+    "pair_runs",
     "passages_named",
     "ragas_score",
+    "read_condition",
     "run_summary",
     "sample_report",
     "sample_rows",
     "scatter",
+    "spec_named",
+    "statement_changes",
+    "verdict_of",
+    "word_diff",
 ]
