@@ -32,7 +32,7 @@ def main() -> None:
     seconds = given.latency_ms / 1000
     state.delay = (lambda: seconds * rng.lognormvariate(-0.5, 1.0)) if given.tail else (lambda: seconds)
     if given.faults:
-        state.chance = lambda: fault(rng)
+        state.chance = lambda _: fault(rng)
     config = uvicorn.Config(app(state), port=0, log_level="critical", lifespan="off", ws="none", backlog=4096)
     server = uvicorn.Server(config)
     socket = config.bind_socket()

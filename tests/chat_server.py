@@ -52,7 +52,7 @@ class ChatServer:
     """Held against every request; the first response that one gives is sent."""
     delay: Callable[[], float] = lambda: 0.0
     """Seconds before a response."""
-    chance: Callable[[], Fault | None] = lambda: None
+    chance: Callable[[Asked], Fault | None] = lambda _: None
     """What is to go wrong with a request that no other fault was meant for."""
     forgetful: bool = False
     """Counts requests without keeping them."""
@@ -102,7 +102,7 @@ class ChatServer:
                 return refused
         if self.faults:
             return await self.faults.pop(0)(request, asked, good(asked))
-        fault = self.chance()
+        fault = self.chance(asked)
         return await fault(request, asked, good(asked)) if fault else wrap(good(asked))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragboard.api import Evaluated, aevaluate, evaluate
+from ragboard.api import Evaluated, aevaluate, evaluate, log
 from ragboard.errors import (
     JudgeError,
     NotFoundError,
@@ -15,6 +15,7 @@ from ragboard.errors import (
 )
 from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.evaluation.plan import Assumptions, Plan, plan_run
+from ragboard.evaluation.terms import Terms
 from ragboard.judges import (
     EmbeddedJudge,
     Judge,
@@ -87,6 +88,7 @@ __all__ = [
     "Store",
     "StoreBusyError",
     "StoreError",
+    "Terms",
     "Turn",
     "Unscored",
     "Verdict",
@@ -94,6 +96,7 @@ __all__ = [
     "evaluate",
     "evaluate_run",
     "judge_from",
+    "log",
     "plan_run",
     "preview",
     "read_prices",

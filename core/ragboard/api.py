@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +14,7 @@ import pandas as pd
 
 from ragboard.errors import NotFoundError
 from ragboard.evaluation.engine import Finished, evaluate_run
+from ragboard.evaluation.terms import Terms
 from ragboard.judges import Judge, JudgeOptions, Panel, panel_named
 from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named
 from ragboard.readers.memory import run_of
@@ -21,7 +22,7 @@ from ragboard.records import JsonValue, Outcome, Score
 from ragboard.report import MetricSummary, RunSummary, SampleQuery, SampleRow, run_summary, sample_rows
 from ragboard.store import RunRef, Store
 
-__all__ = ["Evaluated", "aevaluate", "evaluate"]
+__all__ = ["Evaluated", "aevaluate", "evaluate", "log"]
 
 ALL = 2**31 - 1
 
@@ -74,6 +75,7 @@ def evaluate(
     metrics: Iterable[str | Metric] = DEFAULT_METRICS,
     judge: str | Judge | Panel = "embedded",
     embed: str | None = None,
+    terms: Terms | None = None,
     store: Store | Path | str | None = None,
     name: str = "run",
     config: Mapping[str, JsonValue] | None = None,
@@ -82,9 +84,10 @@ def evaluate(
     """Evaluate samples, or rows with the columns that a run file may have, and wait for the result.
 
     `samples` are Samples, mappings, a pandas data frame or a Hugging Face dataset. `judge` is a name as on
-    the command line, a judge, or a panel of judges by role. With a `store` the run is kept there under its
-    name, what was answered before is not asked again, and the dashboard shows it; without one nothing is
-    kept. Works where an event loop runs already, as in a notebook. Raises the errors of the command line.
+    the command line, a judge, or a panel of judges by role; `terms` limit what is asked. With a `store` the
+    run is kept there under its name, what was answered before is not asked again, and the dashboard shows
+    it; without one nothing is kept. Works where an event loop runs already, as in a notebook. Raises the
+    errors of the command line.
     """
     run = run_of(samples, name=name, config=config, dataset=dataset)
     panel = _panel(judge, embed)
@@ -92,7 +95,7 @@ def evaluate(
     with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder:
         kept = store if isinstance(store, Store) else Store(Path(store or folder))
         (added,) = kept.add_runs([run])
-        finished = evaluate_run(kept, added.id, chosen, panel)
+        finished = evaluate_run(kept, added.id, chosen, panel, terms)
         ref = RunRef(run_id=added.id, name=added.name, evaluation_id=finished.evaluation.id)
         rows = sample_rows(kept, ref, SampleQuery(limit=ALL)).rows
         return Evaluated(summary=run_summary(kept, ref), samples=rows, finished=finished)
@@ -101,6 +104,43 @@ def evaluate(
 async def aevaluate(samples: Iterable[Any], **given: Any) -> Evaluated:
     """As `evaluate`, to be awaited: the event loop goes on meanwhile."""
     return await asyncio.to_thread(partial(evaluate, samples, **given))
+
+
+def log(
+    run: str,
+    *,
+    question: str,
+    answer: str | None = None,
+    contexts: Sequence[str | Mapping[str, JsonValue]] | None = None,
+    reference: str | None = None,
+    history: Sequence[Mapping[str, JsonValue]] = (),
+    metadata: Mapping[str, JsonValue] | None = None,
+    sample_id: str | None = None,
+    config: Mapping[str, JsonValue] | None = None,
+    dataset: str = "logged",
+    store: Store | Path | str = ".ragboard",
+) -> str:
+    """Append one sample to a run of that name, from a pipeline of your own, and return the sample's id.
+
+    The run begins with its first sample, whose `config` and `dataset` are the run's. `contexts` are texts or
+    objects with `text` and where known `id` and `score`, in the order of retrieval. Without a `sample_id` the
+    sample gets one from its question; one that is taken gets a number. Several processes may log at once.
+    Nothing is judged: `ragboard evaluate RUN` asks for the samples that it has not seen. Raises RunFileError
+    for what cannot be read, RunExistsError where the name is that of an imported run.
+    """
+    row = {
+        "id": sample_id,
+        "question": question,
+        "answer": answer,
+        "contexts": contexts,
+        "reference": reference,
+        "history": list(history),
+        "metadata": metadata,
+    }
+    given = {name: value for name, value in row.items() if value is not None}
+    sample = run_of([given], name=run, config=config, dataset=dataset)
+    kept = store if isinstance(store, Store) else Store(Path(store))
+    return kept.append(replace(sample, source="logged"))[0]
 
 
 def _panel(judge: str | Judge | Panel, embed: str | None) -> Panel:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from ragboard.database import Database
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
-from ragboard.judges.options import JudgeOptions
+from ragboard.judges.options import JudgeOptions, options_kept, options_read
 from ragboard.records import (
     Evaluation,
     FileScores,
@@ -99,6 +100,23 @@ class Store:
         with self.database.write() as connection:
             return tuple(_add(connection, run, run_id) for run, run_id in prepared)
 
+    def append(self, run: Run) -> tuple[str, ...]:
+        """Keep samples behind those of a run that grows, and return their ids; it begins with its first samples.
+
+        An id that is taken gets a number: `s1#2`. Configuration and dataset are those that came first. Safe
+        for several processes at once. Raises RunExistsError where a run that does not grow has the name,
+        SettingError where another configuration is given than the run has.
+        """
+        _check(run)
+        run_id = _growing_id(run.name)
+        with self.database.write() as connection:
+            there = _find_run(connection, run.name)
+            if there and there[0] != run_id:
+                raise RunExistsError(f"{run.name!r} was imported as a whole and does not grow; log under another name")
+            if not there:
+                _insert(connection, replace(run, samples=()), run_id)
+            return _grow(connection, run, run_id)
+
     def remove_runs(self, run_ids: Iterable[str]) -> None:
         """Delete runs with all that was found about them; their journals go too."""
         ids = list(run_ids)
@@ -111,7 +129,7 @@ class Store:
             for table in ("evaluations", "passages", "samples", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
         for evaluation in evaluations:
-            for ending in (".jsonl", ".json", ".status.json"):
+            for ending in (".jsonl", ".json", ".status.json", ".status.stop", ".log", ".lock"):
                 self.journal_path(evaluation).with_suffix(ending).unlink(missing_ok=True)
 
     def runs_tagged(self, tag: str) -> tuple[str, ...]:
@@ -185,11 +203,7 @@ class Store:
             row = connection.execute(
                 "SELECT judging FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
             ).fetchone()
-        if row is None or row[0] is None:
-            return None
-        said = json.loads(row[0])
-        prompts = said.pop("prompts", None)
-        return JudgeOptions(**said, prompts=Path(prompts) if prompts else None)
+        return None if row is None or row[0] is None else options_read(json.loads(row[0]))
 
     def load(
         self,
@@ -317,16 +331,45 @@ def _run_id(run: Run) -> str:
     return digest.hexdigest()
 
 
-def _dataset_key(samples: Iterable[Sample]) -> str:
+def _questions_key(questions: Iterable[str]) -> str:
     """Digest of the set of questions, so that runs over the same questions are known as such."""
     digest = blake2b(digest_size=6)
-    for question in sorted({sample.question for sample in samples}):
+    for question in sorted(set(questions)):
         digest.update(question.encode() + b"\0")
     return digest.hexdigest()
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _growing_id(name: str) -> str:
+    """The id of a run that grows: its content cannot say which it is, so its name does."""
+    return blake2b(_json(["grows", name]).encode(), digest_size=6).hexdigest()
+
+
+def _grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[str, ...]:
+    row = connection.execute("SELECT samples, config FROM runs WHERE run_id = ?", [run_id]).fetchone()
+    there, config = row or (0, "{}")
+    if run.config and json.loads(config) != json.loads(_json(run.config)):
+        raise SettingError(f"run {run.name!r} has the configuration {config}; log another one under another name")
+    ids = set(_column(connection, "SELECT sample_id FROM samples WHERE run_id = ?", [run_id]))
+    named: list[Sample] = []
+    for sample in run.samples:
+        named.append(replace(sample, id=_free(sample.id, ids)))
+        ids.add(named[-1].id)
+    _insert_samples(connection, run_id, named, there)
+    questions = _column(connection, "SELECT DISTINCT question FROM samples WHERE run_id = ?", [run_id])
+    connection.execute(
+        "UPDATE runs SET samples = ?, dataset_key = ? WHERE run_id = ?",
+        [there + len(named), _questions_key(questions), run_id],
+    )
+    return tuple(sample.id for sample in named)
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """The id itself, or `wanted#2` and so on where it is taken."""
+    return next(name for name in chain([wanted], (f"{wanted}#{n}" for n in count(2))) if name not in taken)
 
 
 def _add(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> AddedRun:
@@ -339,7 +382,7 @@ def _add(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> AddedR
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> None:
-    key = _dataset_key(run.samples)
+    key = _questions_key(sample.question for sample in run.samples)
     dataset = run.dataset or f"{len({sample.question for sample in run.samples})} questions ({key[:4]})"
     connection.execute(
         "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
@@ -354,12 +397,17 @@ def _insert(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Non
             len(run.samples),
         ],
     )
-    for start in range(0, len(run.samples), 10_000):
-        part = list(enumerate(run.samples[start : start + 10_000], start))
-        _append(connection, "samples", [_sample_row(run_id, *numbered) for numbered in part])
-        _append(connection, "passages", [row for numbered in part for row in _passage_rows(run_id, *numbered)])
+    _insert_samples(connection, run_id, run.samples, 0)
     if run.scores:
         _insert_scores(connection, run_id, run.scores)
+
+
+def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples: Sequence[Sample], first: int) -> None:
+    """Put samples in at the positions from `first` on."""
+    for start in range(0, len(samples), 10_000):
+        part = list(enumerate(samples[start : start + 10_000], first + start))
+        _append(connection, "samples", [_sample_row(run_id, *numbered) for numbered in part])
+        _append(connection, "passages", [row for numbered in part for row in _passage_rows(run_id, *numbered)])
 
 
 def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: FileScores) -> None:
@@ -402,7 +450,7 @@ def _put_evaluation(
             json.dumps(evaluation.identity),
             list(evaluation.metrics),
             covered,
-            None if judging is None else json.dumps(asdict(judging), default=str),
+            None if judging is None else json.dumps(options_kept(judging)),
             evaluation.imported,
             evaluation.run_id,
         ],

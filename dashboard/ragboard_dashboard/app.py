@@ -7,14 +7,16 @@ from pathlib import Path
 import streamlit as st
 
 from ragboard_dashboard.navigation import keep_pages
-from ragboard_dashboard.views import metrics, run, runs, sample, upload
+from ragboard_dashboard.views import compare, evaluate, metrics, run, runs, sample, upload
 
 st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / "static" / "icon.svg"), layout="wide")
 pages = {
     "runs": st.Page(runs.page, title="Runs", icon=":material/leaderboard:", url_path="runs", default=True),
     "run": st.Page(run.page, title="Run", icon=":material/bar_chart:", url_path="run"),
     "sample": st.Page(sample.page, title="Sample", icon=":material/find_in_page:", url_path="sample"),
+    "compare": st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
     "upload": st.Page(upload.page, title="Upload", icon=":material/upload_file:", url_path="upload"),
+    "evaluate": st.Page(evaluate.page, title="Evaluate", url_path="evaluate", visibility="hidden"),
     "metrics": st.Page(metrics.page, title="Metrics", icon=":material/functions:", url_path="metrics"),
 }
 keep_pages(pages)

@@ -8,14 +8,22 @@ from pathlib import Path
 
 import streamlit as st
 
+from ragboard.evaluation.background import Surroundings
+from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
+from ragboard.pairing import Pairing
 from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
+    Comparison,
     Distribution,
+    FailureKind,
     Group,
     LooseStatement,
+    PairQuery,
+    PairReport,
+    PairsPage,
     RunSummary,
     SamplePage,
     SampleQuery,
@@ -23,10 +31,15 @@ from ragboard.report import (
     Scatter,
     breakdown,
     columns,
+    compare_runs,
     distribution,
+    failures,
     leaderboard,
     loose_statements,
     metric_descriptions,
+    pair_report,
+    pair_rows,
+    pair_runs,
     run_summary,
     sample_report,
     sample_rows,
@@ -35,9 +48,14 @@ from ragboard.report import (
 from ragboard.store import RunRef, Store
 
 __all__ = [
+    "get_comparison",
+    "get_failures",
+    "get_judging",
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
+    "get_pair",
+    "get_pair_rows",
     "get_run",
     "get_sample",
     "get_sample_rows",
@@ -45,6 +63,7 @@ __all__ = [
     "plugins",
     "resolve",
     "store",
+    "surroundings",
 ]
 
 
@@ -56,6 +75,12 @@ def store() -> Store:
 def plugins() -> tuple[Path, ...]:
     """The files of own metrics that this server was started with."""
     return tuple(Path(name) for name in os.environ.get("RAGBOARD_PLUGIN", "").split(os.pathsep) if name)
+
+
+def surroundings() -> Surroundings:
+    """What goes with every evaluation started from this server."""
+    prices = os.environ.get("RAGBOARD_PRICES")
+    return Surroundings(plugins=plugins(), prices=Path(prices) if prices else None)
 
 
 def known_metrics() -> Mapping[str, Metric]:
@@ -98,6 +123,16 @@ def get_sample(run: RunRef, sample_id: str) -> SampleReport:
     return _sample(str(store().folder), store().version, run, sample_id)
 
 
+def get_failures(run: RunRef) -> tuple[FailureKind, ...]:
+    """What went wrong in an evaluation, by kind."""
+    return _failures(str(store().folder), store().version, run)
+
+
+def get_judging(run: RunRef) -> JudgeOptions | None:
+    """How the judges of an evaluation were named; None where nobody named them."""
+    return _judging(str(store().folder), store().version, run)
+
+
 def get_columns(run: RunRef) -> Columns:
     """What can be drawn of a run."""
     return _columns(str(store().folder), store().version, run)
@@ -116,6 +151,21 @@ def get_breakdown(run: RunRef, column: str, by: str) -> tuple[Group, ...]:
 def get_scatter(run: RunRef, x: str, y: str) -> Scatter:
     """One column against another."""
     return _scatter(str(store().folder), store().version, run, x, y)
+
+
+def get_comparison(a: RunRef, b: RunRef) -> Comparison:
+    """Run B against run A."""
+    return _comparison(str(store().folder), store().version, a, b)
+
+
+def get_pair_rows(a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
+    """A page of the pairs of two runs."""
+    return _pair_rows(str(store().folder), store().version, a, b, query)
+
+
+def get_pair(a: RunRef, b: RunRef, sample_id: str) -> PairReport:
+    """One question in both runs. Raises NotFoundError."""
+    return _pair(str(store().folder), store().version, a, b, sample_id)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -181,3 +231,36 @@ def _breakdown(folder: str, version: str, run: RunRef, column: str, by: str) -> 
 def _scatter(folder: str, version: str, run: RunRef, x: str, y: str) -> Scatter:
     del version
     return scatter(Store(Path(folder)), run, x, y)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _failures(folder: str, version: str, run: RunRef) -> tuple[FailureKind, ...]:
+    del version
+    return failures(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
+    del version
+    return Store(Path(folder)).judging(run.evaluation_id) if run.evaluation_id else None
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> Pairing:
+    del version
+    return pair_runs(Store(Path(folder)), a, b)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _comparison(folder: str, version: str, a: RunRef, b: RunRef) -> Comparison:
+    return compare_runs(Store(Path(folder)), a, b, _pairing(folder, version, a, b))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _pair_rows(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
+    return pair_rows(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _pair(folder: str, version: str, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
+    return pair_report(Store(Path(folder)), a, b, _pairing(folder, version, a, b), sample_id)

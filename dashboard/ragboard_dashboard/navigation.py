@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import streamlit as st
 
-__all__ = ["keep_pages", "open_run", "open_sample", "open_upload"]
+__all__ = ["keep_pages", "open_comparison", "open_evaluate", "open_run", "open_sample", "open_upload"]
 
 
 def keep_pages(pages: Mapping[str, st.Page]) -> None:
@@ -20,6 +20,11 @@ def open_upload() -> NoReturn:
     _go("upload", {})
 
 
+def open_evaluate(run: str) -> NoReturn:
+    """Go to where a run is evaluated."""
+    _go("evaluate", {"run": run})
+
+
 def open_run(run: str) -> NoReturn:
     """Go to a run."""
     _go("run", {"run": run})
@@ -28,6 +33,11 @@ def open_run(run: str) -> NoReturn:
 def open_sample(run: str, sample_id: str, statement: int | None = None) -> NoReturn:
     """Go to a sample, at a statement where one is named (counted from 1)."""
     _go("sample", {"run": run, "sample": sample_id} | ({"statement": str(statement)} if statement else {}))
+
+
+def open_comparison(a: str, b: str) -> NoReturn:
+    """Go to the comparison of run B against run A."""
+    _go("compare", {"a": a, "b": b})
 
 
 def _go(page: str, query: dict[str, str]) -> NoReturn:

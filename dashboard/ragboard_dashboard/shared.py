@@ -23,6 +23,7 @@ __all__ = [
     "choose_run",
     "column_title",
     "config_line",
+    "dollars",
     "facts",
     "file_facts",
     "judged_line",
@@ -99,6 +100,11 @@ def _summary_fact(metric: MetricSummary) -> tuple[str, str, str]:
     return shown, column_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
 
 
+def dollars(cost: float | None) -> str:
+    """US dollars; one that is not known is said to be so."""
+    return "cost unknown" if cost is None else f"${cost:,.4f}"
+
+
 def config_line(summary: RunSummary) -> str:
     """A run's configuration in one line."""
     return ", ".join(f"{key} {value}" for key, value in summary.config.items())
@@ -107,13 +113,14 @@ def config_line(summary: RunSummary) -> str:
 def judged_line(summary: RunSummary) -> None:
     """Dataset, configuration, judge and when, in one line."""
     config = config_line(summary)
+    part = summary.judged.part if summary.judged else ""
     if summary.judged is None:
         judge = "not evaluated"
     else:
         heuristic = " judge (heuristic)" if summary.judged.heuristic else " judge"
         now = datetime.now(UTC).replace(tzinfo=None)
         judge = f"{summary.judged.judge}{heuristic}, {ago(summary.judged.finished, now)}"
-    plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge])), "note")
+    plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
 
 
 def choose_run(where: str) -> RunRef | None:

@@ -1,8 +1,8 @@
 """The command line: `ragboard`.
 
 Exit codes: 0 done; 1 an error that one line explains, or a condition that failed; 2 input or arguments that
-cannot be used; 4 a condition that the interval leaves open; 75 the store or an evaluation is busy elsewhere;
-130 stopped by the user.
+cannot be used; 3 an evaluation stopped before all was asked; 4 a condition that the interval leaves open; 75 the
+store or an evaluation is busy elsewhere; 130 stopped by the user.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.comparing import check, compare
 from ragboard.cli.data import export, import_runs, runs, show
@@ -21,11 +22,15 @@ from ragboard.cli.doctor import doctor
 from ragboard.cli.judging import evaluate, retry
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
+from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
+
+
+STOPPED_BY_USER = 130
 
 
 class _Commands(click.Group):
@@ -38,6 +43,9 @@ class _Commands(click.Group):
         except RagboardError as error:
             click.echo(f"ragboard: {error}", err=True)
             ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("ragboard: stopped", err=True)
+            ctx.exit(STOPPED_BY_USER)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -75,10 +83,12 @@ for command in (
     prefer,
     compare,
     check,
+    report_judge,
     runs,
     show,
     export,
     metrics,
+    cache,
     doctor,
 ):
     main.add_command(command)

@@ -148,7 +148,8 @@ def print_runs(store: Store, found: tuple[RunSummary, ...]) -> None:
 def _judge(run: RunSummary) -> str:
     if run.judged is None:
         return "-"
-    return f"{run.judged.judge} (heuristic)" if run.judged.heuristic else run.judged.judge
+    judge = f"{run.judged.judge} (heuristic)" if run.judged.heuristic else run.judged.judge
+    return f"{judge}, {run.judged.part}" if run.judged.part else judge
 
 
 @click.command()

@@ -190,7 +190,9 @@ def evaluate_with_bar(
 ) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
     given = terms or Terms()
-    terms = replace(given, expected=_expected(store, ref, metrics, panel, given))
+    terms = replace(
+        given, expected=_expected(store, ref, metrics, panel, given), planned_samples=store.sample_count(ref.run_id)
+    )
     with tqdm(desc=plain(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:

@@ -22,7 +22,7 @@ from ragboard.cli.options import (
     store_option,
 )
 from ragboard.cli.output import plain, print_json, print_table
-from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_run
+from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_notes, plan_run
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import DEFAULT_METRICS, metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
@@ -109,7 +109,7 @@ def _print_plan(name: str, found: Plan) -> None:
     click.echo(plain(f"{name}: {found.samples:,} samples; nothing was sent"))
     rows: Mapping[str, Planned] = {**found.metrics, "all together": found.total}
     print_table(HEAD, [_row(title, planned) for title, planned in rows.items()])
-    for line in _notes(found):
+    for line in plan_notes(found):
         click.echo(plain(line))
 
 
@@ -123,28 +123,3 @@ def _row(title: str, planned: Planned) -> tuple[str, ...]:
 
 def _dollars(use: Usage) -> str:
     return "unknown" if use.cost is None else f"${use.cost:,.4f}"
-
-
-def _notes(found: Plan) -> list[str]:
-    assumed = found.assumptions
-    likely, worst = assumed.expected, assumed.worst
-    notes = [
-        "each metric as if it were alone; all together ask once what several need",
-        f"assumed: statements of an answer {_count(likely.statements)}, of a reference"
-        f" {_count(likely.reference_statements)};"
-        f" {assumed.characters_per_token:g} characters a token ({assumed.dense_characters_per_token:g} in scripts such"
-        f" as Chinese); reasons of {likely.reason} characters, quotes of {likely.quote}; no repairs",
-        f"at worst: {worst.statements} statements or more a side, reasons of {worst.reason} characters, quotes of"
-        f" {worst.quote} in every cell, {worst.repairs} repairs of every reply",
-    ]
-    if found.looked_at < found.samples:
-        notes.append(f"reckoned from {found.looked_at:,} samples drawn at random (seed {assumed.seed})")
-    if found.asks_nobody:
-        notes.append(f"{', '.join(found.asks_nobody)}: asks nobody outside and costs nothing")
-    if found.unpriced:
-        notes.append(f"no price is known of {', '.join(found.unpriced)}; give one with --prices")
-    return notes
-
-
-def _count(statements: int | None) -> str:
-    return "as many as the embedded judge finds" if statements is None else str(statements)

@@ -125,7 +125,7 @@ class Asker:
 
     async def _ask(self, key: str, seat: _Seat, task: Task, sample_id: str) -> Reply | Failure:
         if not self.budget.allows(len(self._under_way) - 1):
-            return Unasked(detail=self.budget.stopped)
+            return self.journal.get(key) or Unasked(detail=self.budget.stopped)
         heard: list[Exchange] = []
 
         def hear(_: Task, exchange: Exchange) -> None:
@@ -134,7 +134,7 @@ class Asker:
 
         reply = fitting(task, await self.lanes.answer(seat.judge, task, hear))
         self.journal.put(key, sample_id, task, reply, heard)
-        self.budget.note(reply)
+        self.budget.note(task, reply)
         self.tally.asked += 1
         if isinstance(reply, Failure):
             self.tally.fail(reply)

@@ -6,58 +6,138 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from ragboard.errors import SettingError, StoreBusyError
+from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.engine import evaluation_of
-from ragboard.evaluation.progress import Progress, read_progress
+from ragboard.evaluation.header import Choice, header_data
+from ragboard.evaluation.live import live_evaluation
+from ragboard.evaluation.plan import Plan, plan_run
+from ragboard.evaluation.progress import Progress, read_progress, write_progress
+from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.metrics import metrics_named
+from ragboard.judges.panel import Panel
+from ragboard.metrics import Metric, metrics_named
 from ragboard.metrics.plugins import metrics_with
+from ragboard.prices import read_prices
 from ragboard.store import RunRef, Store
 
-__all__ = ["evaluation_command", "evaluation_environment", "progress_of", "start_evaluation"]
+__all__ = [
+    "Surroundings",
+    "evaluation_command",
+    "evaluation_environment",
+    "plan_choice",
+    "start_evaluation",
+    "start_retry",
+]
+
+KEY = "OPENAI_API_KEY"
+UNSENT = "planning"
+"""Stands for a key where nothing is sent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """Files that go with every evaluation started from one place."""
+
+    plugins: tuple[Path, ...] = ()
+    prices: Path | None = None
+
+    def words(self) -> Iterator[str]:
+        """As one would type them."""
+        for file in self.plugins:
+            yield from ("--plugin", str(file))
+        if self.prices:
+            yield from ("--prices", str(self.prices))
+
+
+def plan_choice(store: Store, run: RunRef, choice: Choice, around: Surroundings | None = None) -> Plan:
+    """What evaluating a run so would ask and cost. Nothing is sent, so no key is needed.
+
+    Raises as `start_evaluation` does.
+    """
+    around = around or Surroundings()
+    panel, metrics, terms = _meant(choice, around, UNSENT)
+    sample = None if terms.sample is None else int(terms.sample)
+    return plan_run(store, run.run_id, metrics, panel, known=terms.known, prices=terms.prices, sample=sample)
 
 
 def start_evaluation(
-    store: Store,
-    run: RunRef,
-    *,
-    judging: JudgeOptions,
-    metrics: tuple[str, ...],
-    plugins: Iterable[Path] = (),
+    store: Store, run: RunRef, choice: Choice, around: Surroundings | None = None, *, key: str | None = None
 ) -> str:
-    """Start `ragboard evaluate` for a run, and return the evaluation's id at once.
+    """Start `ragboard evaluate` for a run, or go on with it, and return the evaluation's id at once.
 
-    It goes on when the caller ends, by these options alone: no settings file and none of ragboard's
-    variables is read again. What goes wrong in it is in its progress. Raises SettingError where judge,
-    metrics or a plugin are not known, JudgeError without credentials.
+    It goes on when the caller ends, by what was chosen alone: no settings file and none of ragboard's
+    variables is read again. A key goes into the environment of that process and nowhere else; without one
+    it has the caller's. What goes wrong in it is in its progress. Raises SettingError where judge, metrics,
+    limits or a plugin cannot be, JudgeError without credentials, StoreBusyError where it is under way.
     """
-    files = tuple(plugins)
-    evaluation = evaluation_of(run.run_id, panel_named(judging), metrics_named(metrics, metrics_with(files)))
-    path = store.journal_path(evaluation.id)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".status.json").unlink(missing_ok=True)
-    command = evaluation_command(store, run, judging, metrics, files)
-    with path.with_suffix(".log").open("wb") as log:
-        subprocess.Popen(  # noqa: S603 - ourselves; not awaited, it has its own status file
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=evaluation_environment(judging),
-            start_new_session=True,
-        )
+    around = around or Surroundings()
+    panel, metrics, terms = _meant(choice, around, key)
+    evaluation = evaluation_of(run.run_id, panel, metrics)
+    _refuse_second(store, evaluation.id)
+    header = store.journal_path(evaluation.id).with_suffix(".json")
+    header.parent.mkdir(parents=True, exist_ok=True)
+    header.write_text(json.dumps(header_data(evaluation, terms), indent=1), encoding="utf-8")
+    total = min(store.sample_count(run.run_id), terms.sample or sys.maxsize)
+    _start(store, evaluation.id, total, evaluation_command(store, run, choice, around), choice.judging, key)
     return evaluation.id
 
 
-def evaluation_command(
-    store: Store, run: RunRef, judging: JudgeOptions, metrics: Iterable[str], plugins: Iterable[Path]
-) -> list[str]:
+def start_retry(store: Store, run: RunRef, around: Surroundings | None = None, *, key: str | None = None) -> None:
+    """Start `ragboard retry` for an evaluation: what failed in it is asked again, by the judges it had.
+
+    Raises SettingError where its judges were not named, StoreBusyError where it is under way.
+    """
+    evaluation = run.evaluation_id or ""
+    judging = store.judging(evaluation)
+    if judging is None:
+        raise SettingError(f"the judges of {run.name} were given in Python; retry there")
+    _refuse_second(store, evaluation)
+    command = _ragboard("retry", f"{run.run_id}@{evaluation}", store)
+    command += (around or Surroundings()).words()
+    _start(store, evaluation, store.sample_count(run.run_id), command, judging, key)
+
+
+def evaluation_command(store: Store, run: RunRef, choice: Choice, around: Surroundings) -> list[str]:
     """What is started: the command that a person would type, with nothing secret in it."""
-    command = [sys.executable, "-m", "ragboard", "--settings", os.devnull, "evaluate", run.run_id]
-    command += ["--metrics", ",".join(metrics), "--store", str(store.folder), *_judging_words(judging)]
-    return command + [word for file in plugins for word in ("--plugin", str(file))]
+    command = [*_ragboard("evaluate", run.run_id, store), "--metrics", ",".join(choice.metrics)]
+    return [*command, *_judging_words(choice.judging), *_limit_words(choice.limits), *around.words()]
+
+
+def evaluation_environment(judging: JudgeOptions, key: str | None = None) -> dict[str, str]:
+    """Of this process, without what would stand for options that were not given; the key is in it."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAGBOARD_")}
+    address = {"OPENAI_BASE_URL": judging.base_url} if judging.base_url else {}
+    return kept | address | ({KEY: key} if key else {}) | {"PYTHONIOENCODING": "utf-8"}
+
+
+def _meant(choice: Choice, around: Surroundings, key: str | None) -> tuple[Panel, tuple[Metric, ...], Terms]:
+    """Judges, metrics and terms by their names; all that can be refused is refused here."""
+    if "@" in urlsplit(choice.judging.base_url or "").netloc:
+        raise SettingError("the base URL holds a name or password, which would be kept; give a key instead")
+    panel = panel_named(choice.judging, {**os.environ, **({KEY: key} if key else {})})
+    known = metrics_with(around.plugins)
+    limits = {name: value for name, value in choice.limits.items() if value is not None}
+    terms = Terms(prices=read_prices(around.prices), known=known, judging=choice.judging, **limits)  # type: ignore[arg-type]
+    Budget.of(terms, panel)
+    return panel, tuple(metrics_named(choice.metrics, known)), terms
+
+
+def _refuse_second(store: Store, evaluation_id: str) -> None:
+    there = live_evaluation(store, evaluation_id)
+    if there is not None and there.under_way:
+        raise StoreBusyError("this evaluation is under way already; wait for it or stop it")
+
+
+def _ragboard(command: str, run: str, store: Store) -> list[str]:
+    return [sys.executable, "-m", "ragboard", "--settings", os.devnull, command, run, "--store", str(store.folder)]
 
 
 def _judging_words(judging: JudgeOptions) -> Iterator[str]:
@@ -68,6 +148,10 @@ def _judging_words(judging: JudgeOptions) -> Iterator[str]:
         "--verify": judging.verify,
         "--embed": judging.embed,
         "--prompts": judging.prompts,
+        "--concurrency": judging.concurrency,
+        "--requests-per-minute": judging.requests_per_minute,
+        "--tokens-per-minute": judging.tokens_per_minute,
+        "--deadline": judging.deadline,
     }
     for option, value in given.items():
         if value is not None:
@@ -76,13 +160,35 @@ def _judging_words(judging: JudgeOptions) -> Iterator[str]:
         yield from ("--judge-param", f"{key}={json.dumps(parameter)}")
 
 
-def evaluation_environment(judging: JudgeOptions) -> dict[str, str]:
-    """Of this process, without what would stand for options that were not given; the key is in it."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("RAGBOARD_")}
-    address = {"OPENAI_BASE_URL": judging.base_url} if judging.base_url else {}
-    return kept | address | {"PYTHONIOENCODING": "utf-8"}
+def _limit_words(limits: Mapping[str, float]) -> Iterator[str]:
+    for name, value in limits.items():
+        yield from (f"--{name.replace('_', '-')}", str(value))
 
 
-def progress_of(store: Store, evaluation_id: str) -> Progress | None:
-    """How far that evaluation is; None before its process has said a word."""
-    return read_progress(store.journal_path(evaluation_id).with_suffix(".status.json"))
+def _start(
+    store: Store, evaluation_id: str, total: int, command: list[str], judging: JudgeOptions, key: str | None
+) -> None:
+    status = store.journal_path(evaluation_id).with_suffix(".status.json")
+    log = status.with_name(f"{evaluation_id}.log")
+    now = time.time()
+    begun = Progress(state="starting", pid=0, done=0, total=total, started=now, updated=now)
+    write_progress(status, begun)
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - ourselves; it has its own status file
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=evaluation_environment(judging, key),
+            start_new_session=True,
+        )
+    threading.Thread(target=_await, args=(process, begun, status, log), daemon=True).start()
+
+
+def _await(process: subprocess.Popen[bytes], begun: Progress, status: Path, log: Path) -> None:
+    """See the process off; one that never said a word is said to have failed, with its last line."""
+    code = process.wait()
+    if read_progress(status) == begun:
+        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        message = said[-1].removeprefix("ragboard: ") if said else f"its process ended with exit code {code}"
+        write_progress(status, replace(begun, state="failed", message=message, updated=time.time()))

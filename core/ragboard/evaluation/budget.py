@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -34,8 +35,13 @@ class Budget:
     """US dollars; None once a call had no known price or size."""
     stopped: str = ""
     """Why nothing more is asked; empty as long as there is no reason."""
-    _failures: int = 0
+    _failures: Counter[str] = field(default_factory=Counter[str])
+    """How many tasks in a row each model failed."""
     _started: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Minutes count from now."""
+        self._started = self.clock()
 
     @classmethod
     def of(cls, terms: Terms, panel: Panel) -> Budget:
@@ -48,15 +54,26 @@ class Budget:
         unknown = sorted({model for model in models.values() if model not in terms.prices})
         if terms.max_cost is not None and unknown:
             raise SettingError(f"--max-cost needs the price of {unknown[0]}; give it with --prices FILE")
-        budget = cls(terms, models)
-        budget._started = budget.clock()
-        return budget
+        return cls(terms, models)
 
     def allows(self, under_way: int) -> bool:
         """Whether one more task may be asked while so many are."""
         if not self.stopped:
             self.stopped = self._reached(under_way)
         return not self.stopped
+
+    def has_room(self, begun: int, done: int) -> bool:
+        """Whether a sample may be begun while so many are, and so many are done, if all are to be finished.
+
+        As the end of the budget comes near, fewer samples are under way, so that calls are not spent on halves.
+        """
+        terms, after = self.terms, begun + 1
+        planned = sum(one.calls for one in terms.expected) / max(1, terms.planned_samples)
+        calls = self.calls / done if done else planned
+        if terms.max_calls is not None and self.calls + after * calls > terms.max_calls:
+            return False
+        cost = (self.cost or 0.0) / done if done else 0.0
+        return terms.max_cost is None or (self.cost or 0.0) + begun * cost <= terms.max_cost
 
     def hear(self, task: Task, exchange: Exchange) -> None:
         """A call was answered."""
@@ -65,16 +82,19 @@ class Budget:
         price = _price(self.terms.prices, self.models.get(type(task), ""), exchange)
         self.cost = None if price is None or self.cost is None else self.cost + price
 
-    def note(self, reply: Reply | Failure) -> None:
-        """A task was asked."""
-        self._failures = self._failures + 1 if isinstance(reply, Failure) else 0
-        if isinstance(reply, Failure) and self._failures >= FAILURES and not self.stopped:
+    def note(self, task: Task, reply: Reply | Failure) -> None:
+        """A task was asked. That others answer well does not make up for a model that answers nothing."""
+        model = self.models.get(type(task), "")
+        self._failures[model] = self._failures[model] + 1 if isinstance(reply, Failure) else 0
+        if isinstance(reply, Failure) and self._failures[model] >= FAILURES and not self.stopped:
             self.stopped = f"the last {FAILURES} tasks all failed, at last: {reply.detail}"
 
     def _reached(self, under_way: int) -> str:
         terms = self.terms
         if terms.max_calls is not None and self.calls + under_way >= terms.max_calls:
             return f"the limit of {terms.max_calls} calls is reached"
+        if terms.max_cost is not None and self.cost is None:
+            return f"the limit of ${terms.max_cost:g} cannot be held: the server does not say the tokens of every call"
         if terms.max_cost is not None and self.cost is not None and self.cost >= terms.max_cost:
             return f"the limit of ${terms.max_cost:g} is reached"
         if terms.max_minutes is not None and self.clock() - self._started >= 60 * terms.max_minutes:

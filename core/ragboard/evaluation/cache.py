@@ -10,7 +10,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,16 +47,18 @@ class CachedFrom:
 
 
 class AnswerCache:
-    """Answers by task key. A cache that cannot be written does not stop an evaluation; its journal has it all."""
+    """Answers by task key. What cannot be read or written raises StoreError."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
         self._connection = connection
         self._new: list[tuple[bytes, str, str, bytes, float]] = []
 
     def get(self, key: str) -> Reply | None:
         """The answer kept under this key, or None."""
-        found = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
-        row = found.fetchone()
+        with _told(self._path):
+            found = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
+            row = found.fetchone()
         if row is None:
             return None
         task, reply = row
@@ -73,7 +75,7 @@ class AnswerCache:
 
     def flush(self) -> None:
         """Write what waits."""
-        with self._connection:
+        with _told(self._path), self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", self._new)
         self._new.clear()
 
@@ -81,16 +83,18 @@ class AnswerCache:
 @contextmanager
 def open_cache(path: Path) -> Generator[AnswerCache]:
     """Open or begin the cache at `path`. Raises StoreError where it cannot be opened or written."""
-    try:
+    with _told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(_connect(path)) as connection:
-            cache = AnswerCache(connection)
-            try:
-                yield cache
-            finally:
+        connection = _connect(path)
+    with closing(connection):
+        cache = AnswerCache(path, connection)
+        try:
+            yield cache
+        except BaseException:
+            with suppress(StoreError):
                 cache.flush()
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{path}: the cache of answers: {error}; --no-cache goes without") from error
+            raise
+        cache.flush()
 
 
 @contextmanager
@@ -99,15 +103,17 @@ def read_cache(path: Path) -> Generator[AnswerCache | None]:
     if not path.exists():
         yield None
         return
-    with _reading(path) as connection:
-        yield AnswerCache(connection)
+    with _told(path):
+        connection = _connect(path)
+    with closing(connection):
+        yield AnswerCache(path, connection)
 
 
 def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
     """What the cache holds, by judge and task type; nothing where there is none."""
     if not path.exists():
         return ()
-    with _reading(path) as connection:
+    with _told(path), closing(_connect(path)) as connection:
         rows = connection.execute(
             "SELECT judge, task, count(*), sum(length(reply)), min(kept), max(kept)"
             " FROM answers GROUP BY 1, 2 ORDER BY 1, 2"
@@ -122,7 +128,7 @@ def prune_cache(path: Path, *, older_than: float = 0.0, judge: str | None = None
     """Delete answers kept for longer than so many seconds, of one judge or all, and say how many."""
     if not path.exists():
         return 0
-    with _reading(path) as connection:
+    with _told(path), closing(_connect(path)) as connection:
         with connection:
             gone = connection.execute(
                 "DELETE FROM answers WHERE kept <= ? AND (? IS NULL OR judge = ?)",
@@ -133,17 +139,20 @@ def prune_cache(path: Path, *, older_than: float = 0.0, judge: str | None = None
 
 
 @contextmanager
-def _reading(path: Path) -> Generator[sqlite3.Connection]:
+def _told(path: Path) -> Generator[None]:
     try:
-        with closing(_connect(path)) as connection:
-            yield connection
-    except sqlite3.Error as error:
-        raise StoreError(f"{path}: the cache of answers: {error}") from error
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"{path}: the cache of answers: {error}; --no-cache goes without it") from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(SCHEMA)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(SCHEMA)
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection

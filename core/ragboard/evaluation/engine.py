@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from ragboard.errors import JudgeError, RagboardError, SettingError
+from ragboard.errors import JudgeError, SettingError
 from ragboard.evaluation.asker import Asker
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.gather import gather, tasks_for
+from ragboard.evaluation.header import header_data
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
@@ -119,28 +120,27 @@ def evaluate_run(
 @contextmanager
 def _opened(store: Store, evaluation: Evaluation, panel: Panel, budget: Budget) -> Generator[tuple[Asker, ResultFiles]]:
     """Journal, cache and result files, open for as long as the evaluation runs."""
-    header = {
-        "evaluation": evaluation.id,
-        "run": evaluation.run_id,
-        "identity": evaluation.identity,
-        "metrics": evaluation.metrics,
-    }
     terms = budget.terms
     cached = terms.cache and any(isinstance(judge, Sender) for judge in panel.members)
     with ExitStack() as stack:
-        journal = stack.enter_context(open_journal(store.journal_path(evaluation.id), header))
+        journal = stack.enter_context(open_journal(store.journal_path(evaluation.id), header_data(evaluation, terms)))
         cache = stack.enter_context(open_cache(store.cache_path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging"))
         yield Asker(panel, journal, budget, cache, retry=terms.retry), results
 
 
 def _positions(store: Store, evaluation: Evaluation, terms: Terms) -> Sequence[int]:
-    """The samples to evaluate: all, or those drawn and those that were evaluated before."""
+    """The samples to evaluate: all, or those drawn and those that were evaluated before.
+
+    A larger number draws all that a smaller one does. Where nothing new is to be asked nothing is drawn.
+    """
     everything = range(store.sample_count(evaluation.run_id))
+    if terms.retry:
+        return sorted(store.covered(evaluation.id))
     if terms.sample is None or terms.sample >= len(everything):
         return everything
-    drawn = random.Random(terms.seed).sample(everything, terms.sample)  # noqa: S311 - a sample, not a secret
-    return sorted({*drawn, *store.covered(evaluation.id)})
+    order = random.Random(terms.seed).sample(everything, len(everything))  # noqa: S311 - a sample, not a secret
+    return sorted({*order[: terms.sample], *store.covered(evaluation.id)})
 
 
 def _chosen(samples: Iterable[tuple[int, Sample]], positions: Sequence[int]) -> Iterable[tuple[int, Sample]]:
@@ -180,25 +180,31 @@ class _Work:
         self._status = status
         self.covered = 0
         self.unscored = 0
+        self._begun = 0
+        self._done = 0
 
     async def run(self, samples: Iterable[tuple[int, Sample]], together: int) -> None:
         """Judge every sample; once the budget is spent, those whose answers are there."""
         waiting = iter(samples)
 
         async def work() -> None:
-            for position, sample in waiting:
+            while not self._begun or self._asker.budget.has_room(self._begun, self._done):
+                position, sample = next(waiting, (0, None))
+                if sample is None:
+                    return
                 await self._judge(position, sample)
                 await asyncio.sleep(0)
 
-        beating = asyncio.ensure_future(self._beat())
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(together):
-                    group.create_task(work())
-        except* RagboardError as errors:
+                beating = group.create_task(self._beat())
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(together):
+                        workers.create_task(work())
+                beating.cancel()
+        except ExceptionGroup as errors:
             raise _first(errors) from errors
-        finally:
-            beating.cancel()
+        self._status.tell(self._asker.tally)
 
     async def _beat(self) -> None:
         while True:
@@ -206,19 +212,24 @@ class _Work:
             self._status.beat(self._asker.tally)
 
     async def _judge(self, position: int, sample: Sample) -> None:
+        self._begun += 1
         findings = await gather(sample, self._needs, self._asker.for_sample(sample.id), self._asker.knows)
         outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, findings) for metric in self._metrics}
-        if not all(self._not_reached(found) for found in outcomes.values()):
+        if self._reached(outcomes.values()):
             self._results.add(position, outcomes, findings)
             self.covered += 1
             self.unscored += any(isinstance(found, Unscored) for found in outcomes.values())
-        self._status.step(self._asker.tally)
+            self._status.step(self._asker.tally)
+        self._begun -= 1
+        self._done += 1
 
-    def _not_reached(self, found: Outcome) -> bool:
+    def _reached(self, outcomes: Iterable[Outcome]) -> bool:
+        """Whether everything was asked for a sample, or at least something was found out."""
+        missing = [found for found in outcomes if isinstance(found, Unscored) and found.reason == "skipped"]
         stopped = self._asker.budget.stopped
-        return bool(stopped) and isinstance(found, Unscored) and found.detail == stopped
+        return not stopped or len(missing) < len(self._metrics) or all(found.detail != stopped for found in missing)
 
 
-def _first(errors: BaseExceptionGroup[RagboardError]) -> RagboardError:
+def _first(errors: ExceptionGroup[Exception]) -> Exception:
     error = errors.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+    return _first(error) if isinstance(error, ExceptionGroup) else error

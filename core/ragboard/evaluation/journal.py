@@ -24,10 +24,13 @@ from ragboard.errors import StoreBusyError, StoreError
 from ragboard.judges.codec import decode_reply, encode
 from ragboard.judges.tasks import Exchange, Failure, Reply, Task
 
-__all__ = ["Answers", "Heard", "Journal", "open_journal", "read_answers"]
+__all__ = ["Answers", "Heard", "Journal", "is_being_written", "open_journal", "read_answers"]
 
 SYNC_SECONDS = 0.5
 """At most this long between two syncs while lines are being written."""
+
+GLANCE_SECONDS = 0.3
+"""Who only looks whether a journal is being written has left it long before that."""
 
 
 @dataclass
@@ -127,8 +130,7 @@ class Journal(Answers):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:
             line = json.dumps(head).encode()[:-1] + b', "reply": ' + encode(reply) + b"}"
-        self._append(line + b"\n")
-        self._places[bytes.fromhex(key)] = self._end - len(line) - 1
+        self._places[bytes.fromhex(key)] = self._append(line + b"\n")
         self._hear(type(task).__name__, heard)
 
     def sync(self) -> None:
@@ -136,16 +138,22 @@ class Journal(Answers):
         os.fsync(self._writer.fileno())
         self._synced = time.monotonic()
 
-    def _append(self, line: bytes) -> None:
+    def _append(self, line: bytes) -> int:
+        """Write a line and return its place; of one that does not fit whole nothing stays."""
+        place = self._end
         try:
-            written = self._writer.write(line)
+            whole = self._writer.write(line) == len(line)
+            if whole:
+                self._end += len(line)
+            else:
+                os.truncate(self._path, place)
             if time.monotonic() - self._synced > SYNC_SECONDS:
                 self.sync()
         except OSError as error:
             raise StoreError(f"{self._path}: cannot write the journal: {error.strerror or error}") from error
-        if written != len(line):
+        if not whole:
             raise StoreError(f"{self._path}: cannot write the journal: {os.strerror(ENOSPC)}")
-        self._end += len(line)
+        return place
 
 
 @contextmanager
@@ -183,7 +191,7 @@ def open_journal(path: Path, header: Mapping[str, object]) -> Generator[Journal]
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_suffix(".lock"), timeout=0):
+        with FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS):
             path.with_suffix(".json").write_text(json.dumps(header, indent=1), encoding="utf-8")
             path.touch()
             with path.open("rb") as reader, path.open("ab", buffering=0) as writer:
@@ -196,3 +204,12 @@ def open_journal(path: Path, header: Mapping[str, object]) -> Generator[Journal]
         ) from None
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror or error}") from error
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a process has the journal open to write it. One that was killed has not, whatever its status says."""
+    try:
+        with FileLock(path.with_suffix(".lock"), timeout=0, is_singleton=False):
+            return False
+    except (Timeout, PermissionError):
+        return True

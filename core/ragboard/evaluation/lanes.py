@@ -40,12 +40,11 @@ class _Lane:
             some, self.waiting = self.waiting[: self.most], self.waiting[self.most :]
             try:
                 await self._serve(some)
-            except BaseException as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told, and raise it
                 for one in (*some, *self.waiting):
                     if not one.answer.done():
-                        one.answer.set_exception(error) if isinstance(error, Exception) else one.answer.cancel()
+                        one.answer.set_exception(error)
                 self.waiting.clear()
-                raise
 
     async def _serve(self, some: Sequence[_Waiting]) -> None:
         hears = {id(one.task): one.hear for one in some}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -31,7 +31,7 @@ from ragboard.prices import Prices, cost, read_prices
 from ragboard.records import Sample
 from ragboard.store import Store
 
-__all__ = ["Assumptions", "Plan", "Planned", "Usage", "plan_run"]
+__all__ = ["Assumptions", "Plan", "Planned", "Usage", "plan_notes", "plan_run"]
 
 
 LIKELY = Sizes()
@@ -117,13 +117,15 @@ def plan_run(
     prices: Prices | None = None,
     cache: bool = True,
     afresh: bool = False,
+    sample: int | None = None,
 ) -> Plan:
     """What evaluating a run in the store would ask, and what that would cost; nothing is sent.
 
     Answers that the evaluation has already, and those of models in the store's cache (unless `cache` is
     False), cost nothing; a task that failed is not asked again either, as `evaluate_run` does not. `afresh`
-    plans as if there were none of all these. `known` are the metrics among which those that it has
-    already are looked up. Raises as `evaluate_run` does where a role is not filled.
+    plans as if there were none of all these. Of a `sample` the share of the whole is told. `known` are the
+    metrics among which those that it has already are looked up. Raises as `evaluate_run` does where a role
+    is not filled.
     """
     assumed = assumptions or Assumptions()
     priced = read_prices() if prices is None else prices
@@ -134,7 +136,8 @@ def plan_run(
         kept = None if afresh else stack.enter_context(read_answers(store.journal_path(evaluation.id)))
         shared = stack.enter_context(read_cache(store.cache_path)) if cache and not afresh else None
         there = _There(kept, shared)
-        found = wait_for(_planned(store, run_id, (metrics, everything), panel, assumed, there))
+        whole = wait_for(_planned(store, run_id, (metrics, everything), panel, assumed, there))
+    found = replace(whole, samples=min(whole.samples, sample or whole.samples))
     return found.plan(panel, priced, assumed)
 
 
@@ -370,3 +373,29 @@ def _drawn(store: Store, run_id: str, count: int, assumed: Assumptions) -> Itera
 def _silent(panel: Panel) -> Iterator[str]:
     judges = (panel.judge, *(panel.roles or {}).values())
     return iter(dict.fromkeys(judge.name for judge in judges if not isinstance(judge, Sender)))
+
+
+def plan_notes(found: Plan) -> tuple[str, ...]:
+    """What goes with the figures, a line each: what was taken for granted, and what is not known."""
+    assumed = found.assumptions
+    likely, worst = assumed.expected, assumed.worst
+    notes = [
+        "each metric as if it were alone; all together ask once what several need",
+        f"assumed: statements of an answer {_count(likely.statements)}, of a reference"
+        f" {_count(likely.reference_statements)};"
+        f" {assumed.characters_per_token:g} characters a token ({assumed.dense_characters_per_token:g} in scripts such"
+        f" as Chinese); reasons of {likely.reason} characters, quotes of {likely.quote}; no repairs",
+        f"at worst: {worst.statements} statements or more a side, reasons of {worst.reason} characters, quotes of"
+        f" {worst.quote} in every cell, {worst.repairs} repairs of every reply",
+    ]
+    if found.looked_at < found.samples:
+        notes.append(f"reckoned from {found.looked_at:,} samples drawn at random (seed {assumed.seed})")
+    if found.asks_nobody:
+        notes.append(f"{', '.join(found.asks_nobody)}: asks nobody outside and costs nothing")
+    if found.unpriced:
+        notes.append(f"no price is known of {', '.join(found.unpriced)}; give one with --prices or RAGBOARD_PRICES")
+    return tuple(notes)
+
+
+def _count(statements: int | None) -> str:
+    return "as many as the embedded judge finds" if statements is None else str(statements)

@@ -5,26 +5,33 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from ragboard.errors import StoreError
 from ragboard.evaluation.asker import Tally
 from ragboard.evaluation.budget import Budget
 
-__all__ = ["HEARTBEAT_SECONDS", "Progress", "StatusFile", "read_progress", "stop_file"]
+__all__ = ["HEARTBEAT_SECONDS", "Progress", "StatusFile", "read_progress", "stop_file", "write_progress"]
 
 HEARTBEAT_SECONDS = 0.25
 PROBLEMS = 5
+
+RECENT_SECONDS = 30.0
+"""The time over which a rate is taken."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
     """A moment of an evaluation. Times are seconds since the epoch."""
 
-    state: Literal["running", "finished", "stopped", "failed"]
+    state: Literal["starting", "running", "finished", "stopped", "failed"]
+    """starting: its process was started, and has not said a word yet."""
     pid: int
     done: int
     total: int
@@ -41,6 +48,9 @@ class Progress:
     """The commonest kinds of failure, and how often each came."""
     started: float
     updated: float
+    since: float = 0.0
+    """Some moment of the last half minute, and how many samples were done by then: what a rate is taken from."""
+    done_then: int = 0
     message: str = ""
 
 
@@ -52,7 +62,8 @@ class StatusFile:
         self._watch = watch
         self._budget = budget
         now = time.time()
-        self._now = Progress(state="running", pid=os.getpid(), done=0, total=total, started=now, updated=now)
+        self._recent = deque([(now, 0)])
+        self._now = Progress(state="running", pid=os.getpid(), done=0, total=total, started=now, updated=now, since=now)
 
     @property
     def done(self) -> int:
@@ -60,8 +71,8 @@ class StatusFile:
         return self._now.done
 
     def __enter__(self) -> Self:
-        stop_file(self._path).unlink(missing_ok=True)
         self._write()
+        stop_file(self._path).unlink(missing_ok=True)
         return self
 
     def __exit__(
@@ -76,7 +87,8 @@ class StatusFile:
         else:
             self._now = replace(self._now, state="failed", message=str(error))
         self._now = replace(self._now, updated=time.time())
-        self._write()
+        with suppress(StoreError) if error else nullcontext():
+            self._write()
 
     def step(self, tally: Tally) -> None:
         """One sample more is done."""
@@ -84,10 +96,14 @@ class StatusFile:
         self.beat(tally)
 
     def beat(self, tally: Tally) -> None:
-        """Say how far it is, where that was not said just now, and see whether somebody says stop."""
-        if time.time() - self._now.updated < HEARTBEAT_SECONDS and self._now.done < self._now.total:
-            return
+        """Say how far it is, where that was not said just now."""
+        if time.time() - self._now.updated >= HEARTBEAT_SECONDS or self._now.done >= self._now.total:
+            self.tell(tally)
+
+    def tell(self, tally: Tally) -> None:
+        """Say how far it is, and see whether somebody says stop."""
         budget = self._budget
+        since, done_then = self._window(time.time())
         self._now = replace(
             self._now,
             asked=tally.asked,
@@ -99,16 +115,33 @@ class StatusFile:
             tokens=budget.tokens,
             cost=budget.cost,
             updated=time.time(),
+            since=since,
+            done_then=done_then,
         )
         self._watch(self._now)
         self._write()
         if not budget.stopped and stop_file(self._path).exists():
             budget.stopped = "stopped by a person; the same command goes on from here"
 
+    def _window(self, now: float) -> tuple[float, int]:
+        """When the last half minute began, about, and how many samples were done then."""
+        while len(self._recent) > 1 and self._recent[0][0] < now - RECENT_SECONDS:
+            self._recent.popleft()
+        self._recent.append((now, self._now.done))
+        return self._recent[0]
+
     def _write(self) -> None:
-        draft = self._path.with_suffix(".draft")
-        draft.write_text(json.dumps(asdict(self._now)), encoding="utf-8")
-        draft.replace(self._path)
+        write_progress(self._path, self._now)
+
+
+def write_progress(path: Path, progress: Progress) -> None:
+    """Put the status file in place as a whole. Raises StoreError where it cannot be written."""
+    draft = path.with_suffix(".draft")
+    try:
+        draft.write_text(json.dumps(asdict(progress)), encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        raise StoreError(f"{draft}: cannot say how far it is: {error.strerror or error}") from error
 
 
 def stop_file(status: Path) -> Path:

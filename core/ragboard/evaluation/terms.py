@@ -11,7 +11,10 @@ from ragboard.judges.options import JudgeOptions
 from ragboard.metrics import METRICS, Metric
 from ragboard.prices import Prices, read_prices
 
-__all__ = ["Terms"]
+__all__ = ["LIMITS", "Terms"]
+
+LIMITS = ("sample", "seed", "max_calls", "max_cost", "max_minutes")
+"""Those of the terms that say how much is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +38,8 @@ class Terms:
     prices: Prices = field(default_factory=read_prices)
     expected: Sequence[Expected] = ()
     """What a plan expects of each model, kept beside what it took."""
+    planned_samples: int = 1
+    """Samples that the plan is for."""
     known: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
     """Metrics by identity; those that the evaluation had before are counted again where they are among these."""
     judging: JudgeOptions | None = None

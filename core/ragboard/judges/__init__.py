@@ -82,16 +82,17 @@ def _bearing(options: JudgeOptions) -> dict[str, Any]:
     return {"limits": limits, "timeout": options.deadline}
 
 
-def panel_named(options: JudgeOptions) -> Panel:
+def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = None) -> Panel:
     """The panel that the options name; its models share one endpoint, and a name is one judge.
 
+    The key is in `environment`, else in that of this process.
     Raises SettingError for a name, parameter or prompt that cannot be, JudgeError without credentials.
     """
     chosen: tuple[tuple[Role, str | None], ...] = (("extract", options.extract), ("verify", options.verify))
     judging: dict[Role, str] = {role: name for role, name in chosen if name}
-    named = (options.judge, *judging.values(), options.embed or "")
-    remote = any(name.startswith("openai:") for name in named)
-    endpoint = replace(openai_endpoint(options.base_url), **_bearing(options)) if remote else None
+    endpoint = None
+    if options.asks_models:
+        endpoint = replace(openai_endpoint(options.base_url, environment), **_bearing(options))
     judges = {
         name: judge_named(name, endpoint=endpoint, parameters=options.parameters, prompts=options.prompts)
         for name in dict.fromkeys((options.judge, *judging.values()))

@@ -95,7 +95,9 @@ def _selection(task: SelectSentences, reply: Selection) -> str | None:
     offered, chosen = len(task.sentences), reply.chosen
     if any(not 0 <= place < offered for place in chosen):
         return f"a sentence that was not among the {offered} offered"
-    return None if list(chosen) == sorted(set(chosen)) else "sentences twice or out of order"
+    if list(chosen) != sorted(set(chosen)):
+        return "sentences twice or out of order"
+    return _count("scores", len(reply.scores), offered) if reply.scores else None
 
 
 def _similarities(task: Similarity, reply: Similarities) -> str | None:

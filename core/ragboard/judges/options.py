@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from ragboard.records import JsonValue
 
-__all__ = ["JudgeOptions"]
+__all__ = ["JudgeOptions", "options_kept", "options_read"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,3 +37,26 @@ class JudgeOptions:
     tokens_per_minute: float | None = None
     deadline: float = 120.0
     """Seconds for one request; one that takes longer is given up and sent again."""
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether any of them is a model behind an address, for which a key may be needed."""
+        named = (self.judge, self.extract, self.verify, self.embed)
+        return any(name is not None and name.startswith("openai:") for name in named)
+
+
+def options_kept(options: JudgeOptions) -> dict[str, Any]:
+    """The options as JSON-ready data to be kept; a password in the address is left out."""
+    prompts = str(options.prompts) if options.prompts else None
+    return asdict(options) | {"prompts": prompts, "base_url": options.base_url and _without_password(options.base_url)}
+
+
+def options_read(said: Mapping[str, Any]) -> JudgeOptions:
+    """The options that were kept."""
+    prompts = said.get("prompts")
+    return JudgeOptions(**{**said, "prompts": Path(prompts) if prompts else None})
+
+
+def _without_password(address: str) -> str:
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

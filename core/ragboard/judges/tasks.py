@@ -144,6 +144,8 @@ class Selection:
     """Places of the chosen sentences in the offered list, from 0, ascending, each once."""
 
     chosen: tuple[int, ...]
+    scores: tuple[float, ...] = ()
+    """How much each offered sentence helps, in [0, 1]; empty where the judge only chooses."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

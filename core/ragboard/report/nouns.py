@@ -84,6 +84,17 @@ class JudgedBy:
     heuristic: bool
     finished: datetime
     """UTC."""
+    covered: int
+    """Samples of the run that it has results of."""
+    samples: int
+    """Samples of the run now; more may have been logged since."""
+
+    @property
+    def part(self) -> str:
+        """`50 of 2,000 samples evaluated`; empty where all were."""
+        if self.covered >= self.samples:
+            return ""
+        return f"{self.covered:,} of {self.samples:,} samples evaluated"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +104,7 @@ class MetricSummary:
     metric: str
     scored: int
     total: int
+    """Samples that the evaluation covers."""
     mean: float | None
     """None where no sample was scored."""
     interval: Interval | NoInterval

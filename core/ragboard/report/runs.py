@@ -23,7 +23,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def leaderboard(store: Store) -> tuple[RunSummary, ...]:
-    """Every run with its newest evaluation of our own, newest run first."""
+    """Every run with its newest evaluation of our own, one of all samples before one of a part; newest run first."""
     with store.database.read() as connection:
         rows = connection.execute(_RUNS + " ORDER BY r.imported DESC, r.name").fetchall()
         return _summaries(connection, rows)
@@ -43,11 +43,11 @@ def run_summary(store: Store, run: RunRef) -> RunSummary:
 
 _RUN_COLUMNS = (
     "SELECT r.run_id, r.name, r.config, r.dataset, r.dataset_key, r.source, r.tags, r.samples, r.imported,"
-    " e.evaluation_id, e.judge, e.heuristic, e.finished FROM runs r LEFT JOIN "
+    " e.evaluation_id, e.judge, e.heuristic, e.finished, e.covered, r.samples FROM runs r LEFT JOIN "
 )
 _RUNS = (
-    _RUN_COLUMNS + "(SELECT * FROM evaluations WHERE NOT imported QUALIFY row_number() OVER"
-    " (PARTITION BY run_id ORDER BY finished DESC) = 1) e ON e.run_id = r.run_id"
+    _RUN_COLUMNS + "(SELECT v.* FROM evaluations v JOIN runs USING (run_id) WHERE NOT v.imported QUALIFY row_number()"
+    " OVER (PARTITION BY run_id ORDER BY covered >= samples DESC, finished DESC) = 1) e ON e.run_id = r.run_id"
 )
 _RUNS_BY = _RUN_COLUMNS + "evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation"
 
@@ -56,7 +56,7 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
     evaluations = [row[9] for row in rows if row[9]]
     samples = {row[0]: row[7] for row in rows}
     files = _file_evaluations(connection, list(samples), evaluations)
-    totals = {row[9]: row[7] for row in rows} | {files[run]: samples[run] for run in files}
+    totals = {row[9]: row[13] for row in rows} | {files[run]: samples[run] for run in files}
     metrics = _metric_summaries(connection, [*evaluations, *files.values()], totals)
     labels = _labels(connection, evaluations)
     origins = _origins(connection, evaluations)
@@ -79,7 +79,7 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSu
             tags=tuple(row[6]),
             samples=row[7],
             imported=row[8],
-            judged=judged_by(row[9:13]),
+            judged=judged_by(row[9:15]),
             metrics=metrics.get(row[9], {}),
             file_scores=metrics.get(files.get(row[0], ""), {}),
             labels=labels.get(row[9], {}),
@@ -104,11 +104,18 @@ def _file_evaluations(
 
 
 def judged_by(row: tuple[Any, ...]) -> JudgedBy | None:
-    """The evaluation of a row of its id, judge, heuristic and time; None where there is none."""
-    evaluation_id, judge, heuristic, finished = row
+    """The evaluation of a row of its id, judge, heuristic, time, coverage and the run's samples; None without one."""
+    evaluation_id, judge, heuristic, finished, covered, samples = row
     if evaluation_id is None:
         return None
-    return JudgedBy(evaluation_id=evaluation_id, judge=judge, heuristic=heuristic, finished=finished)
+    return JudgedBy(
+        evaluation_id=evaluation_id,
+        judge=judge,
+        heuristic=heuristic,
+        finished=finished,
+        covered=covered,
+        samples=samples,
+    )
 
 
 def _metric_summaries(

@@ -182,7 +182,8 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
         ((position, sample),) = read_samples(connection, run.run_id, row[0], row[0] + 1)
         at = {"evaluation": run.evaluation_id, "position": position}
         judged = connection.execute(
-            "SELECT evaluation_id, judge, heuristic, finished FROM evaluations WHERE evaluation_id = ?",
+            "SELECT evaluation_id, judge, heuristic, finished, covered, samples FROM evaluations"
+            " JOIN runs USING (run_id) WHERE evaluation_id = ?",
             [run.evaluation_id],
         ).fetchone()
         sentences = connection.execute(

@@ -78,7 +78,7 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime) -> dict[str, Any]
         ],
         "refusals": _refusals(run),
         "dataset": inert(run.dataset),
-        "samples": f"{run.samples:,} samples",
+        "samples": (judged and judged.part) or f"{run.samples:,} samples",
         "judge": "not evaluated" if judged is None else judged.judge + (" (heuristic)" if judged.heuristic else ""),
         "when": "" if judged is None else ago(judged.finished, now),
     }

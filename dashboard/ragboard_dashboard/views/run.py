@@ -7,6 +7,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragboard.errors import RagboardError
+from ragboard.evaluation.background import start_retry
 from ragboard.records import Score
 from ragboard.report import (
     Bin,
@@ -35,11 +37,16 @@ from ragboard_dashboard.data import (
     get_breakdown,
     get_columns,
     get_distribution,
+    get_failures,
+    get_judging,
     get_run,
     get_sample_rows,
     get_scatter,
+    store,
+    surroundings,
 )
-from ragboard_dashboard.navigation import open_sample
+from ragboard_dashboard.navigation import open_evaluate, open_sample
+from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.shared import (
     choose_run,
     column_label,
@@ -54,6 +61,8 @@ from ragboard_dashboard.shared import (
 __all__ = ["page"]
 
 PAGE_SIZE = 25
+KINDS = 20
+"""Kinds of failure that are listed."""
 ORDERS: dict[Order, str] = {
     "worst": "Most unsupported first",
     "lowest": "Lowest first",
@@ -75,8 +84,13 @@ def page() -> None:
     if run is None:
         return
     summary = get_run(run)
-    plain(summary.name, "title")
+    title, action = st.columns([5, 1], vertical_alignment="bottom")
+    with title:
+        plain(summary.name, "title")
+    if action.button("Evaluate", icon=":material/gavel:", width="stretch"):
+        open_evaluate(run.name)
     judged_line(summary)
+    run_panels(run)
     facts(summary_facts(summary.metrics))
     file_facts(summary_facts(summary.file_scores))
     score = ragas_score(summary.metrics)
@@ -84,15 +98,55 @@ def page() -> None:
         plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
     if summary.spending:
         plain(f"Spent: {summary.spending}", "note")
+    _failed(run)
     there = get_columns(run)
     if not (there.metrics or there.numeric):
-        st.info("This run was never evaluated: `ragboard evaluate` it to see verdicts.", icon=":material/info:")
+        st.info("This run was never evaluated: evaluate it to see verdicts.", icon=":material/info:")
         _samples(run, summary, "", None)
         return
     _origins(summary)
     column, between = _overview(run, there)
     _samples(run, summary, column, between)
     _against(run, there, column)
+
+
+def _failed(run: RunRef) -> None:
+    """Draw what failed, by kind, with a sample of each, and offer to ask that again."""
+    kinds = get_failures(run)
+    if not kinds:
+        return
+    title = (
+        f"{sum(kind.count for kind in kinds):,} scores failed, of {len(kinds):,} kind{'s' if len(kinds) > 1 else ''}"
+    )
+    with st.expander(title, icon=":material/error:"):
+        for number, kind in enumerate(kinds[:KINDS]):
+            plain(f"{kind.count:,} scores of {kind.samples:,} samples: {kind.message}")
+            plain(f"{', '.join(map(column_title, kind.metrics))}. For example: {kind.example}", "note")
+            if st.button(
+                "Read a sample of it", key=f"failed-{number}", type="tertiary", icon=":material/find_in_page:"
+            ):
+                open_sample(run.name, kind.sample_id)
+        if len(kinds) > KINDS:
+            plain(f"and {len(kinds) - KINDS:,} kinds more: ragboard evaluate and retry list them all", "note")
+        _retry(run)
+
+
+def _retry(run: RunRef) -> None:
+    judging = get_judging(run)
+    if judging is None:
+        plain("The judges were given in Python: ask again there.", "note")
+        return
+    with st.form("retry", clear_on_submit=True, border=False):
+        key = key_field(judging, "retry")
+        if not st.form_submit_button("Ask again what failed", icon=":material/refresh:"):
+            return
+    try:
+        start_retry(store(), run, surroundings(), key=key)
+    except RagboardError as error:
+        st.error("It cannot be asked again now.", icon=":material/error:")
+        plain(str(error))
+        return
+    st.rerun()
 
 
 def _origins(summary: RunSummary) -> None:

@@ -10,12 +10,14 @@ from ragboard.report import RunSummary
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics
-from ragboard_dashboard.navigation import open_run, open_sample, open_upload
+from ragboard_dashboard.navigation import open_comparison, open_run, open_sample, open_upload
+from ragboard_dashboard.progress import live_lines
 
 __all__ = ["page"]
 
 FIRST = 6
 """Statements to look at first."""
+BOTH = 2
 
 
 def page() -> None:
@@ -25,10 +27,23 @@ def page() -> None:
         _empty()
         return
     _head(runs)
+    live_lines()
     opened = run_board(runs, get_metrics(), key="board", now=datetime.now(UTC).replace(tzinfo=None))
     if opened:
         open_run(next(run.name for run in runs if run.run_id == opened))
+    _compare(runs)
     _first()
+
+
+def _compare(runs: tuple[RunSummary, ...]) -> None:
+    """Draw the choice of two runs to compare; the two newest at first, the older one as the baseline."""
+    names = [run.name for run in runs]
+    if len(names) == 1:
+        return
+    choice, action = st.columns([5, 1], vertical_alignment="bottom")
+    chosen = choice.multiselect("Compare two runs", names, default=names[1::-1], max_selections=2, key="two")
+    if action.button("Compare", icon=":material/compare_arrows:", width="stretch", disabled=len(chosen) != BOTH):
+        open_comparison(*chosen)
 
 
 def _head(runs: tuple[RunSummary, ...]) -> None:

@@ -11,15 +11,16 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from ragboard.errors import RagboardError
-from ragboard.evaluation.background import progress_of, start_evaluation
-from ragboard.evaluation.progress import Progress
-from ragboard.judges import JudgeOptions
+from ragboard.evaluation.background import start_evaluation
+from ragboard.evaluation.header import Choice
+from ragboard.evaluation.live import live_evaluation
 from ragboard.metrics import DEFAULT_METRICS
 from ragboard.readers import ImportReport, Preview, preview, read_runs
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
-from ragboard_dashboard.data import known_metrics, plugins, store
-from ragboard_dashboard.navigation import open_run
+from ragboard_dashboard.data import known_metrics, store, surroundings
+from ragboard_dashboard.navigation import open_evaluate, open_run
+from ragboard_dashboard.progress import panel
 from ragboard_dashboard.shared import column_label, plain
 
 __all__ = ["page"]
@@ -150,13 +151,15 @@ def _form(path: Path, mapping: dict[str, str], seen: Preview, source: str) -> No
         )
         skip = st.checkbox("Leave bad rows out and list them, instead of refusing the file")
         plain(
-            "Judge: embedded. It needs no key and no network, and is a heuristic: rules of thumb on shared words.",
+            "Evaluated at once by the embedded judge, which needs no key and no network and is a heuristic: rules of"
+            " thumb on shared words. Or choose a judge, and see what it would cost first.",
             "note",
         )
         buttons = st.container(horizontal=True)
         evaluate = buttons.form_submit_button("Import and evaluate", icon=":material/play_arrow:")
+        choose = buttons.form_submit_button("Import and choose a judge", icon=":material/gavel:")
         keep = buttons.form_submit_button("Import only", icon=":material/save:")
-    if not (evaluate or keep):
+    if not (evaluate or choose or keep):
         return
     result = read_runs(
         path,
@@ -170,6 +173,8 @@ def _form(path: Path, mapping: dict[str, str], seen: Preview, source: str) -> No
     _imported(result.report, added)
     if evaluate and specs:
         _start(added, tuple(specs))
+    if choose and added:
+        open_evaluate(added[0].name)
 
 
 def _imported(report: ImportReport, added: tuple[AddedRun, ...]) -> None:
@@ -201,9 +206,8 @@ def _start(added: tuple[AddedRun, ...], specs: tuple[str, ...]) -> None:
         start_evaluation(
             store(),
             RunRef(run_id=run.id, name=run.name, evaluation_id=None),
-            judging=JudgeOptions(),
-            metrics=specs,
-            plugins=plugins(),
+            Choice(metrics=specs),
+            surroundings(),
         )
         for run in added
     ]
@@ -223,28 +227,13 @@ def _watch(watched: str, run: str) -> None:
 
 @st.fragment(run_every=0.5)
 def _follow(evaluations: list[str], run: str) -> None:
-    seen = [progress_of(store(), evaluation) for evaluation in evaluations]
-    for progress in seen:
-        _bar(progress)
-    if all(progress is not None and progress.state == "finished" for progress in seen):
-        kept = st.session_state.get("import-report")
-        if kept is None or not _untidy(kept[0]):
-            open_run(run)
-        if st.button("Open the run", icon=":material/arrow_forward:"):
-            open_run(run)
+    seen = [live for name in evaluations if (live := live_evaluation(store(), name))]
+    for live in seen:
+        panel(live, RunRef(run_id=live.run_id, name=run, evaluation_id=None))
+    if any(live.under_way for live in seen):
         return
-    ended = any(progress is not None and progress.state in ("failed", "stopped") for progress in seen)
-    if ended and st.button("Back to upload"):
-        st.query_params.clear()
-        st.rerun()
-
-
-def _bar(progress: Progress | None) -> None:
-    if progress is None:
-        st.progress(0.0, "Starting the judge")
-        return
-    share = progress.done / progress.total if progress.total else 1.0
-    st.progress(share, f"{progress.done:,} of {progress.total:,} samples, {progress.asked:,} tasks asked")
-    if progress.state in ("failed", "stopped"):
-        st.error("The evaluation ended before it was done. What was answered is kept.", icon=":material/error:")
-        plain(progress.message)
+    kept = st.session_state.get("import-report")
+    if all(live.state == "finished" for live in seen) and (kept is None or not _untidy(kept[0])):
+        open_run(run)
+    if st.button("Open the run", icon=":material/arrow_forward:"):
+        open_run(run)

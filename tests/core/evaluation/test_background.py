@@ -5,19 +5,33 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from starlette.responses import PlainTextResponse
 from tests.chat_server import chat_server
 from tests.core.conftest import make_run
 from tests.plugin_file import write_plugin
 
-from ragboard import JudgeOptions, Store
-from ragboard.evaluation.background import evaluation_command, evaluation_environment
+from ragboard import JudgeError, JudgeOptions, SettingError, Store
+from ragboard.evaluation import background
+from ragboard.evaluation.background import (
+    Surroundings,
+    evaluation_command,
+    evaluation_environment,
+    plan_choice,
+    start_evaluation,
+    start_retry,
+)
 from ragboard.evaluation.engine import evaluation_of
+from ragboard.evaluation.header import Choice
+from ragboard.evaluation.live import LiveEvaluation, live_evaluation, live_evaluations
 from ragboard.judges import panel_named
 from ragboard.metrics import metrics_named
 from ragboard.metrics.plugins import metrics_with
+from ragboard.report import failures
 from ragboard.store import RunRef
 
 SECRET = "sk-verysecret"
@@ -35,10 +49,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_it_takes_every_option_and_no_key_on_its_command_line(store: Store, folder: Path) -> None:
+def kept(store: Store) -> RunRef:
     run = store.add_runs([make_run()])[0]
-    ref = RunRef(run_id=run.id, name=run.name, evaluation_id=None)
-    plugin = write_plugin(folder)
+    return RunRef(run_id=run.id, name=run.name, evaluation_id=None)
+
+
+def ended(store: Store, evaluation_id: str) -> LiveEvaluation:
+    """The evaluation, once no process works on it."""
+    for _ in range(600):
+        live = live_evaluation(store, evaluation_id)
+        assert live is not None
+        if not live.under_way:
+            return live
+        time.sleep(0.1)
+    raise AssertionError("it does not end")
+
+
+def test_it_takes_every_option_and_no_key_on_its_command_line(store: Store, folder: Path) -> None:
+    ref = kept(store)
+    around = Surroundings(plugins=(write_plugin(folder),))
     with chat_server() as server:
         judging = JudgeOptions(
             judge="openai:j",
@@ -46,13 +75,77 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(store: Store, fold
             embed="embedded",
             parameters={"reasoning_effort": "low", "max_completion_tokens": 4000},
             base_url=server.url,
+            concurrency=3,
         )
-        command = evaluation_command(store, ref, judging, SPECS, [plugin])
+        choice = Choice(metrics=SPECS, judging=judging, limits={"sample": 2, "max_minutes": 5.0})
+        command = evaluation_command(store, ref, choice, around)
         subprocess.run(command, env=evaluation_environment(judging), check=True, capture_output=True)
         assert {asked["model"] for asked in server.asked} == {"j", "x"}
         assert all(asked["reasoning_effort"] == "low" and "seed" not in asked for asked in server.asked)
         assert server.keys[0] == f"Bearer {SECRET}"
-        expected = evaluation_of(run.id, panel_named(judging), metrics_named(SPECS, metrics_with([plugin])))
+        expected = evaluation_of(ref.run_id, panel_named(judging), metrics_named(SPECS, metrics_with(around.plugins)))
+    (live,) = live_evaluations(store)
+    assert live.choice == replace(choice, limits={"sample": 2, "seed": 0, "max_minutes": 5.0})
     assert store.evaluation_metrics(expected.id) == SPECS
     assert SECRET not in " ".join(command)
     assert server.url not in " ".join(command)
+
+
+def test_a_key_that_is_given_reaches_the_server_and_no_file(store: Store, folder: Path) -> None:
+    with chat_server() as server:
+        choice = Choice(
+            metrics=("faithfulness",), judging=JudgeOptions(judge="openai:j", embed="embedded", base_url=server.url)
+        )
+        started = start_evaluation(store, kept(store), choice, key="sk-typed-in")
+        live = ended(store, started)
+        assert (live.state, live.progress.done) == ("finished", 3)
+        assert set(server.keys) == {"Bearer sk-typed-in"}
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) > 3
+    assert all(b"sk-typed-in" not in path.read_bytes() for path in files)
+    assert os.environ["OPENAI_API_KEY"] == SECRET
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_failed_is_asked_again_in_the_background(store: Store) -> None:
+    with chat_server() as server:
+        judging = JudgeOptions(judge="openai:j", embed="embedded", base_url=server.url)
+        server.rules = [lambda _: PlainTextResponse("teapot", 418)]
+        ref = kept(store)
+        started = start_evaluation(store, ref, Choice(metrics=("faithfulness",), judging=judging))
+        live = ended(store, started)
+        assert (live.state, live.progress.failed) == ("finished", 3)
+        server.rules = []
+        start_retry(store, replace(ref, evaluation_id=started), key="sk-typed-in")
+        again = ended(store, started)
+        assert (again.state, again.progress.message, again.progress.failed) == ("finished", "", 0)
+    assert set(server.keys) == {f"Bearer {SECRET}", "Bearer sk-typed-in"}
+    assert failures(store, replace(ref, evaluation_id=started)) == ()
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_that_dies_before_its_first_word_says_why(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "evaluation_command", lambda *_: [sys.executable, "-c", "exit('no such thing')"])
+    live = ended(store, start_evaluation(store, kept(store), Choice(metrics=("faithfulness",))))
+    assert (live.state, live.progress.message) == ("failed", "no such thing")
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_cannot_be_is_refused_before_anything_starts(store: Store) -> None:
+    ref = kept(store)
+    priceless = Choice(metrics=("faithfulness",), judging=JudgeOptions(judge="openai:j"), limits={"max_cost": 1})
+    with pytest.raises(SettingError, match="needs the price of j"):
+        start_evaluation(store, ref, priceless)
+    with pytest.raises(SettingError, match="no judge is called 'nobody'"):
+        start_evaluation(store, ref, Choice(metrics=("faithfulness",), judging=JudgeOptions(judge="nobody")))
+    assert live_evaluations(store) == ()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_plan_needs_no_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    choice = Choice(metrics=("faithfulness",), judging=JudgeOptions(judge="openai:gpt-4o-mini"), limits={"sample": 1})
+    plan = plan_choice(store, kept(store), choice)
+    assert (plan.samples, plan.total.expected.chat_calls) == (1, 2)
+    with pytest.raises(JudgeError, match="OPENAI_API_KEY is not set"):
+        start_evaluation(store, kept(store), choice)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,13 +24,24 @@ from ragboard import (
     Unscored,
     evaluate_run,
 )
+from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms
-from ragboard.judges.tasks import Failure, Task, Verification, Verify
+from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Task, Verification, Verify, unheard
 from ragboard.metrics import metrics_named
 from ragboard.records import Run
 from ragboard.report import SampleQuery, sample_report, sample_rows
 
 ALL = DEFAULT_METRICS
+
+
+class Calling(PlainJudge):
+    """Asks a model, one call a task."""
+
+    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
+        await asyncio.sleep(0)
+        for task in tasks:
+            hear(task, Exchange())
+        return await super().answer(tasks)
 
 
 def add(store: Store, run: Run) -> str:
@@ -208,3 +220,14 @@ def test_what_a_judge_said_beside_verdicts_is_kept_with_its_reason(store: Store)
     assert [said["rating of faithfulness", 1], said["sentences chosen by draw", 2]] == [("7", 7.0), ("1", 0.5)]
     assert said["agreement of draws (jaccard)", 1] == ("draws 1 and 2", 1.0)
     assert sum(about.startswith("Could the answer do harm") for about, _ in said) == 3
+
+
+def test_near_the_end_of_a_budget_samples_are_finished_not_begun(store: Store) -> None:
+    run_id = add(store, make_run(samples=40))
+    expected = (Expected(model="m", embedding=False, calls=80, tokens=0),)
+    terms = Terms(max_calls=20, expected=expected, planned_samples=40)
+    judge = Calling()
+    done = evaluate_run(store, run_id, metrics_named(["faithfulness"]), Panel(judge=judge), terms)
+    assert "20 calls" in done.stopped
+    assert len(judge.asked) == 20
+    assert done.samples - done.unscored == 10

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard import StoreBusyError, StoreError
-from ragboard.evaluation.journal import open_journal
+from ragboard.evaluation.journal import Journal, open_journal
 from ragboard.judges.codec import task_key
 from ragboard.judges.tasks import Exchange, Extracted, Extraction, ExtractStatements, Failure
 from ragboard.records import Span
@@ -85,3 +87,26 @@ def test_a_folder_that_is_a_file_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "journals").write_text("in the way", encoding="utf-8")
     with pytest.raises(StoreError, match="journals"), open_journal(tmp_path / "journals" / "e.jsonl", {}):
         pass
+
+
+class Narrow(io.FileIO):
+    """A disk with room for so many bytes more, once."""
+
+    room = 20
+
+    def write(self, line: Any) -> int:
+        taken, self.room = min(self.room, len(line)), 10**6
+        return super().write(line[:taken])
+
+
+def test_a_line_that_did_not_fit_leaves_nothing_that_damages_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "e.jsonl"
+    path.touch()
+    with path.open("rb") as reader, Narrow(path, "ab") as writer:
+        journal = Journal(path, reader, writer)
+        with pytest.raises(StoreError, match=r"e\.jsonl: cannot write the journal: "):
+            journal.put(KEY, "s1", TASK, REPLY)
+        journal.put(OTHER, "s2", TASK, REPLY)
+        assert (journal.get(KEY), journal.get(OTHER)) == (None, REPLY)
+    with open_journal(path, {}) as journal:
+        assert (KEY in journal, journal.get(OTHER)) == (False, REPLY)

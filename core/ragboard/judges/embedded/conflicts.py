@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from ragboard.judges.embedded.figures import Figure
 from ragboard.judges.embedded.lexicon import OPPOSITES, TITLES, UNTIL, word_set
@@ -24,7 +25,7 @@ ALIKE = 0.65
 """The share of the rest of the statement that a sentence must hold to be about the same thing."""
 MUCH_ALIKE = 0.8
 """The same where the place in the sentence does not show it."""
-VERY_ALIKE = 0.9
+VERY_ALIKE = 0.7
 """The same for a denial, which may be of something else in the sentence."""
 FEWEST = 2
 """Words that must agree, and one more where the statement says `it` of who knows what."""
@@ -40,6 +41,7 @@ class Conflict:
     """The words of the statement in their place; empty for a denial."""
     start: int
     end: int
+    kind: Literal["figure", "name", "opposite", "denial"]
     denied: str = ""
     """Which side denies what the other says: `passage`, `answer`, or neither."""
 
@@ -90,6 +92,7 @@ def _figures(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator
                     claim.reading.text[figure.start : figure.end],
                     other.start,
                     other.end,
+                    "figure",
                 )
 
 
@@ -119,7 +122,7 @@ def _names(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[C
         for other in sentence.names:
             if _other_bearer(name, other, claim) or _in_its_place(name, other, claim, sentence):
                 start, end = sentence.tokens[other.first].start, sentence.tokens[other.stop - 1].end
-                yield Conflict(sentence.text[start:end], claim.reading.said(name.first, name.stop), start, end)
+                yield Conflict(sentence.text[start:end], claim.reading.said(name.first, name.stop), start, end, "name")
 
 
 def _other_bearer(name: Name, other: Name, claim: Claim) -> bool:
@@ -156,10 +159,10 @@ def _opposites(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterat
             continue
         if _rest(claim, found, frozenset({word})) >= MUCH_ALIKE:
             token = sentence.tokens[sentence.places.index(other)]
-            yield Conflict(token.text, claim.words({word})[0], token.start, token.end)
+            yield Conflict(token.text, claim.words({word})[0], token.start, token.end, "opposite")
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _opposed(language: Language) -> dict[str, str]:
     return {term(word, language): term(other, language) for word, other in OPPOSITES.items()}
 
@@ -176,7 +179,7 @@ def _denial(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[
         _said_of_the_same(word, sentence, claim.items) for word in sentence.negated & claim.items - claim.named
     )
     if answer != passage:
-        yield Conflict("", "", sentence.start, sentence.end, denied="answer" if answer else "passage")
+        yield Conflict("", "", sentence.start, sentence.end, "denial", denied="answer" if answer else "passage")
 
 
 def _said_of_the_same(word: str, denying: Reading, other: frozenset[str]) -> bool:
@@ -189,11 +192,11 @@ def _said_of_the_same(word: str, denying: Reading, other: frozenset[str]) -> boo
 
 
 def _before(reading: Reading, at: int) -> str:
-    return normal(reading.tokens[at - 1].text) if at > 0 else ""
+    return normal(reading.spelt[at - 1]) if at > 0 else ""
 
 
 def _after(reading: Reading, at: int) -> str:
-    return normal(reading.tokens[at].text) if at < len(reading.tokens) else ""
+    return normal(reading.spelt[at]) if at < len(reading.spelt) else ""
 
 
 def _content(reading: Reading, at: int) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, UNITS, word_set
+from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, SMALL_MONTHS, UNITS, word_set
 from ragboard.judges.embedded.text import Language, Token, is_number
 
-__all__ = ["Figure", "figures"]
+__all__ = ["Figure", "figures", "figures_at", "numeric"]
 
 _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
@@ -50,25 +50,31 @@ class _Found(NamedTuple):
 
 def figures(text: str, words: Sequence[Token], language: Language) -> tuple[Figure, ...]:
     """All figures among `words`, the tokens of a stretch of `text`, in reading order."""
-    return tuple(_scan(text, words, language))
+    return tuple(_scan(text, words, [at for at, word in enumerate(words) if numeric(word.text)], language))
 
 
-def _scan(text: str, words: Sequence[Token], language: Language) -> Iterator[Figure]:
-    at = 0
-    while at < len(words):
-        found = _read(text, words, at, language) if _numeric(words[at].text) else None
+def figures_at(text: str, words: Sequence[Token], places: Sequence[int], language: Language) -> tuple[Figure, ...]:
+    """The same where it is known at which words a figure may begin."""
+    return tuple(_scan(text, words, places, language))
+
+
+def _scan(text: str, words: Sequence[Token], places: Sequence[int], language: Language) -> Iterator[Figure]:
+    done = 0
+    for at in places:
+        found = _read(text, words, at, language) if at >= done else None
         if found is None:
-            at += 1
             continue
         for key, loose, kind, value in found.values:
             yield Figure(key, loose, kind, value, at, found.stop, found.start, found.end)
-        at = found.stop
+        done = found.stop
 
 
 @lru_cache(maxsize=65536)
-def _numeric(word: str) -> bool:
+def numeric(word: str) -> bool:
+    """Whether a figure may begin with the word."""
     plain = word.lower()
-    return word[0].isdigit() or plain in NUMBER_WORDS or plain in MONTHS
+    month = plain in MONTHS and (word[0].isupper() or plain in SMALL_MONTHS)
+    return month or word[0].isdigit() or plain in NUMBER_WORDS
 
 
 def _read(text: str, words: Sequence[Token], at: int, language: Language) -> _Found | None:
@@ -79,6 +85,8 @@ def _read(text: str, words: Sequence[Token], at: int, language: Language) -> _Fo
 
 
 def _date(text: str, words: Sequence[Token], at: int) -> _Found | None:
+    if _no_date(text, words, at):
+        return None
     year, month, day, stop = _iso(text, words, at) or _dotted(words, at) or _named(text, words, at) or (0, 0, 0, at)
     if not month:
         return None
@@ -91,8 +99,16 @@ def _date(text: str, words: Sequence[Token], at: int) -> _Found | None:
     return _Found(values, stop, words[at].start, words[stop - 1].end)
 
 
+def _no_date(text: str, words: Sequence[Token], at: int) -> bool:
+    """Whether what follows a number shows at once that it begins no date: no mark, and no name of a month."""
+    word = words[at]
+    after = words[at + 1].text if at + 1 < len(words) else ""
+    dated = text[word.end : word.end + 1] == "-" or "." in word.text or after.lower() in MONTHS or after == "de"
+    return word.text[0].isdigit() and not dated
+
+
 def _iso(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
-    if at + 3 > len(words) or not _plain(words[at], 4):
+    if at + 3 > len(words) or not _plain(words[at], 4) or text[words[at].end] != "-":
         return None
     start, end = words[at].start, words[at + 2].end
     match = re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", text[start:end])
@@ -104,16 +120,17 @@ def _iso(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int
 
 
 def _dotted(words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
-    match = _DOTTED_DATE.fullmatch(words[at].text)
+    match = _DOTTED_DATE.fullmatch(words[at].text) if "." in words[at].text else None
     return (int(match[3]), int(match[2]), int(match[1]), at + 1) if match else None
 
 
 def _named(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
     """`1 July 2000`, `July 1, 2000`, `July 2000`, `in July`."""
     if is_number(words[at]):
-        day = _day(words[at])
-        month = _month(words, at + 1)
-        return (_year(words, at + 2), month, day, at + 3 if _year(words, at + 2) else at + 2) if day and month else None
+        day, place = _day(words[at]), _after_of(words, at + 1)
+        month, after = _month(words, place), _after_of(words, place + 1)
+        year = _year(words, after)
+        return (year, month, day, after + 1 if year else place + 1) if day and month else None
     month = _month(words, at)
     if not month:
         return None
@@ -139,9 +156,14 @@ def _year(words: Sequence[Token], at: int) -> int:
 
 
 def _month(words: Sequence[Token], at: int) -> int:
-    if at >= len(words) or not words[at].text[0].isupper():
+    if at >= len(words) or not (words[at].text[0].isupper() or words[at].text in SMALL_MONTHS):
         return 0
     return MONTHS.get(words[at].text.lower(), 0)
+
+
+def _after_of(words: Sequence[Token], at: int) -> int:
+    """`4 de marzo de 1890`: the place of what follows the Spanish `de`."""
+    return at + 1 if at < len(words) and words[at].text == "de" else at
 
 
 # Quantities

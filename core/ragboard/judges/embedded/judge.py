@@ -31,13 +31,15 @@ from ragboard.judges.tasks import (
 
 __all__ = ["VERSION", "EmbeddedJudge"]
 
-VERSION = "1"
+VERSION = "2"
 """Changes with every change of rules that could change an answer."""
 
 
 @dataclass(frozen=True)
 class EmbeddedJudge:
-    """Answers every task by rules over words, numbers, names and negations; English and German.
+    """Answers tasks by rules over words, numbers, names and negations, and by weights one can read.
+
+    English and German by their grammar; French, Spanish, Hindi and Chinese by their words.
 
     The same task gets the same answer, alone or in a batch. It knows no paraphrase without shared
     words: its verdicts are a first look, and `heuristic` says so wherever they are shown.
@@ -67,7 +69,8 @@ def _reply(task: Task) -> Reply | Failure:
         case GenerateQuestions():
             return Questions(questions=questions_of(task.answer, task.n))
         case SelectSentences():
-            return Selection(chosen=helping(task.question, task.sentences))
+            chosen, scores = helping(task.question, task.sentences)
+            return Selection(chosen=chosen, scores=scores)
         case Similarity():
             return Similarities(values=similarities(task.text, task.others))
         case RateAnswer():

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 __all__ = [
+    "AKIN_IN_MEANING",
     "AUXILIARIES",
     "BACKWARD",
+    "FIRST_PERSON",
     "FUNCTION_WORDS",
+    "HINDI_ENDINGS",
     "IRREGULAR",
     "MONTHS",
     "NEGATORS",
@@ -14,6 +17,8 @@ __all__ = [
     "PAST",
     "PRONOUNS",
     "SCALES",
+    "SMALL_MONTHS",
+    "STRONG",
     "TITLES",
     "UNITS",
     "UNNEGATED",
@@ -49,13 +54,51 @@ FUNCTION_WORDS = {
         "in im ins an am auf bei beim von vom zu zum zur mit nach aus über unter vor hinter zwischen durch für "
         "gegen um seit ab auch nur noch schon sehr mehr etwa rund hier dort dabei dazu daher jedoch"
     ),
+    "fr": word_set(
+        "le la les l un une des du de d au aux ce cet cette ces c mon ma mes ton ta tes son sa ses notre nos votre vos "
+        "leur leurs je j tu il elle on nous vous ils elles me m te t se s lui y en qui que qu quoi dont où quel quelle "
+        "quels quelles est sont était étaient été être suis sera seront fut furent a ont avait avaient avoir aura "
+        "et ou mais donc or car si comme quand lorsque pendant parce puisque avec sans sous sur dans par pour vers "
+        "chez "
+        "entre contre depuis après avant à aussi très plus moins encore déjà tout toute tous toutes même ainsi alors"
+    ),
+    "es": word_set(
+        "el la los las un una unos unas lo al del de este esta estos estas ese esa esos esas aquel mi mis tu tus su "
+        "sus "
+        "nuestro nuestra yo tú él ella nosotros ellos ellas usted me te se le les nos que quien quienes cual cuales "
+        "cuyo donde cuando como es son era eran fue fueron ser sido está están estaba estar ha han había haber hay "
+        "tiene y e o u pero sino si porque aunque mientras con por para en a desde hasta entre sobre bajo contra hacia "
+        "según tras durante también muy más menos ya aún todo toda todos todas mismo así entonces"
+    ),
+    "hi": word_set(
+        "का की के को से में पर ने और या एक यह वह ये वे इस उस इन उन इसके उसके इसकी उसकी इसका उसका है हैं था थी थे हो होता "
+        "होती होते हुआ हुई हुए गया गई गए कर करने किया की कि जो तो ही भी तक लिए साथ बाद द्वारा जब तब अपने अपनी अपना क्या "
+        "कौन कब कहाँ कैसे क्यों मैं हम आप तुम रहा रही रहे कुछ सभी"
+    ),
+    "zh": word_set(
+        "的 了 在 是 和 与 及 也 就 都 而 于 之 他 她 它 们 我 你 这 那 个 有 为 以 从 到 被 把 对 其 或 等 吗 呢"
+    ),
 }
 
 NEGATORS = word_set(
     "not no never none nobody nothing neither nor without cannot hardly "
     "isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't won't wouldn't can't couldn't "
-    "shouldn't mustn't nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder"
+    "shouldn't mustn't nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder "
+    "ne pas jamais aucun aucune sans rien nunca jamás ningún ninguna sin nada tampoco नहीं न मत बिना 不 没 無 无 未 非"
 )
+
+FIRST_PERSON = word_set(
+    "i me my mine myself i'm i've i'd i'll we'd you your yours ich mich mir mein meine meinen meiner du dein deine"
+)
+
+STRONG = word_set(
+    "first last only sole all every each none always never most least best worst largest biggest smallest highest "
+    "lowest "
+    "longest shortest oldest youngest newest greatest main entire exactly completely entirely must solely current "
+    "currently former several many few both main erste ersten letzte einzige alle jeder immer nie meisten beste größte "
+    "kleinste höchste längste älteste genau ganz"
+)
+"""Words that make a claim narrower or stronger than its other words."""
 
 PRONOUNS = word_set("it its he him his she her they them their er ihn ihm sie ihr ihnen es sein seine ihre")
 
@@ -79,6 +122,10 @@ BACKWARD = word_set(
 
 AUXILIARIES = {
     "en": word_set("is are was were has have had can could will would may might must should does did"),
+    "fr": word_set("est sont était étaient a ont avait fut furent sera peut doit"),
+    "es": word_set("es son era eran fue fueron ha han había será está están puede debe"),
+    "hi": word_set("है हैं था थी थे"),
+    "zh": word_set("是"),
     "de": word_set(
         "ist sind war waren wird werden wurde wurden hat haben hatte hatten kann können konnte konnten muss musste"
     ),
@@ -165,27 +212,39 @@ SCALES = {
     "trillion": 10**12,
 }
 
+HINDI_ENDINGS = word_set(
+    "ो े ू ु ी ि ा कर ाओ िए ाई ाए ने नी ना ते ीं ती ता ाँ ां ों ें ाकर ाइए ाईं ाया ेगी ेगा ोगी ोगे ाने ाना ाते ाती ाता "
+    "तीं ाओं ाएं ुओं ुएं ुआं एगी एगा एंगे ाएगी ाएगा ाएंगे ियों ियाँ ियां"
+)
+"""Endings of Hindi words: number, case, tense."""
+
 MONTHS = {
     name: number
     for number, names in enumerate(
         (
-            "january jan januar",
-            "february feb februar",
-            "march mar märz",
-            "april apr",
-            "may mai",
-            "june jun juni",
-            "july jul juli",
-            "august aug",
-            "september sep sept",
-            "october oct oktober okt",
-            "november nov",
-            "december dec dezember dez",
+            "january jan januar janvier enero",
+            "february feb februar février febrero",
+            "march mar märz mars marzo",
+            "april apr avril abril",
+            "may mai mayo",
+            "june jun juni juin junio",
+            "july jul juli juillet julio",
+            "august aug août agosto",
+            "september sep sept septembre septiembre",
+            "october oct oktober okt octobre octubre",
+            "november nov novembre noviembre",
+            "december dec dezember dez décembre diciembre",
         ),
         1,
     )
     for name in names.split()
 }
+
+SMALL_MONTHS = word_set(
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre "
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"
+)
+"""French and Spanish months, which are written in small letters."""
 
 _UNITS = {
     ("m", 1.0): "m metre metres meter meters metern",
@@ -216,3 +275,201 @@ _UNITS = {
 
 UNITS = {word: unit for unit, words in _UNITS.items() for word in words.split()}
 """Unit words, with the unit they are counted in and how much of it one is."""
+
+AKIN_IN_MEANING = {
+    "en": (
+        "build construct erect make",
+        "begin start commence",
+        "found establish create",
+        "buy purchase acquire",
+        "sell auction",
+        "die perish",
+        "kill slay murder",
+        "big large huge great",
+        "small little tiny",
+        "near close",
+        "author writer",
+        "write compose pen",
+        "finish complete end conclude",
+        "show display exhibit",
+        "use employ utilise utilize",
+        "help aid assist support",
+        "need require",
+        "film movie",
+        "car automobile vehicle",
+        "job work position post",
+        "company firm business",
+        "child kid",
+        "woman lady",
+        "doctor physician",
+        "illness disease sickness",
+        "city town",
+        "country nation state",
+        "king monarch",
+        "ship vessel boat",
+        "house home",
+        "road street",
+        "war conflict",
+        "fight battle",
+        "win triumph victory",
+        "defeat beat",
+        "leader head chief",
+        "lead direct head",
+        "name call term title",
+        "famous well-known renowned celebrated",
+        "fast quick rapid swift",
+        "old ancient aged",
+        "new novel recent",
+        "rich wealthy",
+        "poor needy",
+        "common frequent usual",
+        "rare uncommon unusual",
+        "important significant major key crucial",
+        "mainly mostly chiefly primarily largely",
+        "roughly about approximately around",
+        "increase rise grow growth",
+        "decrease fall decline drop reduce",
+        "cause lead bring result",
+        "stop halt cease",
+        "get obtain receive gain",
+        "give provide supply offer",
+        "say state declare tell",
+        "think believe consider",
+        "allow permit let enable",
+        "forbid ban prohibit",
+        "live reside dwell",
+        "locate situate lie stand",
+        "contain include comprise hold",
+        "consist comprise compose",
+        "part portion section",
+        "area region zone district",
+        "money fund cash",
+        "price cost",
+        "pay fund finance",
+        "teach instruct train educate",
+        "student pupil",
+        "school academy",
+        "discover find detect",
+        "invent devise",
+        "design plan",
+        "produce manufacture make generate",
+        "repair fix mend restore",
+        "destroy ruin demolish wreck",
+        "rename renamed",
+        "change alter modify",
+        "choose select pick elect",
+        "appoint name nominate",
+        "reign rule govern",
+        "carry transport convey bear",
+        "join connect link unite",
+        "split divide separate",
+        "cross span traverse",
+        "height tall high",
+        "length long",
+        "width wide broad",
+        "depth deep",
+        "weight weigh heavy",
+        "age old",
+        "birth born",
+        "marry wed marriage wife husband spouse",
+        "parent father mother",
+        "sibling brother sister",
+        "son daughter child",
+        "star play act appear feature",
+        "perform play",
+        "release publish issue launch",
+        "record album",
+        "song track tune",
+        "singer vocalist",
+        "band group",
+        "book novel",
+        "picture painting image",
+        "paint portray depict",
+        "open inaugurate",
+        "close shut",
+        "keep retain preserve",
+        "lose loss",
+        "return come back",
+        "arrive reach",
+        "leave depart quit",
+        "send dispatch",
+        "move relocate shift",
+        "attack assault",
+        "protect guard defend shield",
+        "rescue save",
+        "people inhabitant resident",
+        "population inhabitant",
+        "crew staff personnel",
+        "soldier troop",
+        "law act statute",
+        "treaty agreement pact",
+        "meet encounter",
+        "aim goal purpose objective",
+        "reason cause",
+        "way method means manner",
+        "error mistake fault",
+        "damage harm injure hurt",
+        "happen occur take",
+        "last endure continue",
+        "first initial",
+        "final last",
+        "main principal chief primary",
+        "whole entire complete full",
+        "half fifty",
+        "twice double",
+        "annual yearly year",
+        "daily day",
+        "rock stone",
+        "wood forest",
+        "sea ocean",
+        "river stream",
+        "hill mountain",
+        "summit peak top",
+    ),
+    "de": (
+        "bauen errichten erbauen",
+        "beginnen anfangen starten",
+        "gründen stiften",
+        "kaufen erwerben",
+        "sterben umkommen",
+        "groß riesig",
+        "klein winzig",
+        "autor schriftsteller verfasser",
+        "auto wagen fahrzeug",
+        "firma unternehmen betrieb",
+        "stadt ort",
+        "land staat",
+        "schiff boot",
+        "krieg konflikt",
+        "enden aufhören",
+        "zeigen ausstellen",
+        "benutzen verwenden nutzen",
+        "helfen unterstützen",
+        "brauchen benötigen",
+        "bekommen erhalten",
+        "geben liefern",
+        "sagen erklären",
+        "erlauben gestatten",
+        "verbieten untersagen",
+        "leben wohnen",
+        "liegen stehen befinden",
+        "enthalten umfassen",
+        "teil abschnitt",
+        "gebiet region gegend",
+        "preis kosten",
+        "bezahlen finanzieren",
+        "finden entdecken",
+        "ändern verändern",
+        "wählen auswählen",
+        "tragen befördern",
+        "verbinden anschließen",
+        "teilen trennen",
+        "öffnen eröffnen",
+        "schließen beenden",
+        "ziel zweck",
+        "grund ursache",
+        "fehler irrtum",
+        "gipfel spitze",
+    ),
+}
+"""Words of nearly one meaning, our own groups; each word is compared by its term."""

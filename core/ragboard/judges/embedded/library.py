@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from ragboard.judges.embedded.reading import Reading, read
-from ragboard.judges.embedded.text import Language, Token, language_of, sentence_spans
-from ragboard.judges.embedded.weights import Weights
+from ragboard.judges.embedded.lexicon import AKIN_IN_MEANING
+from ragboard.judges.embedded.reading import BEGINNING, Reading, read
+from ragboard.judges.embedded.text import Language, language_of, sentence_spans, term
+from ragboard.judges.embedded.weights import rarity
 
 __all__ = ["Claim", "Library"]
 
-HEAD = 1000
+HEAD = 120
 """Characters of each passage from which the language is told."""
+SAME_MEANING, AKIN = 0.9, 0.8
+"""What a word is worth that means nearly the same, and one of the same root."""
+MOST_ALIKE = 50
+"""Words of one beginning that are looked at."""
+SHORTEST_AKIN, ROOT = 6, 0.7
+"""Words of so many letters are akin where this part from their beginning is the same."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +34,7 @@ class Claim:
     @cached_property
     def items(self) -> frozenset[str]:
         """What must be found: its content terms and figures; all its words where it has neither."""
-        keys = {figure.key for figure in self.reading.figures}
-        bare = frozenset(token.text.lower() for token in self.reading.tokens)
-        return self.reading.content | keys or bare
+        return self.reading.content | self.counted or self.reading.words
 
     @cached_property
     def named(self) -> frozenset[str]:
@@ -42,23 +49,20 @@ class Claim:
     def words(self, items: Iterable[str]) -> list[str]:
         """These items as the statement writes them, in its order, each once."""
         wanted = set(items)
-        said = [
-            (token.start, self._inner(token))
-            for token, place in zip(self.reading.tokens, self.reading.places, strict=True)
-            if place in wanted
-        ]
+        said = [(at, self._inner(at)) for at, place in enumerate(self.reading.places) if place in wanted]
         said += [
-            (figure.start, self.reading.text[figure.start : figure.end])
+            (figure.first, self.reading.text[figure.start : figure.end])
             for figure in self.reading.figures
             if figure.key in wanted
         ]
         return list(dict.fromkeys(text for _, text in sorted(said)))
 
-    def _inner(self, token: Token) -> str:
+    def _inner(self, at: int) -> str:
         """The word as it reads within a sentence: the first one keeps its capital only as a name."""
-        first = token is self.reading.tokens[0] and self.reading.language == "en"
+        word = self.reading.spelt[at]
+        first = at == 0 and self.reading.language == "en"
         named = first and any(name.first == 0 for name in self.reading.names)
-        return token.text.lower() if first and not named and not token.text.isupper() else token.text
+        return word.lower() if first and not named and not word.isupper() else word
 
 
 @dataclass(frozen=True)
@@ -71,25 +75,51 @@ class Library:
     """For each sentence its passage, from 0."""
     passages: int
     where: Mapping[str, Sequence[int]]
-    """For each term and figure key the sentences it stands in."""
-    weights: Weights
+    """For each term and figure key the sentences it stands in, ascending."""
 
     @classmethod
     def of(cls, passages: Sequence[str], question: str = "") -> Library:
         """Read the passages, in the language of their beginnings and of the question."""
         language = language_of(" ".join(text[:HEAD] for text in (*passages, question)))
-        placed = [
-            (number, read(text, start, end, language))
-            for number, text in enumerate(passages)
-            for start, end in sentence_spans(text)
-        ]
-        sentences = tuple(reading for _, reading in placed)
-        where: dict[str, list[int]] = {}
-        for number, reading in enumerate(sentences):
-            for item in reading.everything:
-                where.setdefault(item, []).append(number)
-        numbers = tuple(number for number, _ in placed)
-        return cls(language, sentences, numbers, len(passages), where, Weights.of(sentences))
+        sentences: list[Reading] = []
+        numbers: list[int] = []
+        for number, text in enumerate(passages):
+            for start, end in sentence_spans(text, language):
+                sentences.append(read(text, start, end, language))
+                numbers.append(number)
+        return cls(language, tuple(sentences), tuple(numbers), len(passages), _places(sentences))
+
+    @classmethod
+    def of_sentences(cls, sentences: Sequence[str], language: Language) -> Library:
+        """The sentences as they are given, each read as a whole, in one passage."""
+        readings = tuple(read(sentence, 0, len(sentence), language) for sentence in sentences)
+        return cls(language, readings, (0,) * len(readings), 1, _places(readings))
+
+    def claim(self, statement: str) -> Claim:
+        """Read a statement as the passages are read."""
+        return Claim(read(statement, 0, len(statement), self.language))
+
+    def weight(self, item: str) -> float:
+        """How much a term or a figure tells here."""
+        return rarity(len(self.sentences), len(self.where.get(item, ())))
+
+    def forms(self, item: str) -> Iterable[tuple[str, float]]:
+        """Under which terms of the passages an item may be found, and what each is worth, the best first."""
+        if item in self.where:
+            yield item, 1.0
+        if item[0] == "#":
+            return
+        for other in _same_meaning(self.language).get(item, ()):
+            if other in self.where:
+                yield other, SAME_MEANING
+        if len(item) >= SHORTEST_AKIN:
+            beginning = item[:BEGINNING]
+            first = bisect_left(self._ordered, beginning)
+            for other in self._ordered[first : first + MOST_ALIKE]:
+                if not other.startswith(beginning):
+                    return
+                if other != item and len(other) >= SHORTEST_AKIN and _akin(item, other):
+                    yield other, AKIN
 
     @cached_property
     def contents(self) -> tuple[frozenset[str], ...]:
@@ -99,15 +129,46 @@ class Library:
             found[number] |= reading.everything
         return tuple(frozenset(items) for items in found)
 
-    def claim(self, statement: str) -> Claim:
-        """Read a statement as the passages are read."""
-        return Claim(read(statement, 0, len(statement), self.language))
+    @cached_property
+    def everything(self) -> frozenset[str]:
+        """Terms and figure keys of all passages."""
+        return frozenset(self.where)
 
-    def rank(self, items: Iterable[str]) -> dict[int, float]:
-        """For each sentence that holds any of the items, the weight it holds."""
-        scores: dict[int, float] = {}
-        for item in sorted(items):
-            weight = self.weights[item]
-            for number in self.where.get(item, ()):
-                scores[number] = scores.get(number, 0.0) + weight
-        return scores
+    def words(self, passage: int | None) -> frozenset[str]:
+        """All words of a passage, or of all, in small letters."""
+        return self._words[-1 if passage is None else passage]
+
+    @cached_property
+    def _words(self) -> tuple[frozenset[str], ...]:
+        found: list[set[str]] = [set() for _ in range(self.passages)]
+        for number, reading in zip(self.passage_of, self.sentences, strict=True):
+            found[number].update(reading.lowered)
+        return (*map(frozenset, found), frozenset[str]().union(*found))
+
+    @cached_property
+    def _ordered(self) -> list[str]:
+        return sorted(self.where)
+
+
+def _places(sentences: Sequence[Reading]) -> dict[str, list[int]]:
+    where: defaultdict[str, list[int]] = defaultdict(list)
+    for number, sentence in enumerate(sentences):
+        for item in sentence.everything:
+            where[item].append(number)
+    return dict(where)
+
+
+def _akin(word: str, other: str) -> bool:
+    shared = int(ROOT * max(len(word), len(other)) + 0.5)
+    return word[:shared] == other[:shared]
+
+
+@lru_cache(maxsize=8)
+def _same_meaning(language: Language) -> Mapping[str, tuple[str, ...]]:
+    """For each term those that mean nearly the same."""
+    found: dict[str, set[str]] = {}
+    for group in AKIN_IN_MEANING.get(language, ()):
+        terms = {term(word, language) for word in group.split()}
+        for each in terms:
+            found.setdefault(each, set()).update(terms - {each})
+    return {each: tuple(sorted(others)) for each, others in found.items()}

@@ -40,7 +40,7 @@ _REFUSAL = re.compile(
     "|".join(
         (
             r"\bI (?:do not|don't|didn't|did not) (?:actually |really )?(?:know|have (?:any |enough "
-            r"|sufficient |the )?(?:specific )?"
+            r"|sufficient |the |that )?\s*(?:specific )?"
             r"(?:information|details|data|knowledge|answer|access))",
             r"\b(?:I am|I'm|I was|we are|we're) (?:not able|unable) to (?:answer|provide|find|help"
             r"|determine|say|tell|give)",
@@ -48,7 +48,7 @@ _REFUSAL = re.compile(
             r"|say|tell|give|assist|locate)",
             r"\bI(?:'m| am) (?:sorry|afraid),? (?:but )?(?:I|there is no|the)\b.{0,40}\b(?:not|no"
             r"|cannot|can't|don't|unable|n't)\b",
-            r"\bthere is (?:no|not enough|insufficient) (?:information|mention|evidence|detail|answer)",
+            r"\bthere is (?:no|not enough|insufficient) (?:\w+ )?(?:information|mention|evidence|detail|answer)",
             rf"\b{_SOURCES} (?:does not|do not|doesn't|don't|did not|didn't|fails? to) (?:\w+ )?"
             r"(?:say|state|mention|contain|provide|include|specify|answer|tell|give|indicate|address"
             r"|cover|explain|describe|discuss|name|list|report|reveal|settle|support)",
@@ -109,14 +109,33 @@ _ASSENT = re.compile(r"(?:yes|no|ja|nein|sure|ok|okay|well)\W*$", re.IGNORECASE)
 _LED_IN = re.compile(r":\W*$")
 
 
+_MAY_DECLINE = (
+    *("no", "n't", "n\u2019t", "nicht", "kein", "unable", "fail", "insufficient", "silent", "unknown", "unclear"),
+    *("afraid", "sorry"),
+)
+_MAY_HEDGE = (
+    *("think", "believ", "guess", "suppos", "assum", "would say", "know", "sure", "certain", "clear", "understood"),
+    *("may", "might", "could", "perhaps", "possib", "presum", "seems", "appears", "thought", "said", "hard", "depends"),
+    *("glaub", "denke", "vermut", "vielleicht", "möglich", "wohl", "soweit", "sicher", "könnte", "dürfte", "angeblich"),
+)
+"""Letters without which nothing is declined or taken back: a quick look before the patterns."""
+
+
+def _any_of(letters: tuple[str, ...], sentence: str) -> bool:
+    plain = sentence.lower()
+    return any(each in plain for each in letters)
+
+
 def is_refusal(sentence: str) -> bool:
     """Whether it declines to answer, or says that the sources do not."""
+    if not _any_of(_MAY_DECLINE, sentence):
+        return False
     return bool(_REFUSAL.search(sentence[:LONGEST_REFUSAL].replace("\u2019", "'")))
 
 
 def hedge(sentence: str) -> str:
     """The words by which it takes back what it says, as they stand; empty where there are none."""
-    found = _HEDGE.search(sentence[:LONGEST_REFUSAL].replace("\u2019", "'"))
+    found = _any_of(_MAY_HEDGE, sentence) and _HEDGE.search(sentence[:LONGEST_REFUSAL].replace("\u2019", "'"))
     return found.group() if found else ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from ragboard.judges.embedded.figures import Figure, figures
+from ragboard.judges.embedded.figures import Figure, figures_at, numeric
 from ragboard.judges.embedded.lexicon import (
     AUXILIARIES,
     BACKWARD,
@@ -16,7 +16,8 @@ from ragboard.judges.embedded.lexicon import (
     UNNEGATED,
     word_set,
 )
-from ragboard.judges.embedded.text import Language, Token, normal, term, tokens
+from ragboard.judges.embedded.phrases import hedge
+from ragboard.judges.embedded.text import Language, Token, normal, placed, term, words_in
 
 __all__ = ["BEGINNING", "Name", "Reading", "read"]
 
@@ -46,40 +47,49 @@ class Reading:
     start: int
     end: int
     language: Language
-    tokens: tuple[Token, ...]
-    places: tuple[str | None, ...]
-    """For each token its term where it is a content word, else None."""
+    spelt: list[str]
+    """Its words as they stand."""
+    places: list[str]
+    """For each word its term where it is a content word, else ``."""
     figures: tuple[Figure, ...]
 
-    @cached_property
-    def content(self) -> frozenset[str]:
-        """Terms of all content words; figures are apart."""
-        return frozenset(place for place in self.places if place)
+    content: frozenset[str]
+    """Terms of all content words; figures are apart."""
+    everything: frozenset[str]
+    """Content terms and figure keys, with and without their units."""
+    lowered: list[str]
+    """Its words in small letters."""
 
     @cached_property
-    def beginnings(self) -> frozenset[str]:
-        """How its content terms begin, by `BEGINNING` letters."""
-        return frozenset(place[:BEGINNING] for place in self.content)
+    def tokens(self) -> Sequence[Token]:
+        """Its words with their offsets."""
+        return placed(self.text, self.start, self.spelt)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """All words as they stand, in small letters, function words among them."""
-        return frozenset(token.text.lower() for token in self.tokens)
+        return frozenset(self.lowered)
 
     @cached_property
+    def bigrams(self) -> frozenset[tuple[str, str]]:
+        """Its pairs of neighbouring words in small letters."""
+        return frozenset(zip(self.lowered, self.lowered[1:], strict=False))
+
+    @cached_property
+    def hedged(self) -> bool:
+        """Whether it takes back what it says, or asks."""
+        said = self.text[self.start : self.end]
+        return "?" in said or bool(hedge(said))
+
+    @property
     def keys(self) -> frozenset[str]:
         """Keys of all figures, with and without their units."""
-        return frozenset(key for figure in self.figures for key in (figure.key, figure.loose))
-
-    @cached_property
-    def everything(self) -> frozenset[str]:
-        """Content terms and figure keys."""
-        return self.content | self.keys
+        return self.everything - self.content
 
     @property
     def refers_back(self) -> bool:
         """Whether it begins with a pronoun, and so is about what was named before it."""
-        return bool(self.tokens) and self.tokens[0].text.lower() in BACKWARD
+        return bool(self.lowered) and self.lowered[0] in BACKWARD
 
     @cached_property
     def has_pronoun(self) -> bool:
@@ -95,18 +105,16 @@ class Reading:
     def negated(self) -> frozenset[str]:
         """Terms that a negation reaches; German ones also reach back to the verb."""
         found: set[str] = set()
-        for at, token in enumerate(self.tokens):
-            if self._negates(at, token):
+        for at, word in enumerate(self.lowered):
+            if normal(word) in NEGATORS and self._denies(at):
                 before = self.places[max(0, at - _BEFORE) : at] if self.language == "de" else ()
                 found.update(place for place in (*before, *self.places[at + 1 : at + 1 + _AFTER]) if place)
         return frozenset(found)
 
-    def _negates(self, at: int, token: Token) -> bool:
-        if normal(token.text) not in NEGATORS:
-            return False
-        following = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
-        stands_alone = self.text[token.end : token.end + 1] == ","
-        return not stands_alone and (following is None or following.text.lower() not in UNNEGATED)
+    def _denies(self, at: int) -> bool:
+        following = self.lowered[at + 1] if at + 1 < len(self.lowered) else ""
+        end = self.tokens[at].end
+        return self.text[end : end + 1] != "," and following not in UNNEGATED
 
     def said(self, first: int, stop: int) -> str:
         """The words from token `first` up to `stop`, as they stand."""
@@ -115,25 +123,36 @@ class Reading:
 
 def read(text: str, start: int, end: int, language: Language) -> Reading:
     """Read `text[start:end]`."""
-    words = tokens(text, start, end)
-    found = figures(text, words, language)
-    places = [_content_term(word.text, language) for word in words]
-    for figure in found:
-        places[figure.first : figure.stop] = [None] * (figure.stop - figure.first)
-    return Reading(text, start, end, language, words, tuple(places), found)
+    spelt = words_in(text, start, end)
+    known = [_known(word, language) for word in spelt]
+    places = [place for place, _, _ in known]
+    found: tuple[Figure, ...] = ()
+    if numbers := [at for at, (_, _, starts_figure) in enumerate(known) if starts_figure]:
+        found = figures_at(text, placed(text, start, spelt[: numbers[-1] + AFTER_NUMBER]), numbers, language)
+        for figure in found:
+            places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
+    content = frozenset(places) - NO_TERM
+    everything = content.union(*((figure.key, figure.loose) for figure in found)) if found else content
+    return Reading(text, start, end, language, spelt, places, found, content, everything, [each[1] for each in known])
+
+
+NO_TERM = frozenset(("",))
+AFTER_NUMBER = 8
+"""Words from a number on that may belong to its figure."""
 
 
 @lru_cache(maxsize=65536)
-def _content_term(word: str, language: Language) -> str | None:
+def _known(word: str, language: Language) -> tuple[str, str, bool]:
+    """The term of a content word or ``, the word in small letters, and whether a figure may begin with it."""
     plain = word.lower()
     empty = plain in FUNCTION_WORDS[language] or plain in NEGATORS or plain.endswith("n't") or word[0].isdigit()
-    return None if empty else term(word, language)
+    return "" if empty else term(word, language), plain, numeric(word)
 
 
 def _names(reading: Reading) -> Sequence[Name]:
     found: list[Name] = []
     at = 0
-    while at < len(reading.tokens):
+    while at < len(reading.spelt):
         stop = _capitals(reading, at)
         if stop > at and _is_name(reading, at, stop):
             found.append(Name(tuple(place for place in reading.places[at:stop] if place), at, stop))
@@ -144,7 +163,7 @@ def _names(reading: Reading) -> Sequence[Name]:
 def _capitals(reading: Reading, at: int) -> int:
     """Where the run of capitalised content words that starts at token `at` stops."""
     stop = at
-    while stop < len(reading.tokens) and reading.places[stop] and reading.tokens[stop].text[0].isupper():
+    while stop < len(reading.spelt) and reading.places[stop] and reading.spelt[stop][0].isupper():
         if stop > at and reading.text[reading.tokens[stop - 1].end : reading.tokens[stop].start].strip(
             "\u00a0 .-'\u2019"
         ):
@@ -157,8 +176,8 @@ def _is_name(reading: Reading, at: int, stop: int) -> bool:
     if stop - at > 1:
         return True
     if reading.language == "de":
-        return at > 0 and reading.tokens[at - 1].text.lower() in _BEFORE_NAME
+        return at > 0 and reading.lowered[at - 1] in _BEFORE_NAME
     if at > 0:
         return True
-    following = reading.tokens[1].text.lower() if len(reading.tokens) > 1 else ""
+    following = reading.lowered[1] if len(reading.spelt) > 1 else ""
     return following in AUXILIARIES["en"] and following not in {"are", "were", "have", "do"}

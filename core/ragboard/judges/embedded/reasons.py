@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragboard.judges.embedded.library import Claim, Library
+from ragboard.judges.embedded.lookup import Lookup, Scope
 from ragboard.judges.embedded.matching import Match
 from ragboard.judges.embedded.text import normal
 
@@ -18,13 +19,14 @@ NEAREST = 0.35
 """Coverage from which a passage is worth calling nearest."""
 
 
-def reason(library: Library, claim: Claim, match: Match, only: int | None) -> str:
+def reason(lookup: Lookup, match: Match, only: Scope) -> str:
     """One sentence. `only` is the passage held against the statement, from 0; None for all."""
+    library, claim = lookup.library, lookup.claim
     if match.label == "supported":
         return _support(library, claim, match)
     if match.conflict:
         return _contradiction(library, match)
-    return _absence(library, claim, match, only)
+    return _absence(lookup, match, only)
 
 
 def _passages(library: Library, match: Match) -> list[int]:
@@ -39,13 +41,13 @@ def _support(library: Library, claim: Claim, match: Match) -> str:
         return f"Passage {ranks[0]} says it in two sentences."
     if _verbatim(library, claim, match):
         return f"Passage {ranks[0]} says it word for word."
-    how = "it in nearly the same words" if match.score >= SAME_WORDS else "the same in other words"
+    how = "it in nearly the same words" if match.seen and match.seen.pair >= SAME_WORDS else "the same in other words"
     return f"Passage {ranks[0]} says {how}."
 
 
 def _verbatim(library: Library, claim: Claim, match: Match) -> bool:
-    said = [normal(token.text) for token in library.sentences[match.sentences[0]].tokens]
-    wanted = [normal(token.text) for token in claim.reading.tokens]
+    said = map(normal, library.sentences[match.sentences[0]].spelt)
+    wanted = map(normal, claim.reading.spelt)
     return f" {' '.join(wanted)} " in f" {' '.join(said)} "
 
 
@@ -59,16 +61,15 @@ def _contradiction(library: Library, match: Match) -> str:
     return f"{where} says {found.here} where the answer says {found.there}."
 
 
-def _absence(library: Library, claim: Claim, match: Match, only: int | None) -> str:
-    held = range(library.passages) if only is None else (only,)
-    said = frozenset[str]().union(*(library.contents[number] for number in held))
-    absent = claim.items - said
+def _absence(lookup: Lookup, match: Match, only: Scope) -> str:
+    library, claim = lookup.library, lookup.claim
+    absent = claim.items - lookup.worth(lookup.said(only)).keys()
     hard = claim.words(absent & (claim.counted | claim.named))
     if hard and only is not None:
         return f"Passage {only + 1} does not mention {_quoted(hard, 'or')}."
     if hard:
         return f"{_quoted(hard)} {'appears' if len(hard) == 1 else 'appear'} in no passage."
-    if match.sentences and match.score >= NEAREST:
+    if match.sentences and match.seen and match.seen.pair >= NEAREST:
         return _nearest(library, claim, match)
     words = claim.words(_heaviest(library, absent))
     listed = _listed(words, "or") if words else ""
@@ -78,13 +79,14 @@ def _absence(library: Library, claim: Claim, match: Match, only: int | None) -> 
 
 
 def _nearest(library: Library, claim: Claim, match: Match) -> str:
-    where = f"Passage {_passages(library, match)[0]} comes nearest but does not say"
+    where = f"Passage {_passages(library, match)[0]} comes nearest but"
     hard = claim.words(match.missing & (claim.counted | claim.named))
-    return f"{where} {_quoted(hard or claim.words(_heaviest(library, match.missing)), 'or')} there."
+    words = hard or claim.words(_heaviest(library, match.missing))
+    return f"{where} does not say {_quoted(words, 'or')} there." if words else f"{where} says it otherwise."
 
 
 def _heaviest(library: Library, items: frozenset[str]) -> list[str]:
-    return sorted(items, key=lambda item: (-library.weights[item], -len(item), item))[:FEW]
+    return sorted(items, key=lambda item: (-library.weight(item), -len(item), item))[:FEW]
 
 
 def _quoted(words: Sequence[str], last: str = "and") -> str:

@@ -1,71 +1,83 @@
-"""Which sentences help to answer a question."""
+"""Which sentences help to answer a question: what they share with it, what they stand among, what they add."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+import math
 from collections.abc import Sequence
 
+from ragboard.judges.embedded.answering import Kind, asked, gives
+from ragboard.judges.embedded.library import Claim, Library
+from ragboard.judges.embedded.lookup import Lookup
+from ragboard.judges.embedded.model import Model, model
 from ragboard.judges.embedded.reading import Reading, read
 from ragboard.judges.embedded.text import language_of
-from ragboard.judges.embedded.weights import Weights
 
-__all__ = ["helping"]
+__all__ = ["FEATURES", "HELPS", "helping", "marks"]
 
-ENOUGH = 0.3
-NEAR_BEST = 0.5
-"""A sentence is chosen from this share of the question's weight on, and of the best one's score."""
+HELPS = 0.6
+"""The score from which a sentence counts as helping.
+
+Above one half, because the scores are fitted to classes of equal weight and sentences that help are few."""
 INHERITED = 0.6
 """What a word of the sentence before is worth to one that begins with a pronoun."""
-FITS = 0.2
-"""What a sentence gains by holding the kind of thing asked for."""
+NEAR = 3
+"""Sentences before and after that a sentence stands among."""
+HEAD = 20
+"""Sentences from which the language is told."""
 
-_ASKS = (
-    (re.compile(r"\b(when|what year|which year|wann|in welchem jahr)\b", re.IGNORECASE), "date"),
-    (
-        re.compile(
-            r"\b(how (many|much|long|high|deep|far|old|big|large|tall)|wie (viele?|lang|hoch|tief|weit|alt|groß))\b",
-            re.IGNORECASE,
-        ),
-        "figure",
-    ),
-    (re.compile(r"\b(who|whom|whose|where|wer|wen|wem|wo|woher|wohin)\b", re.IGNORECASE), "name"),
-)
+FEATURES = {
+    "own": "share of the question's weight, rare words counting more, that the sentence holds",
+    "around": "the same of the three sentences before and after together with it",
+    "fits": "share of the things asked for (a date, a person, a reason, ...) of which it holds one that is new",
+    "news": "log of 1 + words, names and figures that the question does not have",
+}
+"""Every feature, and what it says."""
 
 
-def helping(question: str, sentences: Sequence[str]) -> tuple[int, ...]:
-    """Places of the sentences that share enough of the question's weight; may be none."""
-    language = language_of(" ".join((question, *sentences[:20])))
-    asked = read(question, 0, len(question), language)
-    offered = [read(sentence, 0, len(sentence), language) for sentence in sentences]
-    weights = Weights.of(offered)
-    wanted = asked.content | {figure.key for figure in asked.figures}
-    total = sum(weights[item] for item in sorted(wanted))
-    if not total:
-        return ()
-    kind = next((kind for pattern, kind in _ASKS if pattern.search(question)), "")
-    scores = [
-        _said(wanted, offered, place, weights) / total + (FITS if _holds(sentence, kind, asked) else 0.0)
-        for place, sentence in enumerate(offered)
+def selecting() -> Model:
+    """The model of help."""
+    return model("selection", tuple(FEATURES))
+
+
+def helping(question: str, sentences: Sequence[str]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Places of the sentences that help, which may be none, and how much each sentence helps, in [0, 1]."""
+    scores = tuple(round(selecting()(values), 4) for values in marks(question, sentences))
+    return tuple(place for place, score in enumerate(scores) if score >= HELPS), scores
+
+
+def marks(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
+    """The features of each sentence, in their order; for a question without a word all are 0."""
+    language = language_of(" ".join((question, *sentences[:HEAD])))
+    library = Library.of_sentences(sentences, language)
+    lookup = Lookup(library, Claim(read(question, 0, len(question), language)))
+    if not lookup.weights:
+        return [(0.0,) * len(FEATURES) for _ in sentences]
+    held = [lookup.worth(sentence.everything) for sentence in library.sentences]
+    own = [lookup.share(_with_inherited(held, place, sentence)) for place, sentence in enumerate(library.sentences)]
+    wanted: list[Kind] = [each.kind for each in asked(question)]
+    known = lookup.claim.reading.everything
+    return [
+        (
+            own[place],
+            lookup.share(_together(held[max(place - NEAR, 0) : place + NEAR + 1])),
+            math.fsum([gives(kind, sentence, known) for kind in wanted]) / len(wanted),
+            math.log1p(len(sentence.everything - known)),
+        )
+        for place, sentence in enumerate(library.sentences)
     ]
-    bar = max(ENOUGH, NEAR_BEST * max(scores, default=0.0))
-    return tuple(place for place, score in enumerate(scores) if score >= bar)
 
 
-def _said(wanted: frozenset[str], offered: Sequence[Reading], place: int, weights: Weights) -> float:
-    """The weight that a sentence says, with part of what the one before says where it refers back to it."""
-    sentence = offered[place]
-    own = sum(weights[item] for item in sorted(wanted & sentence.everything))
-    if not own or not place or not sentence.refers_back:
+def _with_inherited(held: Sequence[dict[str, float]], place: int, sentence: Reading) -> dict[str, float]:
+    """What a sentence holds, with part of what the one before holds where it refers back to it."""
+    own = held[place]
+    if not place or not sentence.refers_back:
         return own
-    before = (wanted - sentence.everything) & offered[place - 1].everything
-    return own + INHERITED * sum(weights[item] for item in sorted(before))
+    return {item: INHERITED * worth for item, worth in held[place - 1].items()} | own
 
 
-def _holds(sentence: Reading, kind: str, asked: Reading) -> bool:
-    """Whether it says something new of the kind asked for."""
-    if kind == "name":
-        return any(not set(name.terms) <= asked.content for name in sentence.names)
-    wanted = {"date": {"year", "date month", "date day"}}.get(kind)
-    kinds = Counter(figure.kind for figure in sentence.figures if figure.key not in asked.keys)
-    return bool(kind) and (bool(kinds) if wanted is None else any(kinds[each] for each in wanted))
+def _together(held: Sequence[dict[str, float]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for each in held:
+        for item, worth in each.items():
+            found[item] = max(worth, found.get(item, 0.0))
+    return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ragboard.judges.embedded.library import Claim, Library
-from ragboard.judges.embedded.matching import Match, best_match, matches
+from ragboard.judges.embedded.library import Library
+from ragboard.judges.embedded.lookup import Lookup, Scope
+from ragboard.judges.embedded.matching import Match, best_match
 from ragboard.judges.embedded.reasons import reason
 from ragboard.judges.tasks import Verification, Verify
 from ragboard.records import Evidence, Verdict
@@ -17,30 +18,29 @@ def verify(task: Verify) -> Verification:
     joint: list[Verdict] = []
     single: list[tuple[Verdict, ...]] = []
     for statement in task.statements:
-        claim = library.claim(statement)
-        found = matches(library, claim)
+        lookup = Lookup(library, library.claim(statement))
         if task.joint:
-            joint.append(_verdict(library, claim, best_match(library, claim, found), None))
+            joint.append(_verdict(lookup, None))
         if task.single:
-            single.append(tuple(_verdict(library, claim, match, only) for only, match in enumerate(found)))
+            single.append(tuple(_verdict(lookup, passage) for passage in range(library.passages)))
     return Verification(joint=tuple(joint), single=tuple(single))
 
 
-def _verdict(library: Library, claim: Claim, match: Match, only: int | None) -> Verdict:
+def _verdict(lookup: Lookup, scope: Scope) -> Verdict:
+    match = best_match(lookup, scope)
     return Verdict(
         label=match.label,
-        reason=reason(library, claim, match, only),
+        reason=reason(lookup, match, scope),
         score=round(match.score, 4),
-        evidence=_evidence(library, match),
+        evidence=_evidence(lookup.library, match),
     )
 
 
 def _evidence(library: Library, match: Match) -> tuple[Evidence, ...]:
     if match.conflict:
         rank = library.passage_of[match.sentences[0]] + 1
-        return (
-            Evidence(rank=rank, start=match.conflict.start, end=match.conflict.end, stance="against", how="overlap"),
-        )
+        start, end = match.conflict.start, match.conflict.end
+        return (Evidence(rank=rank, start=start, end=end, stance="against", how="overlap"),)
     if match.label != "supported":
         return ()
     return tuple(

@@ -9,15 +9,20 @@ from dataclasses import dataclass
 
 from ragboard.judges.embedded.reading import Reading
 
-__all__ = ["Weights"]
+__all__ = ["Weights", "rarity"]
+
+
+def rarity(sentences: int, seen: int) -> float:
+    """Inverse sentence frequency of a term that stands in `seen` of so many sentences; one never seen weighs most."""
+    return math.log(2.0 + sentences / (seen + 1)) if seen else math.log(2.0 + sentences)
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Inverse sentence frequency of terms and figure keys; one never seen weighs most."""
+    """The rarity of terms and figure keys among some readings."""
 
-    known: Mapping[str, float]
-    unknown: float
+    seen: Mapping[str, int]
+    sentences: int
 
     @classmethod
     def of(cls, readings: Iterable[Reading]) -> Weights:
@@ -27,8 +32,7 @@ class Weights:
         for reading in readings:
             seen.update(reading.everything)
             sentences += 1
-        known = {item: math.log(2.0 + sentences / (count + 1)) for item, count in seen.items()}
-        return cls(known, math.log(2.0 + sentences))
+        return cls(seen, sentences)
 
     def __getitem__(self, item: str) -> float:
-        return self.known.get(item, self.unknown)
+        return rarity(self.sentences, self.seen.get(item, 0))

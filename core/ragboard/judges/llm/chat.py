@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ragboard.judges.llm.dialogue import Line
-from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, RefusedError
+from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, GarbledError, RefusedError
 from ragboard.judges.tasks import Exchange
 
 if TYPE_CHECKING:
@@ -121,13 +121,13 @@ def _said(body: str) -> Said:
         message = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise CallFailedError(f"the server's response is no chat completion: {body[:200]!r}") from error
+        raise GarbledError(f"the server's response is no chat completion: {body[:200]!r}") from error
     if isinstance(refusal, str) and refusal and not content:
         raise CallFailedError(f"the model refuses: {refusal[:300]}")
     if choice.get("finish_reason") == "content_filter":
         raise CallFailedError("the server's content filter stopped the reply")
     if not isinstance(content, str | None):
-        raise CallFailedError(f"the server's response holds no text: {body[:200]!r}")
+        raise GarbledError(f"the server's response holds no text: {body[:200]!r}")
     return Said(exchange=exchange(content or "", answer.get("usage")), cut=choice.get("finish_reason") == "length")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragboard.judges.cosines import Vector, similarities, texts_of
 from ragboard.judges.llm.chat import exchange
-from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
+from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, GarbledError
 from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Similarity, Task, unheard
 
 if TYPE_CHECKING:
@@ -60,28 +60,27 @@ class OpenAiEmbedder:
 
     async def _embed(self, texts: list[str], hear: Callable[[Exchange], None]) -> dict[str, Vector | Failure]:
         try:
-            body = await self.endpoint.call(partial(self._ask, texts))
-            found, heard = _vectors(body, len(texts))
+            found, heard = await self.endpoint.call(partial(self._ask, texts))
         except CallFailedError as error:
             return dict.fromkeys(texts, Failure(detail=str(error)))
         hear(heard)
         return dict(zip(texts, found, strict=True))
 
-    async def _ask(self, texts: list[str], client: AsyncOpenAI) -> str:
+    async def _ask(self, texts: list[str], client: AsyncOpenAI) -> tuple[list[Vector], Exchange]:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
-        return await client.post("/embeddings", body=body, cast_to=str)
+        return _vectors(await client.post("/embeddings", body=body, cast_to=str), len(texts))
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
-    """The vectors in the order of their texts, and what they cost. Raises CallFailedError where they are not that."""
+    """The vectors in the order of their texts, and what they cost. Raises GarbledError where they are not that."""
     try:
         answer = json.loads(body)
         rows: list[Mapping[str, Any]] = answer["data"]
         by_place = {int(row["index"]): tuple(float(part) for part in row["embedding"]) for row in rows}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CallFailedError(f"the server's response holds no embeddings: {body[:200]!r}") from error
+        raise GarbledError(f"the server's response holds no embeddings: {body[:200]!r}") from error
     if len(rows) != count or sorted(by_place) != list(range(count)):
-        raise CallFailedError(f"the server sent {len(rows)} embeddings for {count} texts")
+        raise GarbledError(f"the server sent {len(rows)} embeddings for {count} texts")
     if len({len(vector) for vector in by_place.values()}) > 1:
-        raise CallFailedError("the server sent embeddings of different lengths")
+        raise GarbledError("the server sent embeddings of different lengths")
     return [by_place[place] for place in range(count)], exchange("", answer.get("usage"))

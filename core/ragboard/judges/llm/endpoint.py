@@ -19,7 +19,7 @@ from ragboard.judges.llm.traffic import Limits, Traffic
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
-__all__ = ["CallFailedError", "Endpoint", "RefusedError"]
+__all__ = ["CallFailedError", "Endpoint", "GarbledError", "RefusedError"]
 
 T = TypeVar("T")
 
@@ -47,6 +47,10 @@ class CallFailedError(Exception):
     """One call came to nothing, after retries where these could help; the message has no secret."""
 
 
+class GarbledError(CallFailedError):
+    """The response is not what the protocol says; another may be."""
+
+
 class RefusedError(CallFailedError):
     """The server will not have the request as it is (status 400 or 422)."""
 
@@ -60,6 +64,8 @@ class _Lease:
     client: AsyncOpenAI
     traffic: Traffic
     users: int = 0
+    closed: JudgeError | None = None
+    """Why nothing more is sent: no call can succeed."""
 
 
 @dataclass
@@ -109,6 +115,8 @@ class Endpoint:
         async with self._lease() as lease:
             for left in range(self.retries, -1, -1):
                 async with lease.traffic.slot(tokens):
+                    if lease.closed:
+                        raise lease.closed
                     wait = await self._try(request, lease, left)
                 if not isinstance(wait, _Wait):
                     return wait
@@ -123,11 +131,13 @@ class Endpoint:
         try:
             async with asyncio.timeout(self.timeout):
                 found = await request(lease.client)
+        except GarbledError as error:
+            return self._again(left, pause, str(error), error)
         except TimeoutError as error:
             return self._again(left, pause, f"no reply within {self.timeout:g} s", error)
         except APIStatusError as error:
             lease.traffic.heard(too_many=error.status_code in _TOO_MANY)
-            return self._after(error, left, pause)
+            return self._after(error, lease, left, pause)
         except APIConnectionError as error:
             cause = f" ({error.__cause__})" if error.__cause__ else ""
             return self._again(left, pause, f"the connection failed: {error}{cause}", error)
@@ -136,13 +146,14 @@ class Endpoint:
         lease.traffic.heard(too_many=False)
         return found
 
-    def _after(self, error: APIError, left: int, pause: float) -> _Wait:
+    def _after(self, error: APIError, lease: _Lease, left: int, pause: float) -> _Wait:
         status = int(getattr(error, "status_code", 0))
         said = f"status {status}: {error.message}"
         if error.code == "insufficient_quota":
             status = 402
         if status in _SETUP:
-            raise JudgeError(f"{self.address}: {_SETUP[status]} ({self._setup_detail(status, said)})") from error
+            lease.closed = JudgeError(f"{self.address}: {_SETUP[status]} ({self._setup_detail(status, said)})")
+            raise lease.closed from error
         if status in (400, 422):
             raise RefusedError(self.plain(said), error.param) from error
         if status not in _LATER and status < 500:

@@ -76,8 +76,13 @@ class LlmJudge:
     async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order, asked side by side.
 
+        The reply to a single task is handed on in the same step in which its request leaves its place to
+        another, so that it can be kept before that one is sent.
+
         Raises JudgeError where no call can succeed: the key is refused, the model is not there.
         """
+        if len(tasks) == 1:
+            return [await self._answer(tasks[0], hear)]
         asked = [asyncio.ensure_future(self._answer(task, hear)) for task in tasks]
         try:
             return await asyncio.gather(*asked)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,19 +20,27 @@ __all__ = ["OwnJudge", "Texts", "judge_from"]
 Texts: TypeAlias = Sequence[str | None]
 Function: TypeAlias = Callable[[list[str]], Texts | Awaitable[Texts]]
 
+TOGETHER = 64
+"""Prompts that a function is given at once."""
 
-def judge_from(function: Function, *, version: str, name: str = "own", prompts: Path | None = None) -> OwnJudge:
+
+def judge_from(
+    function: Function, *, version: str, name: str = "own", prompts: Path | None = None, together: int = TOGETHER
+) -> OwnJudge:
     """A judge that asks `function`: a list of prompts in, as many texts out, in order.
 
-    The function may be async. None in place of a text says that this one prompt got no answer; what
-    the function raises ends the evaluation. Change `version` with anything that changes its answers
+    It gets at most `together` prompts at a time, one list after the other, in a thread of its own; or it is
+    async. None in place of a text says that this one prompt got no answer; what it raises ends the
+    evaluation. Change `version` with anything that changes its answers
     (model, settings), for answers are kept under it.
 
     >>> judge_from(lambda prompts: [my_model(prompt) for prompt in prompts], version="my-model-7b")
     """
     if not version.strip():
         raise SettingError("an own judge needs a version: a text that changes when its answers may change")
-    return OwnJudge(function, version=version, name=name, prompts=Prompts.read(prompts))
+    if together < 1:
+        raise SettingError(f"together is {together}, expected at least 1")
+    return OwnJudge(function, version=version, name=name, prompts=Prompts.read(prompts), together=together)
 
 
 class OwnJudge:
@@ -39,8 +49,11 @@ class OwnJudge:
     heuristic = False
     answers: frozenset[type[Task]] = frozenset(PROMPT_FILES)
 
-    def __init__(self, function: Function, *, version: str, name: str, prompts: Prompts) -> None:
+    def __init__(
+        self, function: Function, *, version: str, name: str, prompts: Prompts, together: int = TOGETHER
+    ) -> None:
         self.name = name
+        self.together = together
         self.version = version
         self.prompts = prompts
         self._function = function
@@ -73,9 +86,15 @@ class OwnJudge:
         known = type(task) in self.answers
         return None if known else Failure(detail=f"{self.name} does not answer {type(task).__name__}")
 
+    async def _call(self, prompts: list[str]) -> Texts:
+        """What the function says; one that is not async must not keep others from their work meanwhile."""
+        call = partial(self._function, prompts)
+        said: Texts | Awaitable[Texts]
+        said = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
+        return await said if inspect.isawaitable(said) else said
+
     async def _round(self, waiting: Sequence[Dialogue], hear: Hear) -> None:
-        said = self._function([dialogue.as_text() for dialogue in waiting])
-        texts = await said if inspect.isawaitable(said) else said
+        texts = await self._call([dialogue.as_text() for dialogue in waiting])
         if isinstance(texts, str) or len(texts) != len(waiting):
             got = "one text" if isinstance(texts, str) else f"{len(texts)} texts"
             raise JudgeError(f"{self.name}: the function returned {got} for a list of {len(waiting)} prompts")

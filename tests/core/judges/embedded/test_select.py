@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.embedded.select import helping
+from ragboard.judges.embedded import select
 
 SENTENCES = (
     "The Forth Bridge stands in Scotland.",
@@ -13,6 +15,10 @@ SENTENCES = (
     "Sheep eat grass.",
     "The weather was fine.",
 )
+
+
+def helping(question: str, sentences: Sequence[str]) -> tuple[int, ...]:
+    return select.helping(question, sentences)[0]
 
 
 def test_a_sentence_that_holds_the_date_asked_for_is_chosen_with_what_it_refers_to() -> None:
@@ -38,3 +44,20 @@ def test_places_are_ascending_and_among_those_offered(question: str, sentences: 
     chosen = helping(question, sentences)
     assert list(chosen) == sorted(set(chosen))
     assert all(0 <= place < len(sentences) for place in chosen)
+
+
+@given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=6))
+def test_a_score_for_each_sentence_says_which_are_chosen(question: str, sentences: list[str]) -> None:
+    chosen, scores = select.helping(question, sentences)
+    assert len(scores) == len(sentences)
+    assert chosen == tuple(place for place, score in enumerate(scores) if score >= select.HELPS)
+    assert all(0.0 <= score <= 1.0 for score in scores)
+
+
+def test_padding_lowers_the_share_of_helping_sentences_and_more_help_raises_it() -> None:
+    padded = (*SENTENCES, "Cows eat grass too.", "Nothing was said of the rest.")
+    more = (*SENTENCES, "The Forth Bridge was opened by the Prince of Wales in March 1890.")
+    question = "When was the Forth Bridge opened?"
+    share = len(helping(question, SENTENCES)) / len(SENTENCES)
+    assert len(helping(question, padded)) / len(padded) < share
+    assert len(helping(question, more)) / len(more) > share

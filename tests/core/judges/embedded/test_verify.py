@@ -138,8 +138,9 @@ def test_a_rough_number_agrees_with_a_near_one_and_an_exact_one_does_not() -> No
     assert judge("The lake in the north is 500 km long.", passage).label == "contradicted"
 
 
-def test_an_answer_that_is_not_sure_denies_nothing() -> None:
-    assert judge("I am not sure but the river flows north into the sea.").label == "supported"
+def test_an_answer_that_is_not_sure_denies_nothing_and_speaks_of_itself() -> None:
+    assert judge("I am not sure but the river flows north into the sea.").label == "unsupported"
+    assert judge("Not only the river flows north into the sea.").label == "supported"
 
 
 def test_a_title_is_no_other_name() -> None:

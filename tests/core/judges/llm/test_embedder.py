@@ -77,7 +77,7 @@ BAD = (
 def test_embeddings_that_cannot_be_are_a_failure(
     embedder: OpenAiEmbedder, server: ChatServer, body: str, why: str
 ) -> None:
-    server.faults = [status(200, raw=body)]
+    server.faults = [status(200, raw=body)] * 5
     assert why in failure(embedder, TASK)
 
 

@@ -397,6 +397,11 @@ def test_what_lasts_is_a_failure_after_four_retries(
     assert pauses.seconds[0] == seconds
 
 
+def test_a_response_that_is_garbled_once_is_asked_for_again(judge: LlmJudge, server: ChatServer) -> None:
+    server.faults = [status(200, raw="{}", Content_Type="application/json")]
+    assert ask(judge, RATE) == [Rating(value=3, reason="r")]
+
+
 def test_a_date_in_retry_after_that_is_past_is_no_pause(judge: LlmJudge, server: ChatServer, pauses: Pauses) -> None:
     server.faults = [status(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT")]
     assert ask(judge, RATE) == [Rating(value=3, reason="r")]
@@ -427,13 +432,14 @@ NOT_A_COMPLETION = (
 
 @pytest.mark.parametrize("body", NOT_A_COMPLETION)
 def test_a_response_that_is_no_completion_is_a_failure(judge: LlmJudge, server: ChatServer, body: str) -> None:
-    server.faults = [status(200, raw=body, Content_Type="application/json")]
+    server.faults = [status(200, raw=body, Content_Type="application/json")] * 5
     assert "the server's response" in failure(judge)
+    assert len(server.asked) == 5
 
 
 def test_a_refusal_of_the_model_is_a_failure_in_its_words(judge: LlmJudge, server: ChatServer) -> None:
     body = {"choices": [{"message": {"content": None, "refusal": "I will not."}, "finish_reason": "stop"}]}
-    server.faults = [status(200, raw=json.dumps(body))]
+    server.faults = [status(200, raw=json.dumps(body))] * 5
     assert failure(judge) == "the model refuses: I will not."
 
 

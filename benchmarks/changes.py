@@ -1,0 +1,106 @@
+"""Sentences with one thing changed: a number, a date, a name, a denial. What was true of them no longer is.
+
+Every rule is written here and draws on nothing that the judge knows: a change is made by the letters.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["CHANGES", "changed", "names_in"]
+
+Change = Callable[[str, Sequence[str], random.Random], "str | None"]
+
+_NUMBER = re.compile(
+    r"(?<![\w.,-])\d{1,3}(?:,\d{3})+(?![\w.,]\d)|(?<![\w.,-])\d{1,3}(?![\w%]|[.,]\d)|(?<![\w.,-])\d{5,}\b"
+)
+_YEAR = re.compile(r"(?<![\d.,])(?:1[0-9]|20)\d\d(?![\d,]|\.\d)")
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b(?= \d|,)|(?<=\d )(?:{'|'.join(_MONTHS)})\b")
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,})*")
+_BE = re.compile(r"\b(is|are|was|were|can|could|will|would|has|have|had)\b(?! not\b)")
+_NOT = re.compile(r"\b(is|are|was|were|can|could|will|would|has|have|had|do|does|did) not ")
+
+
+def names_in(texts: Sequence[str]) -> tuple[str, ...]:
+    """Names of the texts, to be put in the place of others."""
+    return tuple(sorted({name for text in texts for name in _NAME.findall(text) if name not in _MONTHS}))
+
+
+def _number(sentence: str, _names: Sequence[str], rng: random.Random) -> str | None:
+    found = list(_NUMBER.finditer(sentence))
+    if not found:
+        return None
+    chosen = rng.choice(found)
+    value = int(chosen.group().replace(",", ""))
+    other = value + rng.choice((2, 3, 5)) if value < 30 else round(value * rng.choice((0.5, 1.5, 3)))
+    written = f"{other:,}" if "," in chosen.group() else str(other)
+    return sentence[: chosen.start()] + written + sentence[chosen.end() :]
+
+
+def _date(sentence: str, _names: Sequence[str], rng: random.Random) -> str | None:
+    found = [*_YEAR.finditer(sentence), *_MONTH.finditer(sentence)]
+    if not found:
+        return None
+    chosen = rng.choice(found)
+    if chosen.group() in _MONTHS:
+        other = rng.choice([month for month in _MONTHS if month not in sentence])
+    else:
+        other = str(int(chosen.group()) + rng.choice((-31, -12, -4, -1, 1, 3, 9, 26)))
+    return sentence[: chosen.start()] + other + sentence[chosen.end() :]
+
+
+def _name(sentence: str, names: Sequence[str], rng: random.Random) -> str | None:
+    found = [each for each in _NAME.finditer(sentence) if each.group() not in _MONTHS]
+    if not found:
+        return None
+    chosen = rng.choice(found)
+    words = chosen.group().count(" ")
+    fitting = [name for name in names if name.count(" ") == words and not set(name.split()) & set(sentence.split())]
+    if not fitting:
+        return None
+    return sentence[: chosen.start()] + rng.choice(fitting) + sentence[chosen.end() :]
+
+
+def _negation(sentence: str, _names: Sequence[str], _rng: random.Random) -> str | None:
+    if _NOT.search(sentence):
+        return _NOT.sub(r"\1 ", sentence, count=1)
+    if re.search(r"\b(?:no|never|none|nor|neither|not)\b|n't\b", sentence):
+        return None
+    found = _BE.search(sentence)
+    return None if found is None else f"{sentence[: found.end()]} not{sentence[found.end() :]}"
+
+
+CHANGES: dict[str, Change] = {"number": _number, "date": _date, "name": _name, "not": _negation}
+
+
+def changed(
+    sentences: Sequence[tuple[str, Sequence[str]]], names: Sequence[str], *, seed: int
+) -> Iterator[tuple[str, str, Sequence[str], str]]:
+    """Every sentence changed in every way it can be: (kind, sentence, its passages, changed sentence).
+
+    `sentences` are (sentence, passages); a name is put in only where its words are in none of the passages.
+    """
+    rng = random.Random(seed)
+    for sentence, passages in sentences:
+        known = " ".join(passages)
+        strange = [name for name in names if not any(word in known for word in name.split())]
+        for kind, change in CHANGES.items():
+            other = change(sentence, strange, rng)
+            if other is not None and other != sentence and other not in known:
+                yield kind, sentence, passages, other

@@ -1,0 +1,313 @@
+"""Fit the embedded judge's coefficients, and say how well they do on sources they were not fitted on.
+
+    RAGBOARD_DATA=/path/to/data python benchmarks/fit_embedded.py           # write both files
+    RAGBOARD_DATA=/path/to/data python benchmarks/fit_embedded.py --held-out  # figures by source, nothing written
+
+Support is fitted on Factcheck-GPT (Apache-2.0; complete support against refuting and irrelevant evidence), BEGIN
+(CC BY 4.0), MTRAG (Apache-2.0; each statement of an answer with the label of the answer), the sample's own labels,
+and sentences of CLAPNQ passages (Apache-2.0) as they stand, against the same with a number, date, name or denial
+changed, a remark of the speaker's put around, or half of another sentence put in. WiCE, whose text is share-alike,
+is only ever held out. Each source weighs the same, and in each the two classes the same.
+Help of a sentence with a question is fitted on the sample's labelled sentences and on MTRAG: the sentences of its
+passages that bear out the reference answer, against the others. CLAPNQ's labels are only ever held out.
+No coefficient may have the wrong sign: what is missing never speaks for a claim. Needs scipy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from changes import changed, names_in
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sources import SETS, raw_rows, read_set
+
+from ragboard.evaluation.judge_report import word_overlap
+from ragboard.evaluation.labelled import Labelled
+from ragboard.judges.embedded.features import FEATURES, Seen, look
+from ragboard.judges.embedded.library import Library
+from ragboard.judges.embedded.lookup import Lookup
+from ragboard.judges.embedded.matching import best_match, judged
+from ragboard.judges.embedded.model import Model
+from ragboard.judges.embedded.select import FEATURES as HELP
+from ragboard.judges.embedded.select import marks
+from ragboard.judges.embedded.statements import extract
+from ragboard.stats import NoInterval, auroc
+from ragboard.stats.clustered import auroc_difference
+
+FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed")
+HELD_OUT = ("wice", "factcheck_gpt", "begin", "mtrag", "sample")
+FOR = {"sentence", "pair", "words", "bigrams", *HELP}
+"""Features that speak for a claim, or for a sentence; all others speak against it."""
+RIDGE, EXAMPLES = 40.0, 1500.0
+"""The penalty of squared standardised coefficients, against so many examples."""
+REMARKS = (
+    "I think {}", "I really love this: {}", "My friend told me that {}", "{} I like it very much.",
+    "{} Do you know it?", "I am not sure, but {}", "{} I have never been there myself.",
+)  # fmt: skip
+OUT = Path(__file__).parents[1] / "core" / "ragboard" / "judges" / "embedded"
+BORNE_OUT = 0.5
+"""The share of a reference's statement that sentences must hold to count as those it was written from."""
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Example:
+    """Statements with one label, each with the close looks among which the best one counts."""
+
+    statements: tuple[tuple[Seen, ...], ...]
+    positive: bool
+    row: Labelled
+    text: str
+
+
+def examples(rows: Sequence[Labelled]) -> Iterator[Example]:
+    for row in rows:
+        library = Library.of(row.contexts, row.question)
+        for text, label in zip(row.texts, row.labels, strict=True):
+            if label is None:
+                continue
+            said = [each.text for each in extract(text).statements] if row.kind == "answers" else [text]
+            looks = [Lookup(library, library.claim(each)) for each in said]
+            found = tuple(tuple(look(each, lead, None) for lead in each.leads(None)) for each in looks)
+            if found:
+                yield Example(found, label, row, text)
+
+
+def source(name: str, folder: Path, *, fitting: bool) -> list[Example]:
+    if name == "changed":
+        return list(examples(list(changed_rows(folder))))
+    rows = read_set(name, folder)
+    if name == "factcheck_gpt" and fitting:
+        rows = (*rows, *irrelevant_rows(folder))
+    return list(examples(rows))
+
+
+def irrelevant_rows(folder: Path, count: int = 700) -> Iterator[Labelled]:
+    """Claims with evidence that people called irrelevant: not supported by it."""
+    path = folder / SETS["factcheck_gpt"][0]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [row for row in rows if row["statements"][0]["label_raw"] == "irrelevant"]
+    for row in random.Random(1).sample(rows, count):
+        yield made(row["statements"][0]["text"], row["contexts"], supported=False, cluster=row["id"])
+
+
+def made(text: str, contexts: Sequence[str], *, supported: bool, cluster: str, question: str = "") -> Labelled:
+    return Labelled(
+        kind="statements",
+        question=question,
+        contexts=tuple(contexts),
+        texts=(text,),
+        labels=(supported,),
+        cluster=cluster,
+    )
+
+
+def changed_rows(folder: Path, count: int = 250) -> Iterator[Labelled]:
+    """One sentence of each of some passages as it stands, and with what was said of it spoilt."""
+    rng = random.Random(3)
+    rows = list(read_set("clapnq", folder))
+    rng.shuffle(rows)
+    names = names_in([" ".join(row.contexts) for row in rows[:200]])
+    for row in rows[:count]:
+        sentences = [text for text in row.texts if 8 < len(text.split()) < 35]
+        if len(sentences) < 2:
+            continue
+        sentence = rng.choice(sentences)
+        other = rng.choice(rng.choice(rows).texts).split()
+        half = " ".join([*sentence.split()[: 2 * len(sentence.split()) // 3], *other[len(other) // 2 :]])
+        spoilt = [text for *_, text in changed([(sentence, row.contexts)], names, seed=rng.randrange(10**6))]
+        spoilt += [rng.choice(REMARKS).format(sentence), half]
+        yield made(sentence, row.contexts, supported=True, cluster=row.cluster, question=row.question)
+        for text in spoilt:
+            yield made(text, row.contexts, supported=False, cluster=row.cluster, question=row.question)
+
+
+def fit(sources: dict[str, list[Example]]) -> Model:
+    """Choose for each statement the look that supports it most, fit, and choose again."""
+    model = Model(0.0, tuple(float(name == "pair") for name in FEATURES))
+    for _ in range(3):
+        values, labels, weights = chosen(sources, model)
+        model = regression(values, labels, weights, tuple(FEATURES))
+    return model
+
+
+def fit_selection(folder: Path) -> Model:
+    """Fit help on the sample's sentences and on those that MTRAG's references were written from."""
+    groups = [
+        [
+            (values, label)
+            for row in rows
+            for values, label in zip(marks(row.question, row.texts), row.labels, strict=True)
+        ]
+        for rows in (read_set("sample_sentences", folder), list(written_from(folder)))
+    ]
+    values = np.array([each for group in groups for each, _ in group])
+    labels = np.array([label for group in groups for _, label in group], dtype=np.float64)
+    weights = np.concatenate([balanced(np.array([label for _, label in group], dtype=np.float64)) for group in groups])
+    return regression(values, labels, weights / weights.sum() * EXAMPLES, tuple(HELP))
+
+
+def balanced(positive: Floats, weights: Floats | None = None) -> Floats:
+    """Weights by which either class weighs one half."""
+    found = np.ones(len(positive)) if weights is None else weights.copy()
+    for label in (0.0, 1.0):
+        found[positive == label] *= 0.5 / found[positive == label].sum()
+    return found
+
+
+def written_from(folder: Path) -> Iterator[Labelled]:
+    """The sentences of MTRAG's passages: 1 where a statement of the reference answer is best borne out."""
+    for row in raw_rows(folder / SETS["mtrag"][0]):
+        library = Library.of(row["contexts"])
+        statements = [library.claim(each.text) for each in extract(row["answer"]).statements]
+        found = [
+            match.seen for match in (best_match(Lookup(library, claim), None) for claim in statements) if match.seen
+        ]
+        helps = {number for seen in found if seen.pair >= BORNE_OUT for number in seen.sentences}
+        if row["model"] == "reference" and helps:
+            yield Labelled(
+                kind="sentences",
+                question=row["question"],
+                contexts=(),
+                texts=tuple(each.text[each.start : each.end] for each in library.sentences),
+                labels=tuple(number in helps for number in range(len(library.sentences))),
+                cluster=row["task_id"],
+            )
+
+
+def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[Floats, Floats, Floats]:
+    values: list[tuple[float, ...]] = []
+    labels: list[float] = []
+    weights: list[Floats] = []
+    for found in sources.values():
+        rows = [
+            (max((seen.values for seen in looks), key=model), each)
+            for each in found
+            for looks in each.statements
+            if looks
+        ]
+        values += [best for best, _ in rows]
+        positive = np.array([each.positive for _, each in rows], dtype=np.float64)
+        each_weight = balanced(positive, np.array([1 / len(each.statements) for _, each in rows]))
+        labels += list(positive)
+        weights.append(each_weight)
+    together = np.concatenate(weights)
+    return np.array(values), np.array(labels), together / together.sum() * EXAMPLES
+
+
+def regression(values: Floats, labels: Floats, weights: Floats, names: Sequence[str]) -> Model:
+    """Logistic regression with a ridge penalty, every coefficient held to its sign."""
+    centre, spread = values.mean(0), values.std(0)
+    spread[spread == 0] = 1.0
+    design = np.c_[np.ones(len(values)), (values - centre) / spread]
+
+    def loss(beta: Floats) -> tuple[float, Floats]:
+        logit = design @ beta
+        error = weights * (1 / (1 + np.exp(-logit)) - labels)
+        slope = design.T @ error
+        slope[1:] += RIDGE * beta[1:]
+        return float(
+            (weights * (np.logaddexp(0, logit) - labels * logit)).sum() + RIDGE / 2 * (beta[1:] ** 2).sum()
+        ), slope
+
+    bounds = [(None, None), *((0, None) if name in FOR else (None, 0) for name in names)]
+    beta: Floats = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
+    slopes = beta[1:] / spread
+    return Model(float(beta[0] - (slopes * centre).sum()), tuple(map(float, slopes)))
+
+
+def score(model: Model, example: Example) -> float:
+    best = [max((judged(seen, model).score for seen in looks), default=0.0) for looks in example.statements]
+    return sum(best) / len(best)
+
+
+def held_out(folder: Path) -> Iterator[dict[str, Any]]:
+    """Each source by a model that was fitted without it."""
+    fitted = {name: source(name, folder, fitting=True) for name in FITTED}
+    for name in HELD_OUT:
+        model = fit({other: found for other, found in fitted.items() if other != name})
+        test = source(name, folder, fitting=False)
+        scores, positive = [score(model, each) for each in test], [each.positive for each in test]
+        clusters = [each.row.cluster for each in test]
+        overlap = [word_overlap(each.text, each.row.contexts) for each in test]
+        yield compared(name, scores, overlap, [-float(len(each.text)) for each in test], positive, clusters)
+    yield sentences_held_out(folder)
+
+
+def sentences_held_out(folder: Path) -> dict[str, Any]:
+    """CLAPNQ's sentences, which nothing was fitted on."""
+    model = fit_selection(folder)
+    rows = read_set("clapnq", folder)
+    scores = [model(values) for row in rows for values in marks(row.question, row.texts)]
+    overlap = [word_overlap(row.question, [text]) for row in rows for text in row.texts]
+    length = [float(len(text)) for row in rows for text in row.texts]
+    positive = [bool(label) for row in rows for label in row.labels]
+    return compared("clapnq", scores, overlap, length, positive, [row.cluster for row in rows for _ in row.texts])
+
+
+def compared(
+    name: str,
+    scores: Sequence[float],
+    overlap: Sequence[float],
+    length: Sequence[float],
+    positive: Sequence[bool],
+    clusters: Sequence[str],
+) -> dict[str, Any]:
+    """AUROC of each, and by how much the judge is better, with the clustered interval."""
+    found: dict[str, Any] = {"source": name, "n": len(scores), "clusters": len(set(clusters))}
+    found["embedded"] = round(auroc(scores, positive), 3)
+    for contender, others in (("word overlap", overlap), ("length", length)):
+        found[contender] = round(auroc(others, positive), 3)
+        found[f"better than {contender} by"] = interval(auroc_difference(scores, others, positive, clusters))
+    return found
+
+
+def interval(found: Any) -> list[float] | str:
+    return (
+        found.reason
+        if isinstance(found, NoInterval)
+        else [round(each, 3) for each in (found.estimate, found.low, found.high)]
+    )
+
+
+def write(name: str, model: Model, features: dict[str, str]) -> None:
+    lines = [
+        "# Written by benchmarks/fit_embedded.py, which names the sources: coefficients of a logistic regression.",
+        "# The score is 1 / (1 + exp(-(constant + sum of coefficient * feature))).",
+        "",
+        f"constant = {model.constant:.4f}",
+    ]
+    for (feature, meaning), value in zip(features.items(), model.coefficients, strict=True):
+        lines += ["", f"# {meaning}", f"{feature} = {value:.4f}"]
+    (OUT / f"{name}.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGBOARD_DATA"), required="RAGBOARD_DATA" not in os.environ
+    )
+    parser.add_argument("--held-out", action="store_true")
+    given = parser.parse_args()
+    folder = Path(given.data)
+    if given.held_out:
+        for line in held_out(folder):
+            print(json.dumps(line))
+        return
+    write("support", fit({name: source(name, folder, fitting=True) for name in FITTED}), FEATURES)
+    write("selection", fit_selection(folder), HELP)
+    print(f"wrote support.toml and selection.toml in {OUT}")
+
+
+if __name__ == "__main__":
+    main()

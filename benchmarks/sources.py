@@ -1,0 +1,47 @@
+"""The labelled sets, by folder, each as rows of one form: what is judged, its label, and what belongs together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ragboard.evaluation.labelled import Labelled, read_labelled
+from ragboard.samples import sample_folder
+
+__all__ = ["SETS", "raw_rows", "read_set"]
+
+Row: TypeAlias = dict[str, Any]
+
+
+def _conversation(row: Row) -> str:
+    return str(row["task_id"]).split("<::>")[0]
+
+
+SETS: dict[str, tuple[str, Callable[[Row], str], dict[str, Any]]] = {
+    "wice": ("wice/wice_claim_dev.jsonl", lambda row: row["claim_context"] or row["id"], {}),
+    "factcheck_gpt": ("factcheck_gpt/claim_evidence_stance.jsonl", lambda row: row["statements"][0]["text"], {}),
+    "begin": ("begin/begin_wow_dev.jsonl", lambda row: row["contexts"][0], {}),
+    "mtrag": (
+        "mtrag/mtrag_human_eval_12conv.jsonl",
+        _conversation,
+        {"label": "human_mean.faithfulness", "at_least": 3.0},
+    ),
+    "clapnq": ("clapnq/clapnq_dev.jsonl", lambda row: row["question"], {}),
+}
+"""File, cluster of a row, and how answers are labelled where statements are not."""
+
+
+def read_set(name: str, folder: Path) -> tuple[Labelled, ...]:
+    """The rows of a set, or of the sample's own labels for `sample` and `sample_sentences`."""
+    if name.startswith("sample"):
+        file = "sentences" if name == "sample_sentences" else "statements"
+        return read_labelled(sample_folder() / "labels" / f"{file}.jsonl", cluster="id")
+    path, cluster, settings = SETS[name]
+    return read_labelled(folder / path, cluster=cluster, **settings)
+
+
+def raw_rows(path: Path) -> Sequence[Row]:
+    """The rows as they stand in the file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

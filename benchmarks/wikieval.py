@@ -1,0 +1,96 @@
+"""How often the embedded judge prefers the side that WikiEval's design prefers, whole and without parts of it.
+
+    python benchmarks/wikieval.py FILE_OF_PAIRS
+
+FILE_OF_PAIRS has `dimension`, `question`, `contexts`, `a`, `b`, `preferred` in each row. Beside the judge stand what
+is left of it where features of one sort count nothing, and the two lengths. A tie is no agreement.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragboard.judges.embedded.answering import rate
+from ragboard.judges.embedded.features import FEATURES
+from ragboard.judges.embedded.library import Library
+from ragboard.judges.embedded.lookup import Lookup
+from ragboard.judges.embedded.matching import SUPPORTED, best_match, supporting
+from ragboard.judges.embedded.model import Model
+from ragboard.judges.embedded.select import FEATURES as HELP
+from ragboard.judges.embedded.select import HELPS, marks, selecting
+from ragboard.judges.embedded.statements import extract
+from ragboard.judges.embedded.text import sentence_spans
+
+Row = dict[str, Any]
+Side = Callable[[Row, Any], float]
+
+
+def without(model: Model, features: Sequence[str], dropped: set[str]) -> Model:
+    """The model with these features counting nothing."""
+    pairs = zip(features, model.coefficients, strict=True)
+    return Model(model.constant, tuple(0.0 if name in dropped else value for name, value in pairs))
+
+
+def faithfulness(dropped: set[str]) -> Side:
+    """Share of supported statements; of two equal ones the higher mean support."""
+    model = without(supporting(), tuple(FEATURES), dropped)
+
+    def score(row: Row, answer: str) -> float:
+        library = Library.of(row["contexts"], row["question"])
+        seen = [best_match(Lookup(library, library.claim(each.text)), None).seen for each in extract(answer).statements]
+        scores = [model(each.values) if each else 0.0 for each in seen]
+        return sum((each >= SUPPORTED) + each / 1000 for each in scores) / len(scores) if scores else 0.0
+
+    return score
+
+
+def context_relevance(dropped: set[str]) -> Side:
+    """Chosen sentences of all sentences."""
+    model = without(selecting(), tuple(HELP), dropped)
+
+    def score(row: Row, contexts: Sequence[str]) -> float:
+        sentences = [text[start:end] for text in contexts for start, end in sentence_spans(text)]
+        chosen = [model(values) >= HELPS for values in marks(row["question"], sentences)]
+        return sum(chosen) / len(chosen) if chosen else 0.0
+
+    return score
+
+
+def length(sign: int) -> Side:
+    return lambda _row, side: float(sign * len("".join(side)))
+
+
+WAYS: dict[str, dict[str, Side]] = {
+    "faithfulness": {
+        "the judge": faithfulness(set()),
+        "without names and numbers": faithfulness(
+            {name for name in FEATURES if name.startswith(("names", "figures", "other"))}
+        ),
+        "without coverage": faithfulness({"sentence", "pair", "words", "new_words", "bigrams"}),
+    },
+    "answer_relevance": {"the judge": lambda row, answer: rate(row["question"], answer)[0]},
+    "context_relevance": {
+        "the judge": context_relevance(set()),
+        "without the question's words": context_relevance({"own", "around"}),
+        "without the kind asked for": context_relevance({"fits"}),
+    },
+}
+
+
+def main() -> None:
+    rows = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
+    for dimension, ways in WAYS.items():
+        pairs = [row for row in rows if row["dimension"] == dimension]
+        for name, score in {**ways, "longer": length(1), "shorter": length(-1)}.items():
+            right = sum(
+                score(row, row[row["preferred"]]) > score(row, row["ab".replace(row["preferred"], "")]) for row in pairs
+            )
+            print(f"{dimension:<20}{name:<32}{right} of {len(pairs)}")
+
+
+if __name__ == "__main__":
+    main()

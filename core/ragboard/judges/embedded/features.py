@@ -1,0 +1,152 @@
+"""What is seen when a claim is held against a sentence or two: numbers that a person can read, and a model weighs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ragboard.judges.embedded.conflicts import Conflict, close, conflict
+from ragboard.judges.embedded.lexicon import FIRST_PERSON, NEGATORS, STRONG
+from ragboard.judges.embedded.library import Claim
+from ragboard.judges.embedded.lookup import Lookup, Scope
+from ragboard.judges.embedded.reading import Reading
+
+__all__ = ["FEATURES", "Seen", "look"]
+
+FEATURES = {
+    "sentence": "share of the claim's weight, rare words counting more, in the best sentence",
+    "pair": "the same in that sentence and the one that adds most to it",
+    "words": "share of all its words, function words too, in the sentence or two",
+    "new_words": "log of 1 + words of any sort, as they stand, that are said nowhere",
+    "bigrams": "share of its pairs of neighbouring words there",
+    "names_away": "share of its names' words that are not in the sentence or two",
+    "names_missing": "share of its names' words said nowhere",
+    "figures_away": "share of its numbers and dates that are not in the sentence or two",
+    "figures_missing": "share of its numbers and dates said nowhere",
+    "other_figure": "1 where the sentence has another number or date in that place",
+    "other_name": "1 where the sentence has another name in that place",
+    "denial": "1 where one of the two denies what the other says, or says the opposite word",
+    "negation": "1 where only one of the two has a word such as not",
+    "strong": "share of its words such as first, only, all, most that the sentence or two lack",
+    "personal": "1 where it speaks of I or you, and the passages do not",
+    "hedged": "1 where it takes back what it says, or asks",
+}
+"""Every feature, and what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One close look."""
+
+    values: tuple[float, ...]
+    """In the order of `FEATURES`."""
+    pair: float
+    sentences: tuple[int, ...]
+    """Numbers in the library."""
+    missing: frozenset[str]
+    """Items that these sentences do not say."""
+    conflict: Conflict | None
+
+    @property
+    def lacks_figure(self) -> bool:
+        """Whether a number or date of the claim is not in these sentences."""
+        return any(item[0] == "#" for item in self.missing)
+
+
+def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
+    """The lead and its best companion, held against the claim within a scope."""
+    claim, library = lookup.claim, lookup.library
+    first = library.sentences[lead]
+    held = _with_rough_figures(claim, first, lookup.worth(first.everything))
+    second, both = _second(lookup, lead, scope, held)
+    sentences = (first,) if second is None else (first, library.sentences[second])
+    around = lookup.worth(lookup.said(scope))
+    around = {item: max(around.get(item, 0.0), both.get(item, 0.0)) for item in around.keys() | both.keys()}
+    against = conflict(claim, first, _meant(claim, first, frozenset(held), frozenset(around)))
+    values = (
+        lookup.share(held),
+        lookup.share(both),
+        *_wording(claim.reading, sentences, library.words(scope)),
+        *_absent(claim.named, both, around),
+        *_absent(claim.counted, both, around),
+        *_against(against),
+        *_manner(claim.reading, sentences, library.words(scope)),
+    )
+    missing = claim.items - both.keys()
+    return Seen(values, values[1], (lead,) if second is None else (lead, second), missing, against)
+
+
+def _with_rough_figures(claim: Claim, sentence: Reading, held: dict[str, float]) -> dict[str, float]:
+    rough = {
+        figure.key: 1.0
+        for figure in claim.reading.figures
+        if figure.key not in held and any(close(figure, other, claim.reading, sentence) for other in sentence.figures)
+    }
+    return held | rough if rough else held
+
+
+def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> tuple[int | None, dict[str, float]]:
+    """The companion that adds the most weight and agrees, and what the two hold together.
+
+    A sentence that shares only a number with the claim is about something else.
+    """
+    told = held.keys() - lookup.claim.counted
+    if not told or len(held) == len(lookup.weights):
+        return None, held
+    gains: list[tuple[float, int, dict[str, float]]] = []
+    for number in lookup.companions(lead, scope):
+        worth = lookup.worth(lookup.library.sentences[number].everything)
+        if not worth.keys() <= lookup.claim.counted:
+            gained = math.fsum([lookup.weights[item] * part for item, part in worth.items() if item not in held])
+            gains.append((-gained, number, worth))
+    gained, number, worth = min(gains, default=(0.0, -1, held))
+    if not gained or conflict(lookup.claim, lookup.library.sentences[number], frozenset(worth)):
+        return None, held
+    return number, worth | held
+
+
+def _meant(claim: Claim, sentence: Reading, found: frozenset[str], around: frozenset[str]) -> frozenset[str]:
+    """What the sentence says, or may mean by a pronoun: what its passage names."""
+    if sentence.refers_back:
+        return found | ((claim.items - claim.counted) & around)
+    return found | (claim.named & around) if sentence.has_pronoun else found
+
+
+def _against(found: Conflict | None) -> tuple[float, float, float]:
+    kind = found.kind if found else ""
+    return float(kind == "figure"), float(kind == "name"), float(kind in {"opposite", "denial"})
+
+
+def _wording(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:
+    return (
+        _within(claim.words, [sentence.words for sentence in sentences]),
+        math.log1p(len(claim.words - around)),
+        _within(claim.bigrams, [sentence.bigrams for sentence in sentences]),
+    )
+
+
+def _within(wanted: frozenset[object], offered: list[frozenset[object]]) -> float:
+    """The share of what is wanted that is offered; 1 where nothing is wanted."""
+    if not wanted:
+        return 1.0
+    found = wanted & offered[0] if len(offered) == 1 else (wanted & offered[0]) | (wanted & offered[1])
+    return len(found) / len(wanted)
+
+
+def _absent(items: frozenset[str], both: dict[str, float], around: dict[str, float]) -> tuple[float, float]:
+    if not items:
+        return 0.0, 0.0
+    return math.fsum([each not in both for each in items]) / len(items), math.fsum(
+        [each not in around for each in items]
+    ) / len(items)
+
+
+def _manner(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:
+    said = sentences[0].words if len(sentences) == 1 else sentences[0].words | sentences[1].words
+    strong = claim.words & STRONG
+    return (
+        float(claim.words.isdisjoint(NEGATORS) != sentences[0].words.isdisjoint(NEGATORS)),
+        len(strong - said) / len(claim.words) if strong else 0.0,
+        float(not (claim.words & FIRST_PERSON) <= around),
+        float(claim.hedged),
+    )

@@ -1,0 +1,125 @@
+"""Where the passages say the items of a claim: the sentences worth a close look, in time bounded by a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from math import fsum
+from typing import TypeAlias
+
+from ragboard.judges.embedded.library import Claim, Library
+
+__all__ = ["Lookup", "Scope"]
+
+POSTINGS = 4000
+"""Places looked at for one claim: rare words first, so that what is left out tells little."""
+LEANT = 0.8
+"""What a word of its passage is worth to a sentence that begins with a pronoun, in choosing where to look."""
+TRIED, RIVAL = 2, 0.6
+"""Sentences that are looked at closely, and what share of the best one's weight they need."""
+COMPANIONS = 4
+"""Sentences among which a second one is sought that says what the first leaves out."""
+
+Scope: TypeAlias = int | None
+"""A passage, from 0, or all of them."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A claim held against a library."""
+
+    library: Library
+    claim: Claim
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """How much each item tells, in a fixed order."""
+        return {item: self.library.weight(item) for item in sorted(self.claim.items)}
+
+    @cached_property
+    def total(self) -> float:
+        """The weight of the whole claim."""
+        return fsum(self.weights.values())
+
+    @cached_property
+    def forms(self) -> dict[str, tuple[tuple[str, float], ...]]:
+        """Under which terms of the passages each item is said, and what each is worth."""
+        return {item: tuple(self.library.forms(item)) for item in self.weights}
+
+    @cached_property
+    def _held(self) -> dict[int, dict[str, float]]:
+        """For each sentence that holds any of them the items and their worth."""
+        where = self.library.where
+        postings = sorted(
+            (len(where[form]), item, form, worth) for item, forms in self.forms.items() for form, worth in forms
+        )
+        held: dict[int, dict[str, float]] = {}
+        left = POSTINGS
+        for length, item, form, worth in postings:
+            for number in where[form] if length <= left else islice(where[form], left):
+                row = held.setdefault(number, {})
+                row[item] = max(worth, row.get(item, 0.0))
+            left = max(left - length, 1)
+        return held
+
+    @cached_property
+    def _ranked(self) -> list[tuple[float, int]]:
+        """Sentences by the weight they hold, the most first; one that begins with a pronoun leans on its passage."""
+        weights, library = self.weights, self.library
+        ranked: list[tuple[float, int]] = []
+        for number, row in self._held.items():
+            weight = fsum([weights[item] * row[item] for item in row])
+            if library.sentences[number].refers_back:
+                around = library.contents[library.passage_of[number]]
+                leant = [item for item in weights if item not in row and item[0] != "#" and item in around]
+                weight += LEANT * fsum([weights[item] for item in leant])
+            ranked.append((-weight, number))
+        ranked.sort()
+        return ranked
+
+    @cached_property
+    def _by_scope(self) -> dict[Scope, list[tuple[float, int]]]:
+        """The first few sentences of each passage and of all, by rank."""
+        found: dict[Scope, list[tuple[float, int]]] = {None: self._ranked[: TRIED + COMPANIONS]}
+        passage_of = self.library.passage_of
+        for entry in self._ranked:
+            chosen = found.setdefault(passage_of[entry[1]], [])
+            if len(chosen) < TRIED + COMPANIONS:
+                chosen.append(entry)
+        return found
+
+    def leads(self, scope: Scope) -> list[int]:
+        """The sentences of a scope that are worth a close look, the most promising first."""
+        ranked = self._by_scope.get(scope, [])
+        return [number for weight, number in ranked[:TRIED] if weight <= RIVAL * ranked[0][0]]
+
+    def companions(self, lead: int, scope: Scope) -> Iterable[int]:
+        """Sentences that may say what the lead leaves out: the next best ones, and its neighbours."""
+        passage_of, last = self.library.passage_of, len(self.library.sentences) - 1
+        best = [number for _, number in self._by_scope.get(scope, []) if number != lead][:COMPANIONS]
+        near = [
+            number
+            for number in (lead - 1, lead + 1)
+            if 0 <= number <= last and passage_of[number] == passage_of[lead] and number not in best
+        ]
+        return best + near
+
+    def worth(self, said: frozenset[str]) -> dict[str, float]:
+        """What each item is worth where these terms are said; items not said are left out."""
+        found: dict[str, float] = {}
+        for item, forms in self.forms.items():
+            for form, worth in forms:
+                if form in said:
+                    found[item] = worth
+                    break
+        return found
+
+    def share(self, worth: dict[str, float]) -> float:
+        """The share of the claim's weight that is found, in [0, 1]."""
+        return fsum([self.weights[item] * part for item, part in worth.items()]) / self.total if self.total else 0.0
+
+    def said(self, scope: Scope) -> frozenset[str]:
+        """Terms and figure keys of a scope."""
+        return self.library.everything if scope is None else self.library.contents[scope]

@@ -1,0 +1,172 @@
+"""Evaluations under way, as several pages show them: panels, and one line each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+import streamlit as st
+
+from ragboard.errors import RagboardError
+from ragboard.evaluation.background import start_evaluation
+from ragboard.evaluation.live import LiveEvaluation, LiveState, cancel_evaluation, live_evaluations
+from ragboard.judges import JudgeOptions
+from ragboard.store import RunRef
+from ragboard_dashboard.data import get_leaderboard, store, surroundings
+from ragboard_dashboard.navigation import open_run
+from ragboard_dashboard.shared import dollars, facts, plain
+
+__all__ = ["key_field", "live_lines", "panel", "run_panels"]
+
+TICK_SECONDS = 1.0
+TYPED_KEY = "typed-key"
+
+SAID: dict[LiveState, str] = {
+    "starting": "starting",
+    "running": "running",
+    "stopping": "stopping; requests under way are kept",
+    "finished": "finished",
+    "stopped": "stopped; what is done is kept",
+    "failed": "ended with an error; what was answered is kept",
+    "interrupted": "interrupted: its process is gone; what was answered is kept",
+}
+
+
+def run_panels(run: RunRef) -> None:
+    """A panel for each evaluation of a run that is under way or was left; the page is drawn anew when one ends."""
+    found = _of_run(run.run_id)
+    if found:
+        every = TICK_SECONDS if any(live.under_way for live in found) else None
+        st.fragment(_panels, run_every=every)(run, _known(found))
+
+
+def live_lines() -> None:
+    """A line for each evaluation under way, of whichever run."""
+    found = _under_way()
+    if found:
+        st.fragment(_lines, run_every=TICK_SECONDS)(_known(found))
+
+
+def panel(live: LiveEvaluation, run: RunRef) -> None:
+    """How far an evaluation is, what it took and what went wrong; the buttons that stop it and go on with it."""
+    now = live.progress
+    with st.container(border=True):
+        plain(f"Evaluation by {live.judge}: {SAID[live.state]}")
+        share = min(1.0, now.done / now.total) if now.total else 0.0
+        st.progress(share, f"{now.done:,} of {now.total:,} samples")
+        facts(_facts(live))
+        if now.message:
+            plain(now.message)
+        for kind, count in now.problems.items():
+            plain(f"failed {count:,} times: {kind}", "note")
+        if live.under_way:
+            _cancel(live)
+        elif live.state != "finished":
+            _resume(live, run)
+
+
+def key_field(judging: JudgeOptions, where: str) -> str | None:
+    """Where a key may be typed, inside a form that is cleared; None where no model is asked or nothing is typed."""
+    if not judging.asks_models:
+        return None
+    there = "Else the one in the server's environment" if os.environ.get("OPENAI_API_KEY") else "None is set here yet"
+    typed = st.text_input(
+        "Key",
+        type="password",
+        key=f"{TYPED_KEY}-{where}",
+        autocomplete="off",
+        placeholder=there,
+        help="Given to this evaluation's process and to nobody else: not stored, not logged, not shown.",
+    )
+    return typed.strip() or None if typed else None
+
+
+def _of_run(run_id: str) -> tuple[LiveEvaluation, ...]:
+    return tuple(live for live in live_evaluations(store()) if live.run_id == run_id and live.state != "finished")
+
+
+def _under_way() -> tuple[LiveEvaluation, ...]:
+    return tuple(live for live in live_evaluations(store()) if live.under_way)
+
+
+def _known(found: Iterable[LiveEvaluation]) -> tuple[tuple[str, bool], ...]:
+    return tuple((live.evaluation_id, live.under_way) for live in found)
+
+
+def _panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
+    found = _of_run(run.run_id)
+    if _known(found) != before:
+        st.rerun()
+    for live in found:
+        panel(live, run)
+
+
+def _lines(before: tuple[tuple[str, bool], ...]) -> None:
+    found = _under_way()
+    if _known(found) != before:
+        st.rerun()
+    names = {run.run_id: run.name for run in get_leaderboard()}
+    for live in found:
+        _line(live, names.get(live.run_id, ""))
+
+
+def _line(live: LiveEvaluation, name: str) -> None:
+    now = live.progress
+    said = [f"{name}: {SAID[live.state]}", f"{now.done:,} of {now.total:,} samples", *filter(None, [_left(live)])]
+    if now.calls:
+        said.append(f"{now.calls:,} calls, {dollars(now.cost)}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Watch", key=f"watch-{live.evaluation_id}", type="tertiary", icon=":material/progress_activity:"):
+            open_run(name)
+        plain(" · ".join(said), "note")
+
+
+def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
+    now = live.progress
+    found = []
+    if live.rate is not None:
+        found.append((f"{live.rate:,.0f}", "samples a minute", "over the last half minute"))
+    if left := _left(live):
+        found.append((left, "", "an estimate, at that rate"))
+    found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
+    found.append((dollars(now.cost), "spent", "since it was started last"))
+    found.append((f"{now.failed:,}", "failed", f"of {now.asked + now.replayed + now.cached:,} tasks"))
+    return found
+
+
+def _left(live: LiveEvaluation) -> str:
+    seconds = live.seconds_left
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"about {max(1, round(seconds))} s left"
+    return f"about {round(seconds / 60):,} min left" if seconds < 5400 else f"about {seconds / 3600:.1f} h left"
+
+
+def _cancel(live: LiveEvaluation) -> None:
+    if st.button(
+        "Cancel",
+        key=f"cancel-{live.evaluation_id}",
+        icon=":material/stop:",
+        disabled=live.state != "running",
+        help="Nothing more is asked; requests under way are kept.",
+    ):
+        cancel_evaluation(store(), live.evaluation_id)
+        st.rerun(scope="fragment")
+
+
+def _resume(live: LiveEvaluation, run: RunRef) -> None:
+    if live.choice is None:
+        plain("Its judge was given in Python: the same call goes on from here.", "note")
+        return
+    with st.form(f"resume-{live.evaluation_id}", clear_on_submit=True, border=False):
+        key = key_field(live.choice.judging, live.evaluation_id)
+        if not st.form_submit_button("Resume", icon=":material/play_arrow:"):
+            return
+    try:
+        start_evaluation(store(), run, live.choice, surroundings(), key=key)
+    except RagboardError as error:
+        st.error("It cannot go on.", icon=":material/error:")
+        plain(str(error))
+        return
+    st.rerun()

@@ -1,0 +1,129 @@
+"""What is under way is read from the store's folder alone, whichever process works on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.core.conftest import PlainJudge, make_run
+
+from ragboard import DEFAULT_METRICS, JudgeOptions, Panel, Store, evaluate_run
+from ragboard.evaluation.header import Choice
+from ragboard.evaluation.journal import open_journal
+from ragboard.evaluation.live import START_SECONDS, cancel_evaluation, live_evaluation, live_evaluations
+from ragboard.evaluation.progress import Progress, read_progress, write_progress
+from ragboard.evaluation.terms import Terms
+from ragboard.judges.tasks import Failure, Task
+
+JUDGING = JudgeOptions(judge="openai:m", base_url="https://me:secret@host/v1", parameters={"seed": 3})
+NOW = 1_000.0
+RUNNING = Progress(state="running", pid=1, done=30, total=90, started=900.0, updated=NOW, since=980.0, done_then=20)
+
+
+def header(store: Store, evaluation_id: str) -> Path:
+    path = store.journal_path(evaluation_id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = {"evaluation": evaluation_id, "run": "r", "judge": "j", "metrics": ["m"], "judging": None}
+    path.with_suffix(".json").write_text(json.dumps(said), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def put(store: Store) -> Callable[[Progress], None]:
+    """Puts a status file there, of an evaluation that nobody works on."""
+
+    def write(progress: Progress) -> None:
+        write_progress(header(store, "e").with_suffix(".status.json"), progress)
+
+    return write
+
+
+def test_rate_and_time_left_are_of_the_last_half_minute(store: Store, put: Callable[[Progress], None]) -> None:
+    put(RUNNING)
+    with open_journal(store.journal_path("e"), {"evaluation": "e", "run": "r", "metrics": ["m"]}):
+        live = live_evaluation(store, "e", NOW)
+    assert live is not None
+    assert (live.state, live.under_way, live.rate, live.seconds_left) == ("running", True, 30.0, 120.0)
+
+
+def test_a_rate_that_cannot_be_told_is_none(store: Store, put: Callable[[Progress], None]) -> None:
+    for progress in (replace(RUNNING, since=NOW - 1), replace(RUNNING, done_then=30)):
+        put(progress)
+        with open_journal(store.journal_path("e"), {"evaluation": "e", "run": "r", "metrics": ["m"]}):
+            live = live_evaluation(store, "e", NOW)
+        assert live is not None
+        assert live.seconds_left is None
+
+
+def test_one_whose_process_is_gone_is_interrupted(store: Store, put: Callable[[Progress], None]) -> None:
+    put(RUNNING)
+    (live,) = live_evaluations(store, NOW)
+    assert (live.state, live.under_way, live.rate) == ("interrupted", False, None)
+
+
+@pytest.mark.parametrize(("after", "state"), [(1, "starting"), (START_SECONDS + 1, "interrupted")])
+def test_one_that_never_said_a_word_is_given_up(
+    store: Store, put: Callable[[Progress], None], after: float, state: str
+) -> None:
+    put(replace(RUNNING, state="starting"))
+    (live,) = live_evaluations(store, RUNNING.started + after)
+    assert live.state == state
+
+
+def test_one_that_was_told_to_stop_stops_and_says_so(store: Store) -> None:
+    run = store.add_runs([make_run(samples=50)])[0]
+    seen: list[str] = []
+
+    def stop(_: Task) -> Failure | None:
+        (live,) = live_evaluations(store)
+        if not seen:
+            cancel_evaluation(store, live.evaluation_id)
+        seen.append(live.state)
+        return None
+
+    done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge(before=stop)), watch=lambda _: None)
+    status = store.journal_path(done.evaluation.id).with_suffix(".status.json")
+    assert seen[0] == "running"
+    progress = read_progress(status)
+    assert progress is not None
+    assert progress.done == done.samples
+    assert progress.state == ("stopped" if done.stopped else "finished")
+
+
+def test_it_can_be_taken_up_again_by_what_was_chosen_but_for_a_password(store: Store) -> None:
+    run = store.add_runs([make_run()])[0]
+    terms = Terms(judging=JUDGING, sample=2, max_cost=1.5)
+    evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), terms)
+    (live,) = live_evaluations(store)
+    assert (live.run_id, live.state) == (run.id, "finished")
+    assert live.choice == Choice(
+        metrics=tuple(metric.spec for metric in DEFAULT_METRICS),
+        judging=replace(JUDGING, base_url="https://host/v1"),
+        limits={"sample": 2, "seed": 0, "max_cost": 1.5},
+    )
+    assert store.judging(live.evaluation_id) == replace(JUDGING, base_url="https://host/v1")
+    assert all(b"secret" not in path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
+
+
+def test_one_whose_judge_was_given_in_python_cannot_be(store: Store) -> None:
+    run = store.add_runs([make_run()])[0]
+    evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    (live,) = live_evaluations(store)
+    assert live.choice is None
+
+
+def test_a_spoiled_file_is_passed_over(store: Store) -> None:
+    path = header(store, "e")
+    path.with_suffix(".status.json").write_text("{", encoding="utf-8")
+    assert live_evaluations(store) == ()
+
+
+def test_a_stopped_one_counts_the_samples_it_reached_alone(store: Store) -> None:
+    run = store.add_runs([make_run(samples=5)])[0]
+    done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), Terms(max_minutes=0))
+    (live,) = live_evaluations(store)
+    assert done.stopped
+    assert (live.state, live.progress.done, live.progress.total) == ("stopped", 0, 5)

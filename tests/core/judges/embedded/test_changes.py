@@ -1,0 +1,88 @@
+"""What a change of one thing does to a verdict, and what other words for the same thing do not."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from ragboard.judges.embedded.text import sentence_spans
+from ragboard.judges.embedded.verify import verify
+from ragboard.judges.tasks import Verify
+from ragboard.records import Label
+from ragboard.samples import sample_folder
+
+CASES, SHARE = 500, 0.8
+Pair = tuple[str, Sequence[str]]
+
+
+def benchmark(name: str) -> ModuleType:
+    path = Path(__file__).parents[4] / "benchmarks" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def label(statement: str, passages: Sequence[str]) -> Label:
+    task = Verify(question="", statements=(statement,), passages=tuple(passages), joint=True, single=False)
+    return verify(task).joint[0].label
+
+
+@pytest.fixture(scope="module")
+def paraphrases() -> list[Pair]:
+    """Statements that the sample's authors wrote in other words than the passages, and call supported."""
+    lines = (sample_folder() / "labels" / "statements.jsonl").read_text(encoding="utf-8").splitlines()
+    pairs = {
+        (said["text"], tuple(row["contexts"])): None
+        for row in map(json.loads, lines)
+        for said in row["statements"]
+        if said["verdict"] == "supported"
+    }
+    return list(pairs)
+
+
+@pytest.fixture(scope="module")
+def supported(paraphrases: list[Pair]) -> list[Pair]:
+    """Those that the judge calls supported, and every sentence of the passages, beside its passage."""
+    texts = dict.fromkeys(text for _, passages in paraphrases for text in passages)
+    own = [(text[start:end], (text,)) for text in texts for start, end in sentence_spans(text)]
+    return [
+        (statement, passages)
+        for statement, passages in (*paraphrases, *own)
+        if label(statement, passages) == "supported"
+    ]
+
+
+def cases(supported: list[Pair]) -> Iterator[tuple[str, Sequence[str], str]]:
+    """Every third change of all that can be made, so that each text and each kind is among them."""
+    changes = benchmark("changes")
+    names = changes.names_in([text for _, passages in supported for text in passages])
+    made = list(changes.changed(supported, names, seed=1))
+    for kind, _, passages, other in made[:: len(made) // CASES][:CASES]:
+        yield kind, passages, other
+
+
+def test_our_own_paraphrases_stay_supported(paraphrases: list[Pair]) -> None:
+    kept = [label(statement, passages) == "supported" for statement, passages in paraphrases]
+    assert len(kept) >= 200
+    assert sum(kept) / len(kept) >= SHARE
+
+
+def test_a_changed_number_name_date_or_denial_is_supported_no_more(supported: list[Pair]) -> None:
+    found = [(kind, label(other, passages)) for kind, passages, other in cases(supported)]
+    assert len(found) == CASES
+    total = Counter(kind for kind, _ in found)
+    lost = Counter(kind for kind, said in found if said != "supported")
+    against = Counter(kind for kind, said in found if said == "contradicted")
+    assert sum(lost.values()) / CASES >= SHARE, lost
+    assert min(total.values()) >= 50
+    assert all(lost[kind] / total[kind] >= 0.75 for kind in total), (total, lost)
+    assert sum(against.values()) / CASES >= SHARE, against
