@@ -64,17 +64,26 @@ def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef] | None:
 
 def _select(label: str, key: str, runs: tuple[RunSummary, ...], default: str) -> RunRef | None:
     names = [run.name for run in runs]
-    wanted = st.query_params.get(key, default)
+    wanted = st.query_params.get(key) or default
+    st.query_params[key] = wanted
     try:
         resolve(wanted)
     except NotFoundError as error:
         st.error(f"The address names a run {key.upper()} that is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
-    options = names if wanted in names else [wanted, *names]
-    name = st.selectbox(label, options, index=options.index(wanted), key=key, bind="query-params")
-    st.query_params[key] = name
-    return resolve(name)
+    widget = f"compare-{key}"
+    st.session_state[widget] = wanted
+    st.selectbox(
+        label, names if wanted in names else [wanted, *names], key=widget, on_change=_chose, args=(key, widget)
+    )
+    return resolve(wanted)
+
+
+def _chose(key: str, widget: str) -> None:
+    """Put the run just chosen into the address, which is what the page is drawn from."""
+    st.query_params[key] = st.session_state[widget]
+    st.query_params.pop("pair", None)
 
 
 def _result(compared: Comparison) -> None:
@@ -151,17 +160,12 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     at = st.number_input("Page", 1, last, key=f"page-{which}", bind="query-params") if last > 1 else 1
     query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
-    address = {"a": a.name, "b": b.name, "metric": metric, "which": which} | _evaluations()
+    address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
     opened = pair_list(page.rows, compared, address, caption, key="pairs")
     if opened:
         st.query_params["pair"] = opened
         st.rerun()
-
-
-def _evaluations() -> dict[str, str]:
-    """The runs as the address names them, which may be `RUN@EVALUATION`."""
-    return {key: st.query_params[key] for key in ("a", "b") if key in st.query_params}
 
 
 def _pair(a: RunRef, b: RunRef, sample_id: str) -> None:

@@ -58,7 +58,8 @@ def test_swapping_the_runs_mirrors_everything(store: Store) -> None:
     keep(store, answers("b", [NONE] * 20 + [ALL] * 5))
     forth, back = compare(store, "a", "b"), compare(store, "b", "a")
     for one, other in zip(forth.metrics, back.metrics, strict=True):
-        assert one.pairs and other.pairs
+        assert one.pairs
+        assert other.pairs
         assert one.pairs.difference == -other.pairs.difference
         assert (one.p, one.scored_a) == (other.p, other.scored_b)
     assert (forth.metrics[0].change, back.metrics[0].change) == ("worse", "better")
@@ -69,7 +70,8 @@ def test_p_values_are_adjusted_for_the_number_of_metrics(store: Store) -> None:
     keep(store, answers("a", [ALL] * 20 + [HALF] * 5))
     keep(store, answers("b", [NONE] * 20 + [ALL] * 5))
     first, second = compare(store, "a", "b").metrics
-    assert first.pairs and second.pairs
+    assert first.pairs
+    assert second.pairs
     assert (first.p, second.p) == (2 * first.pairs.p, 1.0)
     assert second.change == "no difference seen"
 
