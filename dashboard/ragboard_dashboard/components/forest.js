@@ -19,7 +19,7 @@ function shape(tag, attributes) {
 }
 
 function picture(row, reach) {
-  const node = shape("svg", { viewBox: `0 0 ${WIDTH} 18`, class: row.look, "aria-hidden": "true" })
+  const node = shape("svg", { viewBox: `0 0 ${WIDTH} 18`, class: row.look, preserveAspectRatio: "xMinYMid", "aria-hidden": "true" })
   const at = (value) => WIDTH / 2 + (value / reach) * (WIDTH / 2 - PAD)
   node.append(shape("line", { x1: PAD, x2: WIDTH - PAD, y1: 9, y2: 9, class: "axis" }))
   node.append(shape("line", { x1: at(0), x2: at(0), y1: 0, y2: 18, class: "zero" }))

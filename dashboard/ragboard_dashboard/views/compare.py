@@ -10,7 +10,7 @@ from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
 from ragboard_dashboard.data import get_comparison, get_leaderboard, get_pair, get_pair_rows, resolve
 from ragboard_dashboard.navigation import open_sample, open_upload
-from ragboard_dashboard.shared import column_label, facts, outcome_fact, plain
+from ragboard_dashboard.shared import column_label, default_pair, facts, outcome_fact, plain
 
 __all__ = ["page"]
 
@@ -51,14 +51,13 @@ def _empty() -> None:
 
 
 def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef] | None:
-    """The two runs of the address, else the newest and the one before it over the same questions."""
-    newest = runs[0]
-    before = next((run for run in runs[1:] if run.dataset_key == newest.dataset_key), runs[1])
+    """The two runs of the address, else the newest two over the same questions."""
+    first, second = default_pair(runs)
     left, right = st.columns(2)
     with left:
-        a = _select("A, the baseline", "a", runs, before.name)
+        a = _select("A, the baseline", "a", runs, first)
     with right:
-        b = _select("B, held against it", "b", runs, newest.name)
+        b = _select("B, held against it", "b", runs, second)
     return (a, b) if a and b else None
 
 
@@ -97,24 +96,21 @@ def _result(compared: Comparison) -> None:
 
 def _notes(compared: Comparison) -> None:
     """What differs in configuration, and what else a difference may come from."""
-    if compared.config:
-        said = [f"{one.key}: {_given(one.a)} → {_given(one.b)}" for one in compared.config]
-        plain(f"Configuration, A → B: {'; '.join(said)}", "note")
-    else:
-        plain("Configuration: no setting differs.", "note")
-    for caution in compared.cautions:
-        plain(f"⚠ {caution}", "note")
+    said = [f"{one.key}: {_given(one.a)} → {_given(one.b)}" for one in compared.config]
+    lines = [f"Configuration, A → B: {'; '.join(said) or 'no setting differs'}"]
     refusals = compared.refusals
     if refusals:
-        share = f"Refusals: {refusals.a / refusals.n:.0%} of A, {refusals.b / refusals.n:.0%} of B"
-        plain(
-            f"{share} ({refusals.a:,} and {refusals.b:,} of {refusals.n:,} pairs; McNemar p {refusals.test.p:.2g})",
-            "note",
+        lines.append(
+            f"Refusals: {refusals.a / refusals.n:.0%} of A, {refusals.b / refusals.n:.0%} of B"
+            f" ({refusals.a:,} and {refusals.b:,} of {refusals.n:,} pairs; McNemar p {refusals.test.p:.2g})"
         )
-        if refusals.warning:
-            plain(f"⚠ {refusals.warning}.", "note")
     if compared.claims_a is not None:
-        plain(f"Claims an answer makes, mean: {compared.claims_a:.1f} in A, {compared.claims_b:.1f} in B", "note")
+        lines.append(f"Claims an answer makes, mean: {compared.claims_a:.1f} in A, {compared.claims_b:.1f} in B")
+    plain("\n".join(lines), "note")
+    for caution in compared.cautions:
+        plain(f"⚠ {caution}")
+    if refusals and refusals.warning:
+        plain(f"⚠ {refusals.warning}.")
 
 
 def _given(value: object) -> str:
@@ -143,7 +139,7 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     if not specs:
         return
     st.subheader("Questions, greatest losses first", anchor=False)
-    choice, kind = st.columns([2, 3], vertical_alignment="bottom")
+    choice, kind, number = st.columns([3, 5, 2], vertical_alignment="bottom")
     metric = choice.selectbox("Metric", specs, format_func=column_label, key="metric", bind="query-params")
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
     which: Which = kind.segmented_control(
@@ -157,7 +153,7 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         label_visibility="collapsed",
     )
     last = max(1, -(-counts[which] // PAGE_SIZE))
-    at = st.number_input("Page", 1, last, key=f"page-{which}", bind="query-params") if last > 1 else 1
+    at = number.number_input("Page", 1, last, key=f"page-{which}", bind="query-params") if last > 1 else 1
     query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
     address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
