@@ -13,6 +13,7 @@ from ragboard.report.compare import (
     pair_runs,
 )
 from ragboard.report.failures import FailureKind, failures
+from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
 from ragboard.report.hallucinations import (
     LOOSE,
     Grouping,
@@ -26,7 +27,6 @@ from ragboard.report.hallucinations import (
     hallucinations,
     judges_of,
 )
-from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
 from ragboard.report.harmonic import ragas_score
 from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.nouns import (
@@ -125,12 +125,12 @@ __all__ = [
     "compare_runs",
     "distribution",
     "failures",
+    "gate_comparison",
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
-    "judges_of",
-    "gate_comparison",
     "in_words",
+    "judges_of",
     "leaderboard",
     "loose_statements",
     "metric_descriptions",
