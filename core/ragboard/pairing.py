@@ -5,10 +5,28 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from ragboard.records import Sample
+__all__ = ["Asked", "Pairing", "pair_samples"]
 
-__all__ = ["Pairing", "pair_samples"]
+
+class Asked(Protocol):
+    """What a partner is found by: a `Sample` has it, and so has what `Store.asked` reads."""
+
+    @property
+    def id(self) -> str:
+        """Which sample it is in its run."""
+        ...
+
+    @property
+    def question(self) -> str:
+        """What is asked."""
+        ...
+
+    @property
+    def history(self) -> Hashable:
+        """What was said before."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +40,11 @@ class Pairing:
     ambiguous_a: tuple[int, ...]
     """Positions in the first run whose question is there several times, so that no partner is certain."""
     ambiguous_b: tuple[int, ...]
+    by_question: int
+    """How many of the pairs have different ids, and were found by question and history."""
 
 
-def pair_samples(a: Iterable[Sample], b: Iterable[Sample]) -> Pairing:
+def pair_samples(a: Iterable[Asked], b: Iterable[Asked]) -> Pairing:
     """Pair by id where both ask the same question, else by question and history where each is there once."""
     ours, theirs = tuple(a), tuple(b)
     by_id = _matches([(sample.id, *_asked(sample)) for sample in ours], [(s.id, *_asked(s)) for s in theirs])
@@ -43,10 +63,11 @@ def pair_samples(a: Iterable[Sample], b: Iterable[Sample]) -> Pairing:
         only_b=tuple(place for place in rest_b if _asked(theirs[place]) not in asked_a),
         ambiguous_a=tuple(place for place in rest_a if _asked(ours[place]) in asked_b),
         ambiguous_b=tuple(place for place in rest_b if _asked(theirs[place]) in asked_a),
+        by_question=len(found),
     )
 
 
-def _asked(sample: Sample) -> tuple[Hashable, ...]:
+def _asked(sample: Asked) -> tuple[Hashable, ...]:
     return sample.question, sample.history
 
 

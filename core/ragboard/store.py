@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -29,7 +29,7 @@ from ragboard.records import (
     Turn,
 )
 
-__all__ = ["RESULT_TABLES", "AddedRun", "RunRef", "Store", "read_samples", "score_row"]
+__all__ = ["RESULT_TABLES", "AddedRun", "AskedSample", "RunRef", "Store", "read_samples", "score_row"]
 
 PAGE = 256
 """Samples read in one lease."""
@@ -57,6 +57,15 @@ class RunRef:
     run_id: str
     name: str
     evaluation_id: str | None
+
+
+class AskedSample(NamedTuple):
+    """What is needed to find a sample's partner in another run."""
+
+    id: str
+    question: str
+    history: str
+    """As it is stored: equal where the turns are."""
 
 
 class Store:
@@ -192,6 +201,14 @@ class Store:
             if len(page) < PAGE:
                 return
             start += PAGE
+
+    def asked(self, run_id: str) -> tuple[AskedSample, ...]:
+        """What each sample of a run asks, in order, without passages and answers."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT sample_id, question, history FROM samples WHERE run_id = ? ORDER BY position", [run_id]
+            ).fetchall()
+        return tuple(map(AskedSample._make, rows))
 
     def sample_count(self, run_id: str) -> int:
         """How many samples the run has."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from ragboard_dashboard.navigation import keep_pages
-from ragboard_dashboard.views import evaluate, hallucinations, metrics, run, runs, sample, upload
+from ragboard_dashboard.views import compare, evaluate, hallucinations, metrics, run, runs, sample, upload
 
 st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / "static" / "icon.svg"), layout="wide")
 pages = {
@@ -17,6 +17,7 @@ pages = {
     "hallucinations": st.Page(
         hallucinations.page, title="Hallucinations", icon=":material/error:", url_path="hallucinations"
     ),
+    "compare": st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
     "upload": st.Page(upload.page, title="Upload", icon=":material/upload_file:", url_path="upload"),
     "evaluate": st.Page(evaluate.page, title="Evaluate", url_path="evaluate", visibility="hidden"),
     "metrics": st.Page(metrics.page, title="Metrics", icon=":material/functions:", url_path="metrics"),

@@ -12,9 +12,11 @@ from ragboard.evaluation.background import Surroundings
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
+from ragboard.pairing import Pairing
 from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
+    Comparison,
     Distribution,
     FailureKind,
     Group,
@@ -23,6 +25,9 @@ from ragboard.report import (
     HallucinationPage,
     HallucinationQuery,
     LooseStatement,
+    PairQuery,
+    PairReport,
+    PairsPage,
     RunSummary,
     SamplePage,
     SampleQuery,
@@ -30,6 +35,7 @@ from ragboard.report import (
     Scatter,
     breakdown,
     columns,
+    compare_runs,
     distribution,
     failures,
     hallucination_groups,
@@ -38,6 +44,9 @@ from ragboard.report import (
     leaderboard,
     loose_statements,
     metric_descriptions,
+    pair_report,
+    pair_rows,
+    pair_runs,
     run_summary,
     sample_report,
     sample_rows,
@@ -46,6 +55,7 @@ from ragboard.report import (
 from ragboard.store import RunRef, Store
 
 __all__ = [
+    "get_comparison",
     "get_failures",
     "get_hallucination_groups",
     "get_hallucinations",
@@ -54,6 +64,8 @@ __all__ = [
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
+    "get_pair",
+    "get_pair_rows",
     "get_run",
     "get_sample",
     "get_sample_rows",
@@ -166,6 +178,21 @@ def get_scatter(run: RunRef, x: str, y: str) -> Scatter:
     return _scatter(str(store().folder), store().version, run, x, y)
 
 
+def get_comparison(a: RunRef, b: RunRef) -> Comparison:
+    """Run B against run A."""
+    return _comparison(str(store().folder), store().version, a, b)
+
+
+def get_pair_rows(a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
+    """A page of the pairs of two runs."""
+    return _pair_rows(str(store().folder), store().version, a, b, query)
+
+
+def get_pair(a: RunRef, b: RunRef, sample_id: str) -> PairReport:
+    """One question in both runs. Raises NotFoundError."""
+    return _pair(str(store().folder), store().version, a, b, sample_id)
+
+
 @st.cache_data(max_entries=4, show_spinner=False)
 def _metrics(folder: str, version: str, plugins: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
     del version
@@ -259,3 +286,24 @@ def _failures(folder: str, version: str, run: RunRef) -> tuple[FailureKind, ...]
 def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
     del version
     return Store(Path(folder)).judging(run.evaluation_id) if run.evaluation_id else None
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> Pairing:
+    del version
+    return pair_runs(Store(Path(folder)), a, b)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _comparison(folder: str, version: str, a: RunRef, b: RunRef) -> Comparison:
+    return compare_runs(Store(Path(folder)), a, b, _pairing(folder, version, a, b))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _pair_rows(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
+    return pair_rows(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _pair(folder: str, version: str, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
+    return pair_report(Store(Path(folder)), a, b, _pairing(folder, version, a, b), sample_id)

@@ -9,6 +9,7 @@ import streamlit as st
 
 __all__ = [
     "keep_pages",
+    "open_comparison",
     "open_evaluate",
     "open_run",
     "open_runs",
@@ -45,6 +46,11 @@ def open_run(run: str) -> NoReturn:
 def open_sample(run: str, sample_id: str, statement: int | None = None) -> NoReturn:
     """Go to a sample, at a statement where one is named (counted from 1)."""
     _go("sample", {"run": run, "sample": sample_id} | ({"statement": str(statement)} if statement else {}))
+
+
+def open_comparison(a: str, b: str) -> NoReturn:
+    """Go to the comparison of run B against run A."""
+    _go("compare", {"a": a, "b": b})
 
 
 def _go(page: str, query: dict[str, str]) -> NoReturn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from typing import Literal
@@ -23,6 +23,7 @@ __all__ = [
     "choose_run",
     "column_title",
     "config_line",
+    "default_pair",
     "dollars",
     "facts",
     "file_facts",
@@ -141,3 +142,11 @@ def choose_run(where: str) -> RunRef | None:
         st.error("This address names a run that is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
+
+
+def default_pair(runs: Sequence[RunSummary]) -> tuple[str, str]:
+    """The newest run and the next over the same questions, the older as the baseline, of at least two runs."""
+    newest = runs[0]
+    other = next((run for run in runs[1:] if run.dataset_key == newest.dataset_key), runs[1])
+    a, b = sorted((newest, other), key=lambda run: run.imported)
+    return a.name, b.name

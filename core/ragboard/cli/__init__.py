@@ -1,7 +1,8 @@
 """The command line: `ragboard`.
 
-Exit codes: 0 done; 1 an error that one line explains; 2 input or arguments that cannot be used; 3 an
-evaluation stopped before all was asked; 75 the store or an evaluation is busy elsewhere; 130 stopped by the user.
+Exit codes: 0 done; 1 an error that one line explains, or a condition that failed; 2 input or arguments that
+cannot be used; 3 an evaluation stopped before all was asked; 4 a condition that the interval leaves open; 75 the
+store or an evaluation is busy elsewhere; 130 stopped by the user.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import click
 
 from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
+from ragboard.cli.comparing import check, compare
 from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
 from ragboard.cli.hallucinating import list_hallucinations
@@ -81,6 +83,8 @@ for command in (
     evaluate,
     retry,
     prefer,
+    compare,
+    check,
     report_judge,
     runs,
     show,

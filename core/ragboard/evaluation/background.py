@@ -124,8 +124,7 @@ def _meant(choice: Choice, around: Surroundings, key: str | None) -> tuple[Panel
         raise SettingError("the base URL holds a name or password, which would be kept; give a key instead")
     panel = panel_named(choice.judging, {**os.environ, **({KEY: key} if key else {})})
     known = metrics_with(around.plugins)
-    limits = {name: value for name, value in choice.limits.items() if value is not None}
-    terms = Terms(prices=read_prices(around.prices), known=known, judging=choice.judging, **limits)  # type: ignore[arg-type]
+    terms = Terms(prices=read_prices(around.prices), known=known, judging=choice.judging, **choice.limits)  # type: ignore[arg-type]
     Budget.of(terms, panel)
     return panel, tuple(metrics_named(choice.metrics, known)), terms
 

@@ -54,7 +54,8 @@ def options_kept(options: JudgeOptions) -> dict[str, Any]:
 def options_read(said: Mapping[str, Any]) -> JudgeOptions:
     """The options that were kept."""
     prompts = said.get("prompts")
-    return JudgeOptions(**{**said, "prompts": Path(prompts) if prompts else None})
+    given: dict[str, Any] = {**said, "prompts": Path(prompts) if prompts else None}
+    return JudgeOptions(**given)
 
 
 def _without_password(address: str) -> str:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from ragboard.report.compare import (
+    Comparison,
+    ConfigDifference,
+    MetricComparison,
+    RefusalComparison,
+    Unpaired,
+    compare_runs,
+    in_words,
+    pair_runs,
+)
 from ragboard.report.failures import FailureKind, failures
+from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
 from ragboard.report.hallucinations import (
     LOOSE,
     Grouping,
@@ -35,6 +46,18 @@ from ragboard.report.nouns import (
     Spending,
     passages_named,
 )
+from ragboard.report.pairs import (
+    MovedPassage,
+    PairQuery,
+    PairReport,
+    PairRow,
+    PairsPage,
+    StatementChange,
+    Which,
+    pair_report,
+    pair_rows,
+    statement_changes,
+)
 from ragboard.report.runs import leaderboard, run_summary, runs_matching
 from ragboard.report.samples import loose_statements, sample_report, sample_rows
 from ragboard.report.shapes import (
@@ -49,14 +72,20 @@ from ragboard.report.shapes import (
     distribution,
     scatter,
 )
+from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
     "LOOSE",
     "Bin",
+    "Change",
     "Columns",
+    "Comparison",
+    "Condition",
+    "ConfigDifference",
     "Distribution",
     "FailureKind",
+    "Gated",
     "GeneratedQuestion",
     "Group",
     "Grouping",
@@ -69,10 +98,17 @@ __all__ = [
     "JudgedStatement",
     "Judgement",
     "LooseStatement",
+    "MetricComparison",
     "MetricSummary",
+    "MovedPassage",
     "Only",
     "Order",
+    "PairQuery",
+    "PairReport",
+    "PairRow",
+    "PairsPage",
     "Point",
+    "RefusalComparison",
     "RunSummary",
     "SamplePage",
     "SampleQuery",
@@ -80,13 +116,20 @@ __all__ = [
     "SampleRow",
     "Scatter",
     "Spending",
+    "StatementChange",
+    "Unpaired",
+    "Which",
     "breakdown",
+    "check_run",
     "columns",
+    "compare_runs",
     "distribution",
     "failures",
+    "gate_comparison",
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
+    "in_words",
     "judges_of",
     "leaderboard",
     "loose_statements",
@@ -94,11 +137,19 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "pair_report",
+    "pair_rows",
+    "pair_runs",
     "passages_named",
     "ragas_score",
+    "read_condition",
     "run_summary",
     "runs_matching",
     "sample_report",
     "sample_rows",
     "scatter",
+    "spec_named",
+    "statement_changes",
+    "verdict_of",
+    "word_diff",
 ]

@@ -29,7 +29,7 @@ from ragboard.report.runs import judged_by
 from ragboard.report.shapes import column_values
 from ragboard.store import RunRef, Store, read_samples
 
-__all__ = ["loose_statements", "sample_report", "sample_rows", "verdict_read"]
+__all__ = ["loose_statements", "outcome_of", "sample_report", "sample_rows", "verdict_read"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -129,11 +129,12 @@ def _by_position(connection: duckdb.DuckDBPyConnection, sql: str, given: Mapping
 
 
 def _outcomes(rows: Rows) -> dict[str, Outcome]:
-    found: dict[str, Outcome] = {row[1]: _outcome(*row[2:]) for row in rows}
+    found: dict[str, Outcome] = {row[1]: outcome_of(*row[2:]) for row in rows}
     return {metric: found[metric] for metric in in_order(found)}
 
 
-def _outcome(value: float | None, counted: str | None, reason: Any, detail: str | None) -> Outcome:
+def outcome_of(value: float | None, counted: str | None, reason: Any, detail: str | None) -> Outcome:
+    """The outcome in a row of the table of scores."""
     if value is None:
         return Unscored(reason=reason, detail=detail or "")
     return Score(value=value, counted=counted or "")

@@ -11,13 +11,15 @@ from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics
 from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_run, open_sample, open_upload
+from ragboard_dashboard.navigation import open_comparison, open_run, open_sample, open_upload
 from ragboard_dashboard.progress import live_lines
+from ragboard_dashboard.shared import default_pair
 
 __all__ = ["page"]
 
 FIRST = 6
 """Statements to look at first."""
+BOTH = 2
 
 
 def page() -> None:
@@ -37,7 +39,19 @@ def page() -> None:
         open_run(by_id[asked.open].name)
     if asked.edit in by_id:
         edit_run(by_id[asked.edit], back=True)
+    _compare(runs)
     _first()
+
+
+def _compare(runs: tuple[RunSummary, ...]) -> None:
+    """Draw the choice of two runs to compare; the first of them is the baseline."""
+    names = [run.name for run in runs]
+    if len(names) == 1:
+        return
+    choice, action = st.columns([5, 1], vertical_alignment="bottom")
+    chosen = choice.multiselect("Compare two runs", names, default=default_pair(runs), max_selections=2, key="two")
+    if action.button("Compare", icon=":material/compare_arrows:", width="stretch", disabled=len(chosen) != BOTH):
+        open_comparison(*chosen)
 
 
 def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:

@@ -230,7 +230,8 @@ def test_a_refused_key_ends_at_once_with_one_line(store: Store, server: ChatServ
     """Those under way are under way; nobody who waits is sent after them."""
     kept(store, 60)
     server.faults = [status(401)] * 500
-    refused = command(store, server, "--concurrency", "4")
+    three = "ragas.faithfulness,ragas.answer_relevance,ragas.context_relevance"
+    refused = command(store, server, "--concurrency", "4", "--metrics", three)
     assert refused.exit_code == 1
     assert refused.stderr.count("\n") == 1
     assert "the key is refused" in refused.stderr

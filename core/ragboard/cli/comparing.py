@@ -1,0 +1,212 @@
+"""Commands that decide: two runs compared, one run checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import click
+
+from ragboard.cli.markdown import comparison_markdown, gates_markdown
+from ragboard.cli.options import as_json, store_option
+from ragboard.cli.output import plain, print_json, print_table
+from ragboard.errors import SettingError
+from ragboard.report import (
+    Comparison,
+    Condition,
+    Gated,
+    MetricComparison,
+    Unpaired,
+    check_run,
+    compare_runs,
+    gate_comparison,
+    read_condition,
+    run_summary,
+    spec_named,
+    verdict_of,
+)
+from ragboard.stats import GateVerdict, Interval, NoInterval
+from ragboard.store import Store
+
+__all__ = ["check", "compare"]
+
+EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "inconclusive": 4}
+
+markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
+
+
+@click.command()
+@click.argument("run_a")
+@click.argument("run_b")
+@click.option("--metrics", "names", help="Print these only, separated by commas; all still count for the p values.")
+@click.option(
+    "--fail-if",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help="'faithfulness < -0.02', of B less A; repeatable.",
+)
+@store_option
+@as_json
+@markdown_option
+def compare(
+    run_a: str,
+    run_b: str,
+    names: str | None,
+    conditions: tuple[str, ...],
+    store: Store,
+    as_json: bool,
+    markdown: bool,
+) -> None:
+    """Compare RUN_B against RUN_A, question by question: differences are B less A.
+
+    With --fail-if the exit code is 0 where the 95% interval excludes every condition, 1 where it lies wholly
+    within one, 4 where that cannot be said from so few questions.
+
+    \b
+    ragboard compare baseline rerank
+    ragboard compare baseline rerank --fail-if 'faithfulness < -0.02' --markdown
+    """
+    limits = [read_condition(text) for text in conditions]
+    found = compare_runs(store, store.resolve(run_a), store.resolve(run_b))
+    gated = gate_comparison(found, limits)
+    shown = _chosen(found, names)
+    if as_json:
+        print_json({"comparison": found, "gates": gated, "verdict": verdict_of(gated) if gated else None})
+    elif markdown:
+        click.echo(plain(comparison_markdown(found, shown, gated)))
+    else:
+        _print_comparison(found, shown)
+        _print_gates(gated)
+    _leave(gated)
+
+
+@click.command()
+@click.argument("run")
+@click.option("--min", "least", multiple=True, metavar="METRIC=NUMBER", help="The mean must not be below; repeatable.")
+@click.option("--max", "most", multiple=True, metavar="METRIC=NUMBER", help="The mean must not be above; repeatable.")
+@store_option
+@as_json
+@markdown_option
+def check(run: str, least: tuple[str, ...], most: tuple[str, ...], store: Store, as_json: bool, markdown: bool) -> None:
+    """Check the means of a RUN by their 95% intervals.
+
+    The exit code is 0 where every interval lies wholly on the right side of its limit, 1 where one lies
+    wholly on the wrong side, 4 where that cannot be said from so few samples.
+
+    \b
+    ragboard check my-run --min faithfulness=0.9 --max hallucination=0.05
+    """
+    conditions = (*_limits(least, "below"), *_limits(most, "above"))
+    if not conditions:
+        raise SettingError("nothing to check; give --min METRIC=NUMBER or --max METRIC=NUMBER")
+    summary = run_summary(store, store.resolve(run))
+    gated = check_run(summary, conditions)
+    if as_json:
+        print_json({"run": summary.name, "gates": gated, "verdict": verdict_of(gated)})
+    elif markdown:
+        click.echo(plain(gates_markdown(summary.name, gated)))
+    else:
+        _print_gates(gated)
+    _leave(gated)
+
+
+def _limits(pairs: tuple[str, ...], fail: Literal["below", "above"]) -> list[Condition]:
+    found: list[Condition] = []
+    for pair in pairs:
+        metric, _, limit = pair.rpartition("=")
+        try:
+            found.append(Condition(metric=metric.strip(), fail=fail, limit=float(limit)))
+        except ValueError:
+            raise SettingError(f"{pair!r} is no limit; expected METRIC=NUMBER") from None
+    return found
+
+
+def _chosen(found: Comparison, names: str | None) -> tuple[MetricComparison, ...]:
+    if names is None:
+        return found.metrics
+    by_spec = {metric.metric: metric for metric in found.metrics}
+    return tuple(by_spec[spec_named(name.strip(), tuple(by_spec))] for name in names.split(","))
+
+
+def _leave(gated: Sequence[Gated]) -> None:
+    click.get_current_context().exit(EXIT_CODES[verdict_of(gated)])
+
+
+def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> None:
+    click.echo(plain(found.sentence))
+    for setting in found.config:
+        click.echo(plain(f"  {setting.key}: {_given(setting.a)} in A, {_given(setting.b)} in B"))
+    for caution in found.cautions:
+        click.echo(plain(f"  caution: {caution}"))
+    if found.refusals and found.refusals.warning:
+        click.echo(plain(f"  caution: {found.refusals.warning}."))
+    click.echo(plain(_pairing(found)) + "\n")
+    print_table(
+        [
+            "metric",
+            "A",
+            "B",
+            "B - A",
+            "95% interval",
+            "p",
+            "",
+            "won/tied/lost",
+            "pairs",
+            "only A",
+            "only B",
+            "detectable",
+        ],
+        [_row(metric) for metric in shown],
+    )
+
+
+def _pairing(found: Comparison) -> str:
+    said = [f"{found.paired:,} pairs, {found.by_question:,} of them by question, the others by id"]
+    for side, run, left in (("A", found.a, found.unpaired_a), ("B", found.b, found.unpaired_b)):
+        if left.only or left.ambiguous:
+            said.append(f"{run.name} ({side}): {_left(left)}")
+    return "; ".join(said)
+
+
+def _left(left: Unpaired) -> str:
+    more = ", ..." if left.only + left.ambiguous > len(left.ids) else ""
+    ids = f"{', '.join(left.ids)}{more}"
+    return f"{left.only:,} not in the other, {left.ambiguous:,} with several possible partners ({ids})"
+
+
+def _row(metric: MetricComparison) -> list[str]:
+    found = metric.pairs
+    only = [str(metric.scored_a), str(metric.scored_b)]
+    if found is None:
+        return [metric.metric, "-", "-", "-", "-", "-", metric.change, "-", "0", *only, "-"]
+    return [
+        metric.metric,
+        f"{found.first:.3f}",
+        f"{found.second:.3f}",
+        f"{found.difference:+.3f}",
+        _interval(found.interval),
+        f"{metric.p:.2g}",
+        metric.change,
+        f"{found.sign.wins}/{found.ties}/{found.sign.losses}",
+        str(found.n),
+        *only,
+        "-" if found.detectable is None else f"{found.detectable:.3f}",
+    ]
+
+
+def _interval(found: Interval | NoInterval) -> str:
+    return f"[{found.low:+.3f}, {found.high:+.3f}]" if isinstance(found, Interval) else f"none: {found.reason}"
+
+
+def _print_gates(gated: Sequence[Gated]) -> None:
+    for one in gated:
+        sign = ">=" if one.fail == "below" else "<="
+        estimate = (
+            "nothing scored" if one.estimate is None else f"{one.estimate:.3f} {_interval(one.interval)}, n = {one.n}"
+        )
+        click.echo(plain(f"{one.verdict}: {one.metric} {sign} {one.limit:g}: {estimate}"))
+
+
+def _given(value: object) -> str:
+    return "not set" if value is None else str(value)

@@ -1,0 +1,96 @@
+"""Comparisons and checks as Markdown for a pull request. Nothing that a user or a model wrote is markup in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragboard.report import Comparison, Gated, MetricComparison, verdict_of
+from ragboard.stats import Interval, NoInterval
+
+__all__ = ["comparison_markdown", "gates_markdown"]
+
+_SIGNS = {"pass": "✅ pass", "fail": "❌ fail", "inconclusive": "⚪ inconclusive"}
+_CHANGES = {"better": "▲ better", "worse": "▼ worse"}
+_MARKUP = re.compile(r"([\\`*_\[\]#|~<>&@:])")
+
+
+def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], gated: Sequence[Gated]) -> str:
+    """The result as a sentence, what to beware of, the table of metrics, what differs in configuration."""
+    refusals = (f"{found.refusals.warning}.",) if found.refusals and found.refusals.warning else ()
+    parts = [
+        f"### {_text(found.b.name)} against {_text(found.a.name)}",
+        _gates(gated),
+        _text(found.sentence),
+        "\n".join(f"- ⚠️ {_text(caution)}" for caution in (*found.cautions, *refusals)),
+        _table(
+            ["metric", "A", "B", "B - A (95% interval)", "p (Holm)", "", "won / tied / lost", "pairs"],
+            [_metric(metric) for metric in shown],
+        ),
+        _table(
+            ["setting", "A", "B"],
+            [[_text(one.key), _value(one.a), _value(one.b)] for one in found.config],
+        ),
+        f"{found.paired:,} pairs; {found.unpaired_a.only + found.unpaired_a.ambiguous:,} of A and"
+        f" {found.unpaired_b.only + found.unpaired_b.ambiguous:,} of B are in none.",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def gates_markdown(run: str, gated: Sequence[Gated]) -> str:
+    """What became of each condition on a run."""
+    return f"### {_text(run)}\n\n{_gates(gated)}"
+
+
+def _gates(gated: Sequence[Gated]) -> str:
+    if not gated:
+        return ""
+    rows = [
+        [
+            _SIGNS[one.verdict],
+            f"{_text(one.metric)} {'≥' if one.fail == 'below' else '≤'} {one.limit:g}",
+            "nothing scored" if one.estimate is None else f"{one.estimate:.3f} {_interval(one.interval)}",
+            f"{one.n:,}",
+        ]
+        for one in gated
+    ]
+    table = _table(["", "condition", "found (95% interval)", "n"], rows)
+    return f"**{_SIGNS[verdict_of(gated)]}**\n\n{table}"
+
+
+def _metric(metric: MetricComparison) -> list[str]:
+    found = metric.pairs
+    if found is None:
+        return [_text(metric.label), "", "", "", "", metric.change, "", "0"]
+    return [
+        _text(metric.label),
+        f"{found.first:.3f}",
+        f"{found.second:.3f}",
+        f"{found.difference:+.3f} {_interval(found.interval)}",
+        f"{metric.p:.2g}",
+        _CHANGES.get(metric.change, metric.change),
+        f"{found.sign.wins} / {found.ties} / {found.sign.losses}",
+        f"{found.n:,}",
+    ]
+
+
+def _interval(found: Interval | NoInterval) -> str:
+    return (
+        f"({found.low:+.3f} to {found.high:+.3f})" if isinstance(found, Interval) else f"(no interval: {found.reason})"
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _text(text: str) -> str:
+    """The text on one line with every sign escaped that Markdown or HTML may read."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def _value(value: object) -> str:
+    return "not set" if value is None else _text(str(value))

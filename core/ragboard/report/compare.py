@@ -1,0 +1,279 @@
+"""Two runs compared: what differs in how they were made and judged, and by how much each metric differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import duckdb
+import numpy as np
+
+from ragboard.pairing import Pairing, pair_samples
+from ragboard.records import JsonValue, MetricDescription
+from ragboard.report.cautions import cautions_of
+from ragboard.report.columns import MetricColumn, claim_counts, metric_columns, paired_flags, unscored_reasons
+from ragboard.report.metrics import described, in_order
+from ragboard.report.nouns import RunSummary
+from ragboard.report.runs import run_summary
+from ragboard.stats import Interval, PairedDifference, SignTest, holm, mcnemar, paired_difference
+from ragboard.store import RunRef, Store
+
+__all__ = [
+    "Comparison",
+    "ConfigDifference",
+    "MetricComparison",
+    "RefusalComparison",
+    "Unpaired",
+    "compare_runs",
+    "in_words",
+    "pair_runs",
+]
+
+Change = Literal["better", "worse", "differs", "no difference seen", "not compared"]
+
+SIGNIFICANT = 0.05
+LARGE_REFUSALS = 0.10
+"""A difference of refusal rates from which on means over answered questions favour whoever refuses more."""
+NAMED = 20
+"""Unpaired samples named by id."""
+TOLD = 4
+"""Metrics that the sentence tells of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigDifference:
+    """A setting that the two runs do not share; None where a run does not have it."""
+
+    key: str
+    a: JsonValue
+    b: JsonValue
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricComparison:
+    """One metric over the paired samples: the difference is B less A."""
+
+    metric: str
+    label: str
+    """How pages call it."""
+    direction: Literal["higher", "lower", "neutral"]
+    pairs: PairedDifference | None
+    """Over the pairs scored on both sides; None where there is none."""
+    p: float | None
+    """The p of `pairs`, adjusted for the number of metrics (Holm 1979)."""
+    change: Change
+    """better or worse only where the adjusted p is below 0.05 and the interval does not hold 0; differs: the
+    same of a metric that is better neither way; not compared: no pair is scored on both sides."""
+    scored_a: int
+    """Pairs that are scored in A alone."""
+    scored_b: int
+    unscored: int
+    """Pairs that are scored on neither side."""
+    reasons_a: Mapping[str, int]
+    """Why paired samples have no score in A: how many, by reason."""
+    reasons_b: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefusalComparison:
+    """How often each run declined to answer, over the pairs of which that is known on both sides."""
+
+    n: int
+    a: int
+    b: int
+    test: SignTest
+    """McNemar's: a win is a pair in which B alone refuses."""
+    warning: str
+    """Empty unless the rates are 10 percentage points or more apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unpaired:
+    """Samples of one run that are in no pair."""
+
+    only: int
+    """The other run does not ask this."""
+    ambiguous: int
+    """The question is there several times, so that no partner is certain."""
+    ids: tuple[str, ...]
+    """Of both kinds, the first 20."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Run B against run A."""
+
+    a: RunSummary
+    b: RunSummary
+    paired: int
+    by_question: int
+    """How many of the pairs have different ids and were found by their question."""
+    unpaired_a: Unpaired
+    unpaired_b: Unpaired
+    config: tuple[ConfigDifference, ...]
+    cautions: tuple[str, ...]
+    """What else differs between the runs, so that a difference may come from there."""
+    metrics: tuple[MetricComparison, ...]
+    refusals: RefusalComparison | None
+    """None where nobody asked of both runs whether answers refuse."""
+    claims_a: float | None
+    """Statements of an answer, the mean over pairs whose answers were both split; None where there are none."""
+    claims_b: float | None
+    sentence: str
+    """The result, to copy."""
+
+
+def pair_runs(store: Store, a: RunRef, b: RunRef) -> Pairing:
+    """Which sample of A is which of B, by id, else by question and history; passages are not read."""
+    return pair_samples(store.asked(a.run_id), store.asked(b.run_id))
+
+
+def compare_runs(store: Store, a: RunRef, b: RunRef, pairing: Pairing | None = None) -> Comparison:
+    """Compare what both evaluations have, pair by pair. Raises NotFoundError where a run is gone."""
+    pairing = pairing or pair_runs(store, a, b)
+    first, second = run_summary(store, a), run_summary(store, b)
+    with store.database.read() as connection:
+        metrics = _metrics(connection, a, b, pairing)
+        refusals = _refusals(connection, a, b, pairing)
+        claims = claim_counts(connection, a, b, pairing)
+        cautions = cautions_of(connection, first, second)
+        unpaired = [
+            _unpaired(connection, a, pairing.only_a, pairing.ambiguous_a),
+            _unpaired(connection, b, pairing.only_b, pairing.ambiguous_b),
+        ]
+    return Comparison(
+        a=first,
+        b=second,
+        paired=len(pairing.pairs),
+        by_question=pairing.by_question,
+        unpaired_a=unpaired[0],
+        unpaired_b=unpaired[1],
+        config=tuple(_config_differences(first.config, second.config)),
+        cautions=cautions,
+        metrics=metrics,
+        refusals=refusals,
+        claims_a=claims[0],
+        claims_b=claims[1],
+        sentence=_sentence(first.name, second.name, len(pairing.pairs), metrics),
+    )
+
+
+def in_words(compared: MetricComparison) -> str:
+    """`+0.05 [+0.01, +0.09], better (p = 0.012)`, or why there is no difference to speak of."""
+    found = compared.pairs
+    if found is None:
+        return "no pair is scored on both sides"
+    bounds = found.interval
+    interval = f"[{bounds.low:+.3f}, {bounds.high:+.3f}]" if isinstance(bounds, Interval) else "(no interval)"
+    return f"{found.difference:+.3f} {interval}, {compared.change} (p = {compared.p:.2g})"
+
+
+def _config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) -> Iterator[ConfigDifference]:
+    for key in dict.fromkeys((*a, *b)):
+        if a.get(key) != b.get(key):
+            yield ConfigDifference(key=key, a=a.get(key), b=b.get(key))
+
+
+def _metrics(
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, pairing: Pairing
+) -> tuple[MetricComparison, ...]:
+    known = described(connection)
+    columns = metric_columns(connection, a, b, pairing)
+    reasons = unscored_reasons(connection, a, b, pairing)
+    found = {spec: _difference(column, known.get(spec)) for spec, column in columns.items()}
+    compared = [spec for spec, difference in found.items() if difference]
+    adjusted = dict(zip(compared, holm([difference.p for difference in found.values() if difference]), strict=True))
+    return tuple(
+        _compared(spec, known.get(spec), found[spec], adjusted.get(spec), columns[spec], reasons[spec])
+        for spec in in_order(columns)
+    )
+
+
+def _difference(column: MetricColumn, metric: MetricDescription | None) -> PairedDifference | None:
+    both = column.both
+    if not both.any():
+        return None
+    bounds = None
+    if metric and metric.low is not None and metric.high is not None:
+        bounds = (metric.low - metric.high, metric.high - metric.low)
+    return paired_difference(column.a[both], column.b[both], bounds=bounds)
+
+
+def _compared(
+    spec: str,
+    metric: MetricDescription | None,
+    found: PairedDifference | None,
+    p: float | None,
+    column: MetricColumn,
+    reasons: tuple[Mapping[str, int], Mapping[str, int]],
+) -> MetricComparison:
+    direction = metric.direction if metric else "neutral"
+    return MetricComparison(
+        metric=spec,
+        label=metric.label if metric else spec,
+        direction=direction,
+        pairs=found,
+        p=p,
+        change=_change(found, p, direction),
+        scored_a=int(np.sum(column.scored_a & ~column.scored_b)),
+        scored_b=int(np.sum(column.scored_b & ~column.scored_a)),
+        unscored=int(np.sum(~column.scored_a & ~column.scored_b)),
+        reasons_a=reasons[0],
+        reasons_b=reasons[1],
+    )
+
+
+def _change(
+    found: PairedDifference | None, p: float | None, direction: Literal["higher", "lower", "neutral"]
+) -> Change:
+    if found is None or p is None:
+        return "not compared"
+    bounds = found.interval
+    if p >= SIGNIFICANT or not isinstance(bounds, Interval) or bounds.low <= 0 <= bounds.high:
+        return "no difference seen"
+    if direction == "neutral":
+        return "differs"
+    return "better" if (found.difference > 0) == (direction == "higher") else "worse"
+
+
+def _refusals(
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, pairing: Pairing
+) -> RefusalComparison | None:
+    flags = paired_flags(connection, a, b, pairing)
+    if not flags:
+        return None
+    ours, theirs = [one for one, _ in flags], [other for _, other in flags]
+    n, first, second = len(flags), sum(ours), sum(theirs)
+    warning = ""
+    if abs(second - first) / n >= LARGE_REFUSALS:
+        more = "B" if second > first else "A"
+        warning = (
+            f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B): refusals have no"
+            f" faithfulness, so its mean is over fewer questions, which favours {more}"
+        )
+    return RefusalComparison(n=n, a=first, b=second, test=mcnemar(ours, theirs), warning=warning)
+
+
+def _unpaired(
+    connection: duckdb.DuckDBPyConnection, run: RunRef, only: Sequence[int], ambiguous: Sequence[int]
+) -> Unpaired:
+    rows = connection.execute(
+        "SELECT sample_id FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?)) ORDER BY position",
+        [run.run_id, sorted([*only, *ambiguous])[:NAMED]],
+    ).fetchall()
+    return Unpaired(only=len(only), ambiguous=len(ambiguous), ids=tuple(row[0] for row in rows))
+
+
+def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison]) -> str:
+    compared = [metric for metric in metrics if metric.pairs]
+    if not compared:
+        return f"{b} and {a} cannot be compared: no metric has a pair scored in both."
+    first = sorted(compared, key=lambda metric: metric.change == "no difference seen")[:TOLD]
+    told = "; ".join(f"{metric.label} {in_words(metric)}, n = {metric.pairs.n}" for metric in first if metric.pairs)
+    rest = len(compared) - len(first)
+    others = f"; and {rest} other metrics" if rest else ""
+    return (
+        f"{b} against {a} over {paired:,} pairs: {told}{others}."
+        f" Differences are {b} less {a}, intervals 95%, p adjusted for {len(compared)} metrics (Holm)."
+    )

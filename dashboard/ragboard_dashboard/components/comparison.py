@@ -1,0 +1,230 @@
+"""Two runs compared, as components: the metrics, the pairs, and one pair side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlencode
+
+from streamlit.components.v2 import component
+
+from ragboard.records import Outcome, Passage, Score
+from ragboard.report import (
+    Comparison,
+    JudgedStatement,
+    MetricComparison,
+    PairReport,
+    PairRow,
+    SampleReport,
+    StatementChange,
+)
+from ragboard.stats import Interval
+from ragboard_dashboard.components.spans import inert
+from ragboard_dashboard.components.verdicts import statement_look
+
+__all__ = ["forest", "forest_data", "pair_data", "pair_list", "pair_view", "pairs_data"]
+
+_FILES = files("ragboard_dashboard") / "components"
+_CSS = (_FILES / "compare.css").read_text("utf-8")
+
+
+def _component(name: str) -> Any:
+    return component(
+        f"ragboard_{name}",
+        html='<div id="compare"></div>',
+        css=_CSS,
+        js=(_FILES / f"{name}.js").read_text("utf-8"),
+    )
+
+
+_mount_forest, _mount_pairs, _mount_pair = (_component(name) for name in ("forest", "pairs", "pair"))
+
+_ARROWS = {"higher": "↑", "lower": "↓", "neutral": ""}
+_CHANGES = {"better": "▲ better", "worse": "▼ worse", "differs": "≠ differs", "same": "= same", "unscored": "unscored"}
+_LOOKS = {"better": "better", "worse": "worse", "differs": ""}
+_KINDS = {
+    "broken": ("▼", "worse"),
+    "still wrong": ("=", ""),
+    "added": ("+", ""),
+    "fixed": ("▲", "better"),
+    "dropped": ("\N{MINUS SIGN}", ""),
+    "not judged": ("\N{EN DASH}", "none"),
+    "kept": ("=", "none"),
+}
+_HOW = {"exact": "", "normalised": "same words", "fuzzy": "similar words", "alone": ""}
+
+
+def forest(compared: Comparison, *, key: str) -> None:
+    """Draw the difference of each metric."""
+    _mount_forest(key=key, data=forest_data(compared))
+
+
+def pair_list(
+    rows: Sequence[PairRow], compared: Comparison, address: dict[str, str], caption: str, *, key: str
+) -> str | None:
+    """Draw the pairs; each links to the page with `address`. Returns the sample of A just opened, else None."""
+    data = pairs_data(rows, compared, address, caption)
+    opened: str | None = _mount_pairs(key=key, data=data, on_open_change=lambda: None).open
+    return opened
+
+
+def pair_view(found: PairReport, *, key: str) -> None:
+    """Draw one question in both runs."""
+    _mount_pair(key=key, data=pair_data(found))
+
+
+def forest_data(compared: Comparison) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data."""
+    rows = [_metric(metric) for metric in compared.metrics]
+    ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
+    return {
+        "caption": "Difference B less A with its 95% interval, all on one scale; the dashed line is no difference."
+        " Grey: no difference seen.",
+        "reach": max(ends, default=0.0) or 1.0,
+        "titles": {
+            "difference": "Difference",
+            "change": "Verdict, p (Holm)",
+            "a": "Mean A",
+            "b": "Mean B",
+            "pairs": "Pairs",
+            "won": "B higher / equal / lower",
+            "detectable": "Detectable",
+        },
+        "rows": rows,
+    }
+
+
+def _metric(metric: MetricComparison) -> dict[str, Any]:
+    found = metric.pairs
+    bounds = found.interval if found and isinstance(found.interval, Interval) else None
+    return {
+        "metric": inert(metric.metric),
+        "label": inert(metric.label),
+        "arrow": _ARROWS[metric.direction],
+        "look": _LOOKS.get(metric.change, "none"),
+        "change": _CHANGES.get(metric.change, metric.change),
+        "difference": found.difference if found else None,
+        "low": bounds.low if bounds else None,
+        "high": bounds.high if bounds else None,
+        "interval": _interval(metric),
+        "warning": found.warning if found else "",
+        "p": f"p {metric.p:.2g}" if metric.p is not None else "",
+        "a": f"{found.first:.3f}" if found else "–",
+        "b": f"{found.second:.3f}" if found else "–",
+        "pairs": f"{found.n:,}" if found else "0",
+        "unscored": _unscored(metric),
+        "won": f"{found.sign.wins} / {found.ties} / {found.sign.losses}" if found else "–",
+        "detectable": f"{found.detectable:.3f}" if found and found.detectable is not None else "–",
+    }
+
+
+def _interval(metric: MetricComparison) -> str:
+    found = metric.pairs
+    if found is None:
+        return "no pair is scored on both sides"
+    if isinstance(found.interval, Interval):
+        return f"{found.difference:+.3f} ({found.interval.low:+.3f} to {found.interval.high:+.3f})"
+    return f"{found.difference:+.3f}, no interval: {found.interval.reason}"
+
+
+def _unscored(metric: MetricComparison) -> str:
+    counts = {"only in A": metric.scored_a, "only in B": metric.scored_b, "in neither": metric.unscored}
+    reasons = {
+        side: ", ".join(f"{count} {reason}" for reason, count in given.items())
+        for side, given in (("A", metric.reasons_a), ("B", metric.reasons_b))
+    }
+    said = [f"{count:,} scored {where}" for where, count in counts.items() if count]
+    return "; ".join([*said, *(f"{side}: {reason}" for side, reason in reasons.items() if reason)])
+
+
+def pairs_data(rows: Sequence[PairRow], compared: Comparison, address: dict[str, str], caption: str) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data."""
+    return {
+        "caption": caption,
+        "titles": [f"A {inert(compared.a.name)}", f"B {inert(compared.b.name)}"],
+        "rows": [_pair_row(row, address) for row in rows],
+    }
+
+
+def _pair_row(row: PairRow, address: dict[str, str]) -> dict[str, Any]:
+    difference = "" if row.difference is None or row.change == "same" else f" {row.difference:+.2f}"
+    renamed = "" if row.sample_a == row.sample_b else f" and {row.sample_b}"
+    return {
+        "key": row.sample_a,
+        "href": f"compare?{urlencode(address | {'pair': row.sample_a})}",
+        "question": inert(row.question),
+        "where": inert(f"sample {row.sample_a}{renamed}"),
+        "change": f"{_CHANGES[row.change]}{difference}",
+        "look": _LOOKS.get(row.change, "none"),
+        "a": _score(row.a, row.claims_a),
+        "b": _score(row.b, row.claims_b),
+    }
+
+
+def _score(outcome: Outcome, claims: int) -> dict[str, str]:
+    said = f"{claims} claims" if claims != 1 else "1 claim"
+    if isinstance(outcome, Score):
+        return {"shown": f"{outcome.value:.2f}", "note": said}
+    return {"shown": "unscored", "note": inert(f"{outcome.reason}: {outcome.detail}; {said}")}
+
+
+def pair_data(found: PairReport) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data."""
+    return {
+        "a": _answer(found, found.a, "A", "new"),
+        "b": _answer(found, found.b, "B", "gone"),
+        "heading": f"Statements: {len(found.a.statements)} in A, {len(found.b.statements)} in B",
+        "statements": [_change(change) for change in found.statements],
+        "groups": [
+            _passages(f"Lost: {len(found.lost)} passages only in A", [("A", one) for one in found.lost]),
+            _passages(f"Gained: {len(found.gained)} passages only in B", [("B", one) for one in found.gained]),
+        ],
+    }
+
+
+def _answer(found: PairReport, report: SampleReport, letter: str, other: str) -> dict[str, Any]:
+    note = "The run file has no answer for this question." if report.sample.answer is None else ""
+    return {
+        "title": inert(f"{letter} · {report.run.name}"),
+        "note": note or ("The answer declines to answer, at least in part." if report.refuses else ""),
+        "words": [
+            {"kind": change.kind, "text": inert(change.text)} for change in found.answers if change.kind != other
+        ],
+    }
+
+
+def _change(change: StatementChange) -> dict[str, Any]:
+    icon, look = _KINDS[change.kind]
+    return {
+        "icon": icon,
+        "look": look,
+        "kind": change.kind,
+        "how": _HOW[change.how],
+        "a": _said(change.a, change.number_a),
+        "b": _said(change.b, change.number_b),
+    }
+
+
+def _said(judged: JudgedStatement | None, number: int | None) -> dict[str, Any] | None:
+    if judged is None:
+        return None
+    look = statement_look(judged)
+    return {
+        "icon": look.icon,
+        "word": look.word,
+        "look": look.css,
+        "number": number,
+        "text": inert(judged.statement.text),
+        "reason": inert(judged.verdict.reason) if judged.verdict else "",
+    }
+
+
+def _passages(title: str, passages: Sequence[tuple[str, Passage]]) -> dict[str, Any]:
+    return {
+        "title": title,
+        "passages": [
+            {"where": inert(f"rank {one.rank} in {letter} · {one.id}"), "text": inert(one.text)}
+            for letter, one in passages
+        ],
+    }

@@ -1,0 +1,186 @@
+"""Compare: which of two configurations is better, by how much, and on which questions."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragboard.errors import NotFoundError
+from ragboard.report import Comparison, PairQuery, RunSummary, Unpaired, Which
+from ragboard.store import RunRef
+from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
+from ragboard_dashboard.data import get_comparison, get_leaderboard, get_pair, get_pair_rows, resolve
+from ragboard_dashboard.navigation import open_sample, open_upload
+from ragboard_dashboard.shared import column_label, default_pair, facts, outcome_fact, plain
+
+__all__ = ["page"]
+
+PAGE_SIZE = 20
+WHICH: dict[Which, str] = {
+    "all": "All",
+    "worse": "▼ Worse",
+    "better": "▲ Better",
+    "same": "= Same",
+    "unscored": "Unscored",
+}
+
+
+def page() -> None:
+    """Draw the page."""
+    runs = get_leaderboard()
+    if len(runs) < 2:
+        _empty()
+        return
+    chosen = _choose(runs)
+    if chosen is None:
+        return
+    a, b = chosen
+    compared = get_comparison(a, b)
+    wanted = st.query_params.get("pair")
+    if wanted is None:
+        _result(compared)
+    else:
+        _pair(a, b, wanted)
+    _pairs(a, b, compared)
+
+
+def _empty() -> None:
+    st.header("Nothing to compare yet", anchor=False)
+    st.markdown("A comparison takes two runs: the answers of two configurations to the same questions.")
+    if st.button("Upload a run", icon=":material/upload_file:"):
+        open_upload()
+
+
+def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef] | None:
+    """The two runs of the address, else the newest two over the same questions."""
+    first, second = default_pair(runs)
+    left, right = st.columns(2)
+    with left:
+        a = _select("A, the baseline", "a", runs, first)
+    with right:
+        b = _select("B, held against it", "b", runs, second)
+    return (a, b) if a and b else None
+
+
+def _select(label: str, key: str, runs: tuple[RunSummary, ...], default: str) -> RunRef | None:
+    names = [run.name for run in runs]
+    wanted = st.query_params.get(key) or default
+    st.query_params[key] = wanted
+    try:
+        resolve(wanted)
+    except NotFoundError as error:
+        st.error(f"The address names a run {key.upper()} that is not in the store.", icon=":material/search_off:")
+        plain(str(error))
+        return None
+    widget = f"compare-{key}"
+    st.session_state[widget] = wanted
+    st.selectbox(
+        label, names if wanted in names else [wanted, *names], key=widget, on_change=_chose, args=(key, widget)
+    )
+    return resolve(wanted)
+
+
+def _chose(key: str, widget: str) -> None:
+    """Put the run just chosen into the address, which is what the page is drawn from."""
+    st.query_params[key] = st.session_state[widget]
+    st.query_params.pop("pair", None)
+
+
+def _result(compared: Comparison) -> None:
+    st.header("Compare", anchor=False)
+    plain(compared.sentence)
+    _notes(compared)
+    if compared.metrics:
+        forest(compared, key="forest")
+    plain(_pairing(compared), "note")
+
+
+def _notes(compared: Comparison) -> None:
+    """What differs in configuration, and what else a difference may come from."""
+    said = [f"{one.key}: {_given(one.a)} → {_given(one.b)}" for one in compared.config]
+    lines = [f"Configuration, A → B: {'; '.join(said) or 'no setting differs'}"]
+    refusals = compared.refusals
+    if refusals:
+        lines.append(
+            f"Refusals: {refusals.a / refusals.n:.0%} of A, {refusals.b / refusals.n:.0%} of B"
+            f" ({refusals.a:,} and {refusals.b:,} of {refusals.n:,} pairs; McNemar p {refusals.test.p:.2g})"
+        )
+    if compared.claims_a is not None:
+        lines.append(f"Claims an answer makes, mean: {compared.claims_a:.1f} in A, {compared.claims_b:.1f} in B")
+    plain("\n".join(lines), "note")
+    for caution in compared.cautions:
+        plain(f"⚠ {caution}")
+    if refusals and refusals.warning:
+        plain(f"⚠ {refusals.warning}.")
+
+
+def _given(value: object) -> str:
+    return "not set" if value is None else str(value)
+
+
+def _pairing(compared: Comparison) -> str:
+    by_question = f", {compared.by_question:,} of them by question" if compared.by_question else ""
+    said = [f"{compared.paired:,} questions paired by sample id{by_question}"]
+    for side, left in (("A", compared.unpaired_a), ("B", compared.unpaired_b)):
+        said.append(f"only in {side}: {_left(left)}")
+    return "; ".join(said) + ". Detectable: the smallest true difference that would be found with 80% power."
+
+
+def _left(left: Unpaired) -> str:
+    count = left.only + left.ambiguous
+    if not count:
+        return "none"
+    unsure = f", {left.ambiguous:,} of them with several possible partners" if left.ambiguous else ""
+    return f"{count:,}{unsure} ({', '.join(left.ids)}{', …' if count > len(left.ids) else ''})"
+
+
+def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
+    """Draw the pairs by one metric, the greatest losses first."""
+    specs = [metric.metric for metric in compared.metrics if metric.pairs]
+    if not specs:
+        return
+    st.subheader("Questions, greatest losses first", anchor=False)
+    choice, kind, number = st.columns([3, 5, 2], vertical_alignment="bottom")
+    metric = choice.selectbox("Metric", specs, format_func=column_label, key="metric", bind="query-params")
+    counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
+    which: Which = kind.segmented_control(
+        "Which",
+        list(WHICH),
+        format_func=lambda one: f"{WHICH[one]} {counts[one]:,}",
+        key="which",
+        default="all",
+        bind="query-params",
+        required=True,
+        label_visibility="collapsed",
+    )
+    last = max(1, -(-counts[which] // PAGE_SIZE))
+    at = number.number_input("Page", 1, last, key=f"page-{which}", bind="query-params") if last > 1 else 1
+    query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
+    page = get_pair_rows(a, b, query)
+    address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
+    caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
+    opened = pair_list(page.rows, compared, address, caption, key="pairs")
+    if opened:
+        st.query_params["pair"] = opened
+        st.rerun()
+
+
+def _pair(a: RunRef, b: RunRef, sample_id: str) -> None:
+    try:
+        found = get_pair(a, b, sample_id)
+    except NotFoundError as error:
+        st.error("This address names a pair that is not there.", icon=":material/search_off:")
+        plain(str(error))
+        return
+    row = st.container(horizontal=True, vertical_alignment="center")
+    if row.button("Back to the result", icon=":material/arrow_back:"):
+        del st.query_params["pair"]
+        st.rerun()
+    if row.button("Sample in A", icon=":material/find_in_page:"):
+        open_sample(st.query_params["a"], found.a.sample.id)
+    if row.button("Sample in B", icon=":material/find_in_page:"):
+        open_sample(st.query_params["b"], found.b.sample.id)
+    plain(found.a.sample.question, "title")
+    for side, report in (("A", found.a), ("B", found.b)):
+        facts([(f"{side}", "", ""), *(outcome_fact(spec, outcome) for spec, outcome in report.scores.items())])
+    plain("Struck through: only in A. Bold and underlined: only in B.", "note")
+    pair_view(found, key=f"pair-{a.run_id}-{b.run_id}-{sample_id}")

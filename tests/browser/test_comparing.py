@@ -1,0 +1,99 @@
+"""Decide between two configurations: on the sample, in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.browser.conftest import OpenPage, serving, settled
+
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
+
+HOSTILE = "<img src=x onerror=document.title='owned'> **bold** [x](javascript:alert(1)) \u202eabc"
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder: Path = tmp_path_factory.mktemp("compare")
+    store = Store(folder)
+    hostile = [
+        Run(
+            name=f"{HOSTILE}{letter}",
+            samples=(
+                Sample(
+                    id="<b>1",
+                    question=HOSTILE,
+                    answer=f"{HOSTILE} {letter}. It is <i>red</i>.",
+                    contexts=(Passage(id=HOSTILE, text=f"{HOSTILE} {letter}", rank=1),),
+                ),
+            ),
+            config={HOSTILE: f"{HOSTILE}{letter}"},
+        )
+        for letter in "ab"
+    ]
+    for added in (*store.add_runs(hostile), *store.add_runs(sample_runs())):
+        evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    with serving(folder) as address:
+        yield address
+
+
+def test_three_clicks_lead_from_the_runs_to_a_question_that_got_worse(sample: str, open_page: OpenPage) -> None:
+    page = settled(open_page(sample))
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.wait_for_url("**/compare?a=*&b=*")
+    expect(page.get_by_role("row").filter(has_text="Context relevance")).to_contain_text("▼ worse")
+    expect(page.get_by_text("chunk_words: 60 → 90")).to_be_visible()
+    expect(page.get_by_text("60 questions paired by sample id")).to_be_visible()
+    page.get_by_role("radio", name="▼ Worse").click()
+    first = page.get_by_role("row").filter(has_text="▼ worse").get_by_role("link").first
+    asked = first.inner_text()
+    first.click()
+    page.wait_for_url("**pair=*")
+    expect(page.get_by_role("heading", name=asked)).to_be_visible()
+    expect(page.get_by_role("list", name="Statements of both answers").get_by_role("listitem").first).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name=asked)).to_be_visible()
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def test_another_run_is_chosen_and_stands_in_the_address(sample: str, open_page: OpenPage) -> None:
+    page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5"))
+    page.get_by_role("combobox", name="B, held against it").click()
+    page.get_by_role("option", name="bm25-k3").click()
+    page.wait_for_url("**b=bm25-k3*")
+    expect(page.get_by_text("A and B are the same run")).to_be_visible()
+
+
+def test_an_address_that_names_what_is_not_there_says_so(sample: str, open_page: OpenPage) -> None:
+    page = settled(open_page(f"{sample}/compare?a=nope&b=bm25-k3"))
+    expect(page.get_by_text("no run is called 'nope'")).to_be_visible()
+    page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5&pair=nope"))
+    expect(page.get_by_text("has no sample 'nope'")).to_be_visible()
+
+
+def test_what_users_and_models_wrote_is_inert(sample: str, open_page: OpenPage) -> None:
+    page = settled(open_page(f"{sample}/compare"))
+    for key in ("A, the baseline", "B, held against it"):
+        page.get_by_role("combobox", name=key).click()
+        page.get_by_role("option").filter(has_text=f"\u202eabc{key[0].lower()}").click()
+    page.wait_for_url("**b=*onerror*")
+    page.get_by_role("link").filter(has_text="<img").click()
+    page.wait_for_url("**pair=*")
+    expect(page.get_by_role("list", name="Statements of both answers")).to_be_visible()
+    assert page.title() != "owned"
+    assert page.locator("#compare img, #compare i, #compare b, [data-testid=stHtml] img").count() == 0
+
+
+def test_a_narrow_page_does_not_scroll_sideways(sample: str, open_page: OpenPage) -> None:
+    for query in ("", "&pair=q23"):
+        page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5{query}", width=400, height=860))
+        page.wait_for_selector("#compare")
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_one_run_is_told_what_it_lacks(dashboard: str, store: Store, open_page: OpenPage) -> None:
+    store.add_runs(sample_runs()[:1])
+    page = settled(open_page(f"{dashboard}/compare"))
+    expect(page.get_by_text("Nothing to compare yet")).to_be_visible()

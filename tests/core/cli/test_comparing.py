@@ -1,0 +1,79 @@
+"""`compare` and `check` end as their intervals say, and print nothing that steers a terminal or a page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.core.conftest import PlainJudge, make_sample
+
+from ragboard import Panel, Run, Store, evaluate_run
+from ragboard.cli import main
+from ragboard.metrics import metrics_named
+
+
+@pytest.fixture
+def runs(store: Store) -> Store:
+    for name, answer in (("a", "It is red. It is old."), ("b<i>|\x1b[2J", "It is red."), ("c", "It is old.")):
+        samples = tuple(make_sample(number, answer=answer) for number in range(40))
+        (added,) = store.add_runs([Run(name=name, samples=samples, config={"k": name})])
+        evaluate_run(store, added.id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge()))
+    return store
+
+
+def call(store: Store, *words: str) -> Result:
+    return CliRunner().invoke(main, [*words, "--store", str(store.folder)])
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [("faithfulness < -0.02", 1), ("faithfulness < -0.95", 0), ("faithfulness > 0", 0), ("faithfulness < -0.5", 4)],
+)
+def test_the_exit_code_of_a_comparison_says_where_the_interval_lies(runs: Store, condition: str, code: int) -> None:
+    result = call(runs, "compare", "a", "c", "--fail-if", condition)
+    assert result.exit_code == code
+    assert result.output.splitlines()[-1].startswith({0: "pass", 1: "fail", 4: "inconclusive"}[code])
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--min", "faithfulness=0.2"), 0),
+        (("--min", "ragas.faithfulness=0.9"), 1),
+        (("--max", "faithfulness=0.5"), 4),
+        (("--min", "faithfulness=0.5", "--max", "faithfulness=0.1"), 1),
+        ((), 2),
+        (("--min", "faithfulness"), 2),
+        (("--min", "nope=1"), 2),
+    ],
+)
+def test_the_exit_code_of_a_check_says_where_the_interval_lies(runs: Store, words: tuple[str, ...], code: int) -> None:
+    result = call(runs, "check", "a", *words)
+    assert result.exit_code == code, result.output
+
+
+def test_json_holds_the_comparison_the_gates_and_the_verdict(runs: Store) -> None:
+    printed = json.loads(call(runs, "compare", "a", "c", "--fail-if", "faithfulness < 0", "--json").stdout)
+    assert printed["verdict"] == printed["gates"][0]["verdict"]
+    assert printed["comparison"]["metrics"][0]["pairs"]["difference"] == -0.5
+    checked = json.loads(call(runs, "check", "a", "--min", "faithfulness=0.1", "--json").stdout)
+    assert (checked["verdict"], checked["gates"][0]["n"]) == ("pass", 40)
+
+
+def test_names_are_neither_markup_nor_controls(runs: Store) -> None:
+    printed = call(runs, "compare", "a", "b<i>|\x1b[2J", "--markdown").stdout
+    assert "\x1b" not in printed
+    assert "b\\<i\\>\\|" in printed
+    assert "\x1b" not in call(runs, "compare", "a", "b<i>|\x1b[2J").stdout
+
+
+def test_a_check_is_printed_as_markdown(runs: Store) -> None:
+    printed = call(runs, "check", "a", "--min", "faithfulness=0.9", "--markdown").stdout
+    assert "**❌ fail**" in printed
+    assert "| ragas.faithfulness ≥ 0.9 |" in printed
+
+
+def test_chosen_metrics_are_printed_alone(runs: Store) -> None:
+    assert "ragas.faithfulness" in call(runs, "compare", "a", "c", "--metrics", "faithfulness").stdout
+    assert call(runs, "compare", "a", "c", "--metrics", "nope").exit_code == 2
