@@ -64,7 +64,7 @@ def test_hostile_statements_are_plain_text_and_fit_a_telephone(
     keep_rows(store, tmp_path, [row], HOSTILE)
     for by in ("one by one", "by question", "by passage"):
         page = settled(open_page(f"{dashboard}/hallucinations?by={by.replace(' ', '+')}", width=400))
-        expect(page.get_by_role("listitem").first).to_be_visible()
+        expect(page.get_by_role("list", name="Statements").get_by_role("listitem").first).to_be_visible()
         assert page.evaluate("window.hacked") is None
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 402
         expect(page.locator("[data-testid=stException]")).to_have_count(0)
@@ -83,6 +83,7 @@ def test_a_run_is_deleted_only_after_confirmation(
     page.get_by_text("Delete it for good").click()
     expect(page.get_by_role("button", name="Delete", exact=True)).to_be_enabled()
     page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_role("link", name="gone", exact=True)).to_have_count(0)
     expect(page.get_by_role("link", name="kept", exact=True)).to_be_visible()
     assert [run.name for run in leaderboard(store)] == ["kept"]
 
