@@ -66,6 +66,13 @@ def test_another_run_is_chosen_and_stands_in_the_address(sample: str, open_page:
     expect(page.get_by_text("A and B are the same run")).to_be_visible()
 
 
+def test_the_address_says_which_metric_and_which_pairs(sample: str, open_page: OpenPage) -> None:
+    query = "metric=ragas.context_relevance&which=better"
+    page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5&{query}"))
+    expect(page.get_by_role("radio", name="▲ Better")).to_be_checked()
+    expect(page.get_by_role("combobox", name="Metric")).to_have_value("Context relevance")
+
+
 def test_an_address_that_names_what_is_not_there_says_so(sample: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{sample}/compare?a=nope&b=bm25-k3"))
     expect(page.get_by_text("no run is called 'nope'")).to_be_visible()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from ragboard.errors import NotFoundError
@@ -71,18 +73,22 @@ def _select(label: str, key: str, runs: tuple[RunSummary, ...], default: str) ->
         st.error(f"The address names a run {key.upper()} that is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
-    widget = f"compare-{key}"
-    st.session_state[widget] = wanted
-    st.selectbox(
-        label, names if wanted in names else [wanted, *names], key=widget, on_change=_chose, args=(key, widget)
-    )
+    options = names if wanted in names else [wanted, *names]
+    st.selectbox(label, options, **_bound(key, wanted), args=(key,))
     return resolve(wanted)
 
 
-def _chose(key: str, widget: str) -> None:
-    """Put the run just chosen into the address, which is what the page is drawn from."""
-    st.query_params[key] = st.session_state[widget]
-    st.query_params.pop("pair", None)
+def _bound(key: str, value: str) -> dict[str, Any]:
+    """What binds a widget to a value of the address: the options' own names, whatever they are called on the page."""
+    st.session_state[f"compare-{key}"] = value
+    return {"key": f"compare-{key}", "on_change": _chose}
+
+
+def _chose(key: str) -> None:
+    """Put what was just chosen into the address, which is what the page is drawn from."""
+    st.query_params[key] = st.session_state[f"compare-{key}"]
+    if key in ("a", "b"):
+        st.query_params.pop("pair", None)
 
 
 def _result(compared: Comparison) -> None:
@@ -140,17 +146,24 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         return
     st.subheader("Questions, greatest losses first", anchor=False)
     choice, kind, number = st.columns([3, 5, 2], vertical_alignment="bottom")
-    metric = choice.selectbox("Metric", specs, format_func=column_label, key="metric", bind="query-params")
+    asked = st.query_params.get("metric", "")
+    metric = choice.selectbox(
+        "Metric",
+        specs,
+        format_func=column_label,
+        **_bound("metric", asked if asked in specs else specs[0]),
+        args=("metric",),
+    )
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
+    wanted = st.query_params.get("which", "")
     which: Which = kind.segmented_control(
         "Which",
         list(WHICH),
         format_func=lambda one: f"{WHICH[one]} {counts[one]:,}",
-        key="which",
-        default="all",
-        bind="query-params",
         required=True,
         label_visibility="collapsed",
+        **_bound("which", wanted if wanted in WHICH else "all"),
+        args=("which",),
     )
     last = max(1, -(-counts[which] // PAGE_SIZE))
     at = number.number_input("Page", 1, last, key=f"page-{which}", bind="query-params") if last > 1 else 1
