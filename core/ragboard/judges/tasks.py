@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 from ragboard.records import Span, Verdict
 
 __all__ = [
+    "LEADING",
     "AnswerRated",
     "Batching",
     "Critique",
@@ -309,6 +310,9 @@ Task: TypeAlias = (
     | ExtractEntities
     | RateAnswer
 )
+LEADING: frozenset[type[Task]] = frozenset({ExtractStatements, GenerateQuestions})
+"""Tasks whose reply other tasks wait for."""
+
 Reply: TypeAlias = (
     Extraction
     | Verification

@@ -46,15 +46,17 @@ class Chat:
     """Parameters that the model refuses."""
     renamed: dict[str, str] = field(default_factory=dict[str, str])
 
-    async def say(self, lines: Sequence[Line], schema: Mapping[str, Any], parameters: Mapping[str, Any]) -> Said:
-        """The model's reply. Raises CallFailedError where there is none."""
+    async def say(
+        self, lines: Sequence[Line], schema: Mapping[str, Any], parameters: Mapping[str, Any], *, first: bool = False
+    ) -> Said:
+        """The model's reply; `first` is asked before others that wait. Raises CallFailedError where there is none."""
         about = _about_tokens(lines)
         while True:
             mode = self.mode
             sent = {self.renamed.get(key, key): given for key, given in parameters.items() if key not in self.dropped}
             extra = sent | _response_format(mode, schema)
             try:
-                said = await self.endpoint.call(partial(self._ask, lines, extra), about)
+                said = await self.endpoint.call(partial(self._ask, lines, extra), about, first=first)
             except RefusedError as error:
                 if not self._give_way(error, sent, mode):
                     raise

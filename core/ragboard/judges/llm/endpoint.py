@@ -104,17 +104,17 @@ class Endpoint:
     def __repr__(self) -> str:
         return f"Endpoint({self.address!r})"
 
-    async def call(self, request: Callable[[AsyncOpenAI], Awaitable[T]], tokens: int = 0) -> T:
+    async def call(self, request: Callable[[AsyncOpenAI], Awaitable[T]], tokens: int = 0, *, first: bool = False) -> T:
         """What the request, of about so many prompt tokens, gets; sent again where that may help.
 
-        Who waits to send again leaves its place to others.
+        `first` goes before others that wait. Who waits to send again leaves its place to others.
 
         Raises RefusedError for a 400 or 422, CallFailedError for what lasted through the retries,
         JudgeError where no call can succeed (key, access, address).
         """
         async with self._lease() as lease:
             for left in range(self.retries, -1, -1):
-                async with lease.traffic.slot(tokens):
+                async with lease.traffic.slot(tokens, first=first):
                     if lease.closed:
                         raise lease.closed
                     wait = await self._try(request, lease, left)

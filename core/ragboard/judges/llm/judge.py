@@ -14,7 +14,7 @@ from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
 from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
 from ragboard.judges.llm.shapes import reply_schema
-from ragboard.judges.tasks import Failure, Hear, Reply, Request, Task, unheard
+from ragboard.judges.tasks import LEADING, Failure, Hear, Reply, Request, Task, unheard
 from ragboard.records import JsonValue
 
 __all__ = ["VERSION", "LlmJudge"]
@@ -93,10 +93,12 @@ class LlmJudge:
     async def _answer(self, task: Task, hear: Hear) -> Reply | Failure:
         if type(task) not in self.answers:
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
-        dialogue = Dialogue(task, self.prompts)
+        dialogue, first = Dialogue(task, self.prompts), type(task) in LEADING
         while dialogue.result is None:
             try:
-                said = await self._chat.say(dialogue.lines, reply_schema(task), self._sampling(task))
+                said = await self._chat.say(
+                    dialogue.lines, reply_schema(task), self._sampling(task), first=type(task) in LEADING
+                )
             except CallFailedError as error:
                 dialogue.fail(str(error))
             else:

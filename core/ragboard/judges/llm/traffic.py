@@ -59,6 +59,8 @@ class _Bucket:
 class Traffic:
     """Lets requests through in the order they come, within limits and as the server bears them.
 
+    Those that others wait for go first, so that there is always something left to send besides.
+
     A server that says "too many requests" now and then is asked again, and nothing else changes; one that
     says so of a quarter of its recent responses is sent fewer at a time, and slowly more again. Belongs to
     one event loop.
@@ -69,6 +71,7 @@ class Traffic:
         self._most = float(limits.concurrency)
         self._allowed = self._most
         self._under_way = 0
+        self._first: deque[asyncio.Future[None]] = deque()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._recent: deque[bool] = deque(maxlen=RECENT)
         rate, tokens = limits.requests_per_minute, limits.tokens_per_minute
@@ -82,10 +85,10 @@ class Traffic:
         return max(1, int(self._allowed))
 
     @asynccontextmanager
-    async def slot(self, tokens: int = 0) -> AsyncGenerator[None]:
-        """A place among the requests under way, for one of about so many prompt tokens."""
+    async def slot(self, tokens: int = 0, *, first: bool = False) -> AsyncGenerator[None]:
+        """A place among the requests under way, for one of about so many prompt tokens; `first` before others."""
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        (self._first if first else self._waiting).append(turn)
         self._admit()
         try:
             await turn
@@ -126,12 +129,12 @@ class Traffic:
 
     def _admit(self) -> None:
         """Let in who waits, as long as there is room and allowance."""
-        while self._waiting and self._under_way < self.allowed:
+        while (self._first or self._waiting) and self._under_way < self.allowed:
             wait = self._until_allowed()
             if wait:
                 self._again_after(wait)
                 return
-            turn = self._waiting.popleft()
+            turn = (self._first or self._waiting).popleft()
             if not turn.done():
                 self._under_way += 1
                 turn.set_result(None)

@@ -127,3 +127,18 @@ def test_who_gives_up_waiting_leaves_its_place_to_the_next() -> None:
         return [*(await first)[0], *(await last)[0]]
 
     assert run(work, concurrency=1) == [0.0, 1.0]
+
+
+def test_who_others_wait_for_goes_first() -> None:
+    async def work(traffic: Traffic, _loop: Loop) -> list[str]:
+        order: list[str] = []
+
+        async def one(name: str, *, first: bool) -> None:
+            async with traffic.slot(first=first):
+                order.append(name)
+                await asyncio.sleep(1)
+
+        await asyncio.gather(one("a", first=False), one("b", first=False), one("c", first=True))
+        return order
+
+    assert run(work, concurrency=1) == ["a", "c", "b"]
