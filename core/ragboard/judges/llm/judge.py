@@ -96,9 +96,7 @@ class LlmJudge:
         dialogue, first = Dialogue(task, self.prompts), type(task) in LEADING
         while dialogue.result is None:
             try:
-                said = await self._chat.say(
-                    dialogue.lines, reply_schema(task), self._sampling(task), first=type(task) in LEADING
-                )
+                said = await self._chat.say(dialogue.lines, reply_schema(task), self._sampling(task), first=first)
             except CallFailedError as error:
                 dialogue.fail(str(error))
             else:
