@@ -71,15 +71,10 @@ class Reading:
         return frozenset(self.lowered)
 
     @cached_property
-    def bigrams(self) -> frozenset[tuple[str, str]]:
-        """Its pairs of neighbouring words in small letters."""
-        return frozenset(zip(self.lowered, self.lowered[1:], strict=False))
-
-    @cached_property
-    def hedged(self) -> bool:
-        """Whether it takes back what it says, or asks."""
+    def hedged(self) -> float:
+        """The share of its words by which it takes back what it says; a question mark counts as one of them."""
         said = self.text[self.start : self.end]
-        return "?" in said or bool(hedge(said))
+        return (len(hedge(said).split()) + said.count("?")) / len(self.spelt) if self.spelt else 0.0
 
     @property
     def keys(self) -> frozenset[str]:
@@ -102,13 +97,19 @@ class Reading:
         return tuple(_names(self))
 
     @cached_property
+    def denials(self) -> tuple[int, ...]:
+        """Where a word such as not stands that denies something; `not only` and `not,` deny nothing."""
+        if self.words.isdisjoint(NEGATORS) and "\u2019" not in self.text:
+            return ()
+        return tuple(at for at, word in enumerate(self.lowered) if normal(word) in NEGATORS and self._denies(at))
+
+    @cached_property
     def negated(self) -> frozenset[str]:
         """Terms that a negation reaches; German ones also reach back to the verb."""
         found: set[str] = set()
-        for at, word in enumerate(self.lowered):
-            if normal(word) in NEGATORS and self._denies(at):
-                before = self.places[max(0, at - _BEFORE) : at] if self.language == "de" else ()
-                found.update(place for place in (*before, *self.places[at + 1 : at + 1 + _AFTER]) if place)
+        for at in self.denials:
+            before = self.places[max(0, at - _BEFORE) : at] if self.language == "de" else ()
+            found.update(place for place in (*before, *self.places[at + 1 : at + 1 + _AFTER]) if place)
         return frozenset(found)
 
     def _denies(self, at: int) -> bool:
