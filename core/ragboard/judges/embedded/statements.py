@@ -93,7 +93,9 @@ def _statement(
     subject = subject_of(plain, 0, len(plain), language)
     resolved = _resolved(plain, subject, last, language)
     span = Span(start=start, end=end, how="verbatim" if resolved == text[start:end] else "aligned")
-    return Extracted(text=resolved, span=span), subject_of(resolved, 0, len(resolved), language)
+    if resolved != plain:
+        subject = subject_of(resolved, 0, len(resolved), language)
+    return Extracted(text=resolved, span=span), subject
 
 
 def _edges(text: str, start: int, end: int) -> tuple[int, int]:

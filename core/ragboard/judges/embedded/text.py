@@ -88,13 +88,8 @@ class Words(NamedTuple):
     @classmethod
     def of(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
         """The places of what `words_in` found from `start` on: between two nothing stands that could begin a word."""
-        starts: list[int] = []
-        find, keep = text.index, starts.append
-        at = start
-        for word in spelt:
-            at = find(word, at)
-            keep(at)
-            at += len(word)
+        find, end = text.index, start
+        starts = [(end := (at := find(word, end)) + len(word)) and at for word in spelt]
         return cls(text, spelt, starts)
 
     def end(self, at: int) -> int:
