@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragboard.judges.embedded.answering import rate
+from ragboard.judges.embedded.entities import entities
+from ragboard.judges.embedded.passages import usefulness
 from ragboard.judges.embedded.questions import questions_of
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.similarity import similarities
@@ -13,10 +15,13 @@ from ragboard.judges.embedded.statements import extract
 from ragboard.judges.embedded.verify import verify
 from ragboard.judges.tasks import (
     AnswerRated,
+    Entities,
+    ExtractEntities,
     ExtractStatements,
     Failure,
     GenerateQuestions,
     Hear,
+    JudgePassages,
     Questions,
     RateAnswer,
     Reply,
@@ -48,7 +53,16 @@ class EmbeddedJudge:
     name: str = "embedded"
     heuristic: bool = True
     answers: frozenset[type[Task]] = frozenset(
-        {ExtractStatements, Verify, GenerateQuestions, SelectSentences, Similarity, RateAnswer}
+        {
+            ExtractStatements,
+            Verify,
+            GenerateQuestions,
+            SelectSentences,
+            Similarity,
+            RateAnswer,
+            JudgePassages,
+            ExtractEntities,
+        }
     )
 
     def identity(self, task: type[Task]) -> str:
@@ -76,5 +90,9 @@ def _reply(task: Task) -> Reply | Failure:
         case RateAnswer():
             score, reason = rate(task.question, task.answer)
             return AnswerRated(score=score, reason=reason)
+        case JudgePassages():
+            return usefulness(task)
+        case ExtractEntities():
+            return Entities(names=entities(task.text))
         case _:
             return Failure(detail=f"the embedded judge does not answer {type(task).__name__}")

@@ -11,8 +11,10 @@ from ragboard.judges import EmbeddedJudge, Judge
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.fit import fitting
 from ragboard.judges.tasks import (
+    ExtractEntities,
     ExtractStatements,
     GenerateQuestions,
+    JudgePassages,
     RateAnswer,
     SelectSentences,
     Similarity,
@@ -28,6 +30,8 @@ TASKS: tuple[Task, ...] = (
     SelectSentences(question="When was it built?", sentences=(TEXT,)),
     Similarity(text=TEXT, others=("", TEXT)),
     RateAnswer(question="When was it built?", answer=TEXT),
+    JudgePassages(question="When was it built?", answer=TEXT, passages=(TEXT, "It rains.", "")),
+    ExtractEntities(text=TEXT),
 )
 
 
