@@ -64,6 +64,10 @@ class Lookup:
             left = max(left - length, 1)
         return held
 
+    def held(self, number: int) -> dict[str, float]:
+        """What each item is worth in a sentence; items it does not say are left out."""
+        return self._held.get(number, {})
+
     @cached_property
     def _ranked(self) -> list[tuple[float, int]]:
         """Sentences by the weight they hold, the most first; one that begins with a pronoun leans on its passage."""
@@ -106,9 +110,15 @@ class Lookup:
         ]
         return best + near
 
+    @cached_property
+    def _sought(self) -> frozenset[str]:
+        return frozenset(form for forms in self.forms.values() for form, _ in forms)
+
     def worth(self, said: frozenset[str]) -> dict[str, float]:
         """What each item is worth where these terms are said; items not said are left out."""
         found: dict[str, float] = {}
+        if said.isdisjoint(self._sought):
+            return found
         for item, forms in self.forms.items():
             for form, worth in forms:
                 if form in said:
