@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from ragboard import exporting
-from ragboard.cli.options import as_json, config_of, mapping_of, reading_options, store_option
+from ragboard.cli.calls import show_calls
+from ragboard.cli.options import as_json, config_of, mapping_of, plugin_option, reading_options, store_option
 from ragboard.cli.output import (
     MARKS,
     plain,
@@ -21,6 +22,7 @@ from ragboard.cli.output import (
     show_summary,
 )
 from ragboard.metrics.partition import ORIGINS
+from ragboard.metrics.plugins import metrics_with
 from ragboard.readers import ImportReport, read_runs
 from ragboard.records import Score
 from ragboard.report import (
@@ -171,24 +173,31 @@ def _judge(run: RunSummary) -> str:
 @click.command()
 @click.argument("run")
 @click.argument("sample", required=False)
+@click.option("--calls", is_flag=True, help="Of a SAMPLE: what judges were asked, their raw replies, tokens and cost.")
+@plugin_option
 @store_option
 @as_json
-def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
+def show(run: str, sample: str | None, calls: bool, plugins: tuple[Path, ...], store: Store, as_json: bool) -> None:
     """Show a RUN (or RUN@EVALUATION), or one SAMPLE of it with every statement's verdict and reason.
 
     \b
     ragboard show bm25-k3
     ragboard show bm25-k3 q07
+    ragboard show bm25-k3 q07 --calls
     """
     ref = store.resolve(run)
+    if calls:
+        show_calls(store, ref, sample, metrics_with(plugins), as_json=as_json)
+        return
     if sample is not None:
         report = sample_report(store, ref, sample)
         print_json(report) if as_json else _print_sample(report)
         return
     summary = run_summary(store, ref)
-    if as_json:
-        print_json(run_json(summary))
-        return
+    print_json(run_json(summary)) if as_json else _print_run(summary)
+
+
+def _print_run(summary: RunSummary) -> None:
     click.echo(f"{plain(summary.name)}: {summary.samples} samples of {plain(summary.dataset)}")
     click.echo(f"judge: {_judge(summary)}")
     for what, said in (("tags", ", ".join(summary.tags)), ("notes", summary.notes)):

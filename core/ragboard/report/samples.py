@@ -8,7 +8,6 @@ from typing import Any
 
 import duckdb
 
-from ragboard.errors import NotFoundError
 from ragboard.metrics.needs import Sentence
 from ragboard.records import Evidence, Label, Outcome, Score, Span, Statement, Unscored, Verdict
 from ragboard.report.metrics import in_order
@@ -27,7 +26,7 @@ from ragboard.report.nouns import (
 )
 from ragboard.report.runs import judged_by
 from ragboard.report.shapes import column_values
-from ragboard.store import RunRef, Store, read_samples
+from ragboard.store import RunRef, Store, find_sample
 
 __all__ = ["loose_statements", "outcome_of", "sample_report", "sample_rows", "verdict_read"]
 
@@ -174,12 +173,7 @@ def loose_statements(store: Store, runs: Sequence[RunSummary], *, limit: int) ->
 def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
     """One sample with all that its evaluation found. Raises NotFoundError where the run has no such sample."""
     with store.database.read() as connection:
-        row = connection.execute(
-            "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run.run_id, sample_id]
-        ).fetchone()
-        if row is None:
-            raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")
-        ((position, sample),) = read_samples(connection, run.run_id, row[0], row[0] + 1)
+        position, sample = find_sample(connection, run, sample_id)
         at = {"evaluation": run.evaluation_id, "position": position}
         judged = connection.execute(
             "SELECT evaluation_id, judge, heuristic, finished, covered, samples FROM evaluations"
