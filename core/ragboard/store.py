@@ -180,6 +180,14 @@ class Store:
         with self.database.write() as connection:
             _set(connection, run_id, "notes", notes)
 
+    def set_threshold(self, metric: str, value: float | None) -> None:
+        """Keep what a metric is to reach, in place of what was kept; None: nothing."""
+        with self.database.write() as connection:
+            if value is None:
+                connection.execute("DELETE FROM thresholds WHERE metric = ?", [metric])
+            else:
+                connection.execute("INSERT OR REPLACE INTO thresholds VALUES (?, ?)", [metric, value])
+
     def runs_tagged(self, tag: str) -> tuple[str, ...]:
         """The ids of the runs that carry a tag."""
         with self.database.read() as connection:

@@ -72,11 +72,15 @@ from ragboard.report.shapes import (
     distribution,
     scatter,
 )
+from ragboard.report.thresholds import STANDINGS, Share, Standing, Threshold, set_threshold, thresholds
+from ragboard.report.unscored import POLICIES, UnscoredPolicy
 from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
     "LOOSE",
+    "POLICIES",
+    "STANDINGS",
     "Bin",
     "Change",
     "Columns",
@@ -115,9 +119,13 @@ __all__ = [
     "SampleReport",
     "SampleRow",
     "Scatter",
+    "Share",
     "Spending",
+    "Standing",
     "StatementChange",
+    "Threshold",
     "Unpaired",
+    "UnscoredPolicy",
     "Which",
     "breakdown",
     "check_run",
@@ -148,8 +156,10 @@ __all__ = [
     "sample_report",
     "sample_rows",
     "scatter",
+    "set_threshold",
     "spec_named",
     "statement_changes",
+    "thresholds",
     "verdict_of",
     "word_diff",
 ]

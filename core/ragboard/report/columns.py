@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ragboard.pairing import Pairing
 from ragboard.store import RunRef
 
-__all__ = ["MetricColumn", "claim_counts", "metric_columns", "paired_flags", "unscored_reasons"]
+__all__ = ["Floats", "MetricColumn", "claim_counts", "metric_columns", "paired_flags", "unscored_reasons"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -35,6 +35,8 @@ class MetricColumn:
     b: Floats
     scored_a: Flags
     scored_b: Flags
+    judged: Flags
+    """The pairs that were evaluated on both sides, scored or not."""
 
     @property
     def both(self) -> Flags:
@@ -50,10 +52,11 @@ def metric_columns(
     places = _places(pairing)
     found: dict[str, MetricColumn] = {}
     for spec in shared:
-        (ours, scored_a), (theirs, scored_b) = (
+        (ours, judged_a), (theirs, judged_b) = (
             _at(_values(connection, run, spec), rows) for run, rows in zip((a, b), places, strict=True)
         )
-        found[spec] = MetricColumn(a=ours, b=theirs, scored_a=scored_a, scored_b=scored_b)
+        scored_a, scored_b = ~np.isnan(ours), ~np.isnan(theirs)
+        found[spec] = MetricColumn(a=ours, b=theirs, scored_a=scored_a, scored_b=scored_b, judged=judged_a & judged_b)
     return found
 
 
@@ -119,17 +122,17 @@ def _places(pairing: Pairing) -> tuple[Places, Places]:
 
 def _values(connection: duckdb.DuckDBPyConnection, run: RunRef, spec: str) -> tuple[Places, Floats]:
     got = connection.execute(
-        f"SELECT position, value FROM scores WHERE {SHOWN} AND metric = $metric AND value IS NOT NULL",
+        f"SELECT position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores WHERE {SHOWN} AND metric = $metric",
         _of(run) | {"metric": spec},
     ).fetchnumpy()
     return np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"], dtype=np.float64)
 
 
 def _at(given: tuple[Places, Floats], rows: Places) -> Column:
-    """The values at these positions, and which of them there are."""
+    """The values at these positions, nan where there is none, and which positions were evaluated."""
     positions, values = given
     size = 1 + max(int(positions.max(initial=0)), int(rows.max(initial=0)))
-    by_position, there = np.zeros(size), np.zeros(size, dtype=np.bool_)
+    by_position, there = np.full(size, np.nan), np.zeros(size, dtype=np.bool_)
     by_position[positions], there[positions] = values, True
     return by_position[rows], there[rows]
 

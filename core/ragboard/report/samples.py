@@ -10,7 +10,7 @@ import duckdb
 
 from ragboard.metrics.needs import Sentence
 from ragboard.records import Evidence, Label, Outcome, Score, Span, Statement, Unscored, Verdict
-from ragboard.report.metrics import in_order
+from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import (
     GeneratedQuestion,
     JudgedStatement,
@@ -26,6 +26,7 @@ from ragboard.report.nouns import (
 )
 from ragboard.report.runs import judged_by
 from ragboard.report.shapes import column_values
+from ragboard.report.thresholds import Threshold, thresholds_read
 from ragboard.store import RunRef, Store, find_sample
 
 __all__ = ["loose_statements", "outcome_of", "sample_report", "sample_rows", "verdict_read"]
@@ -35,8 +36,9 @@ Rows = list[tuple[Any, ...]]
 
 def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
     """A page of a run's samples, filtered and sorted in the database, each with its scores."""
-    where, given = _sample_filter(run, query)
     with store.database.read() as connection:
+        limit = thresholds_read(connection, described(connection)).get(query.column)
+        where, given = _sample_filter(run, query, limit)
         found = connection.execute(
             f"SELECT s.position, s.sample_id, s.question, count(*) OVER () {where}"
             f" ORDER BY {_ORDER[query.order]}, s.position LIMIT $limit OFFSET $offset",
@@ -83,10 +85,11 @@ _ONLY: dict[Only, str] = {
     "loose": " AND v.loose > 0",
     "refusing": " AND d.refuses",
     "unscored": " AND m.value IS NULL",
+    "beyond": "",
 }
 
 
-def _sample_filter(run: RunRef, query: SampleQuery) -> tuple[str, dict[str, Any]]:
+def _sample_filter(run: RunRef, query: SampleQuery, limit: Threshold | None) -> tuple[str, dict[str, Any]]:
     """The FROM and WHERE that a query means, and the values bound in it."""
     values, given = column_values(run, query.column, "m")
     given["evaluation"] = run.evaluation_id
@@ -99,6 +102,9 @@ def _sample_filter(run: RunRef, query: SampleQuery) -> tuple[str, dict[str, Any]
         f" LEFT JOIN ({values}) m USING (position)"
         " WHERE s.run_id = $run" + _ONLY[query.only]
     )
+    if query.only == "beyond":
+        sql += " AND false" if limit is None else f" AND m.value {'<' if limit.fail == 'below' else '>'} $limit_value"
+        given |= {"limit_value": limit.value} if limit else {}
     if query.between:
         sql += " AND m.value BETWEEN $low AND $high"
         given |= {"low": query.between[0], "high": query.between[1]}

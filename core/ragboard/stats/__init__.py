@@ -20,6 +20,7 @@ from ragboard.stats.bootstrap import clustered_interval
 from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fisher_interval, kendall, pearson, spearman
 from ragboard.stats.gate import GateVerdict, gate
 from ragboard.stats.intervals import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
+from ragboard.stats.missing import outer_difference, outer_interval
 from ragboard.stats.multiple import holm
 from ragboard.stats.paired import PairedDifference, SignTest, mcnemar, paired_difference, sign_test
 from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
@@ -73,6 +74,8 @@ __all__ = [
     "mean_interval",
     "moments",
     "outcomes",
+    "outer_difference",
+    "outer_interval",
     "paired_difference",
     "pairwise_accuracy",
     "pearson",
