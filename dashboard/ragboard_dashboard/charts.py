@@ -61,6 +61,7 @@ def distribution_figure(found: Distribution, shape: Shape, title: str, colours: 
     _dress(figure, colours, title, _Y[shape])
     figure.update_xaxes(range=[low - pad, high + pad])
     _mark_mean(figure, found, colours)
+    _mark_threshold(figure, found, colours)
     return figure
 
 
@@ -127,6 +128,22 @@ def _mark_mean(figure: go.Figure, found: Distribution, colours: Palette) -> None
         line={"color": colours["ink"], "width": 1.5, "dash": "dot"},
         annotation={"text": f"mean {found.mean:.2f}", "font": {"color": colours["ink"], "size": 12}, "yshift": 4},
         annotation_position="top",
+    )
+
+
+def _mark_threshold(figure: go.Figure, found: Distribution, colours: Palette) -> None:
+    if found.share is None:
+        return
+    figure.add_vline(
+        x=found.share.threshold.value,
+        line={"color": colours["wrong"], "width": 2, "dash": "dash"},
+        annotation={
+            "text": str(found.share.threshold),
+            "font": {"color": colours["wrong"], "size": 12},
+            "xanchor": "left",
+            "yanchor": "top",
+        },
+        annotation_position="top right",
     )
 
 

@@ -21,6 +21,7 @@ from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
+from ragboard.cli.limiting import threshold
 from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
@@ -85,6 +86,7 @@ for command in (
     prefer,
     compare,
     check,
+    threshold,
     report_judge,
     runs,
     show,

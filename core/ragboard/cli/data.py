@@ -10,7 +10,15 @@ import click
 
 from ragboard import exporting
 from ragboard.cli.calls import show_calls
-from ragboard.cli.options import as_json, config_of, mapping_of, plugin_option, reading_options, store_option
+from ragboard.cli.options import (
+    as_json,
+    config_of,
+    mapping_of,
+    plugin_option,
+    reading_options,
+    store_option,
+    unscored_option,
+)
 from ragboard.cli.output import (
     MARKS,
     plain,
@@ -29,6 +37,7 @@ from ragboard.report import (
     JudgedStatement,
     RunSummary,
     SampleReport,
+    UnscoredPolicy,
     leaderboard,
     metric_descriptions,
     ragas_score,
@@ -120,16 +129,18 @@ def _more(what: str, count: int) -> None:
 
 
 @click.command()
+@unscored_option
 @store_option
 @as_json
-def runs(store: Store, as_json: bool) -> None:
+def runs(unscored: UnscoredPolicy, store: Store, as_json: bool) -> None:
     """List the runs with their means, 95% intervals and how many samples were scored.
 
     \b
     ragboard runs
+    ragboard runs --unscored bounds
     ragboard runs --json
     """
-    found = leaderboard(store)
+    found = leaderboard(store, unscored=unscored)
     if as_json:
         print_json({"runs": [run_json(run) for run in found]})
     elif not found:
@@ -175,9 +186,18 @@ def _judge(run: RunSummary) -> str:
 @click.argument("sample", required=False)
 @click.option("--calls", is_flag=True, help="Of a SAMPLE: what judges were asked, their raw replies, tokens and cost.")
 @plugin_option
+@unscored_option
 @store_option
 @as_json
-def show(run: str, sample: str | None, calls: bool, plugins: tuple[Path, ...], store: Store, as_json: bool) -> None:
+def show(
+    run: str,
+    sample: str | None,
+    calls: bool,
+    plugins: tuple[Path, ...],
+    unscored: UnscoredPolicy,
+    store: Store,
+    as_json: bool,
+) -> None:
     """Show a RUN (or RUN@EVALUATION), or one SAMPLE of it with every statement's verdict and reason.
 
     \b
@@ -193,7 +213,7 @@ def show(run: str, sample: str | None, calls: bool, plugins: tuple[Path, ...], s
         report = sample_report(store, ref, sample)
         print_json(report) if as_json else _print_sample(report)
         return
-    summary = run_summary(store, ref)
+    summary = run_summary(store, ref, unscored=unscored)
     print_json(run_json(summary)) if as_json else _print_run(summary)
 
 

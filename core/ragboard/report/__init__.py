@@ -13,7 +13,16 @@ from ragboard.report.compare import (
     pair_runs,
 )
 from ragboard.report.failures import FailureKind, failures
-from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
+from ragboard.report.gates import (
+    Condition,
+    Gated,
+    check_run,
+    gate_comparison,
+    read_condition,
+    spec_named,
+    threshold_conditions,
+    verdict_of,
+)
 from ragboard.report.hallucinations import (
     LOOSE,
     Grouping,
@@ -159,6 +168,7 @@ __all__ = [
     "set_threshold",
     "spec_named",
     "statement_changes",
+    "threshold_conditions",
     "thresholds",
     "verdict_of",
     "word_diff",

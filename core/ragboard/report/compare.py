@@ -17,7 +17,7 @@ from ragboard.report.differences import Difference, difference_of
 from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import RunSummary
 from ragboard.report.runs import run_summary
-from ragboard.report.unscored import UnscoredPolicy
+from ragboard.report.unscored import POLICIES, UnscoredPolicy
 from ragboard.stats import Interval, PairedDifference, SignTest, holm, mcnemar
 from ragboard.store import RunRef, Store
 
@@ -127,6 +127,8 @@ class Comparison:
     claims_a: float | None
     """Statements of an answer, the mean over pairs whose answers were both split; None where there are none."""
     claims_b: float | None
+    policy: UnscoredPolicy
+    """How the unscored were asked to count."""
     sentence: str
     """The result, to copy."""
 
@@ -172,7 +174,8 @@ def compare_runs(
         refusals=refusals,
         claims_a=claims[0],
         claims_b=claims[1],
-        sentence=_sentence(first.name, second.name, len(pairing.pairs), metrics),
+        policy=unscored,
+        sentence=_sentence(first.name, second.name, len(pairing.pairs), metrics) + _counting(unscored),
     )
 
 
@@ -272,6 +275,10 @@ def _unpaired(
         [run.run_id, sorted([*only, *ambiguous])[:NAMED]],
     ).fetchall()
     return Unpaired(only=len(only), ambiguous=len(ambiguous), ids=tuple(row[0] for row in rows))
+
+
+def _counting(policy: UnscoredPolicy) -> str:
+    return "" if policy == "excluded" else f" Unscored samples {POLICIES[policy]}."
 
 
 def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison]) -> str:

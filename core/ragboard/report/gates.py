@@ -12,7 +12,16 @@ from ragboard.report.compare import Comparison
 from ragboard.report.nouns import MetricSummary, RunSummary
 from ragboard.stats import GateVerdict, Interval, NoInterval, gate
 
-__all__ = ["Condition", "Gated", "check_run", "gate_comparison", "read_condition", "spec_named", "verdict_of"]
+__all__ = [
+    "Condition",
+    "Gated",
+    "check_run",
+    "gate_comparison",
+    "read_condition",
+    "spec_named",
+    "threshold_conditions",
+    "verdict_of",
+]
 
 _CONDITION = re.compile(
     r"\s*(?P<metric>[^\s<>(]+(\([^)]*\))?)\s*(?P<sign>[<>])\s*(?P<limit>[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?)\s*"
@@ -77,6 +86,12 @@ def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[Gated, 
         summary = metrics[spec]
         found.append(_gated(condition, spec, summary.interval, summary.mean))
     return tuple(found)
+
+
+def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
+    """The thresholds that are set for metrics of a run, as conditions."""
+    limits = (summary.threshold for summary in (*run.metrics.values(), *run.file_scores.values()))
+    return tuple(Condition(metric=one.metric, fail=one.fail, limit=one.value) for one in limits if one)
 
 
 def verdict_of(gated: Sequence[Gated]) -> GateVerdict:

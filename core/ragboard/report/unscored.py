@@ -18,8 +18,8 @@ and at its greatest value (Horowitz and Manski 2000)."""
 
 POLICIES: dict[UnscoredPolicy, str] = {
     "excluded": "are left out",
-    "zero": "count as zero",
-    "bounds": "could be anything",
+    "zero": "count as zero, as the worst where lower is better",
+    "bounds": "could be anything between the worst and the best",
 }
 """In words, behind `unscored samples`."""
 

@@ -98,8 +98,11 @@ def forest_data(compared: Comparison) -> dict[str, Any]:
 def _metric(metric: MetricComparison) -> dict[str, Any]:
     found = metric.pairs
     bounds = found.interval if found and isinstance(found.interval, Interval) else None
+    least, most = metric.bounds or (None, None)
     return {
         "metric": inert(metric.metric),
+        "least": least,
+        "most": most,
         "label": inert(metric.label),
         "arrow": _ARROWS[metric.direction],
         "look": _LOOKS.get(metric.change, "none"),
@@ -113,7 +116,7 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "a": f"{found.first:.3f}" if found else "–",
         "b": f"{found.second:.3f}" if found else "–",
         "pairs": f"{found.n:,}" if found else "0",
-        "unscored": _unscored(metric),
+        "unscored": "; ".join(filter(None, [metric.note, _unscored(metric)])),
         "won": f"{found.sign.wins} / {found.ties} / {found.sign.losses}" if found else "–",
         "detectable": f"{found.detectable:.3f}" if found and found.detectable is not None else "–",
     }

@@ -7,12 +7,12 @@ from typing import Any
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.report import Comparison, PairQuery, RunSummary, Unpaired, Which
+from ragboard.report import Comparison, PairQuery, RunSummary, Unpaired, UnscoredPolicy, Which
 from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
 from ragboard_dashboard.data import get_comparison, get_leaderboard, get_pair, get_pair_rows, resolve
 from ragboard_dashboard.navigation import open_sample, open_upload
-from ragboard_dashboard.shared import column_label, default_pair, facts, outcome_fact, plain
+from ragboard_dashboard.shared import column_label, default_pair, facts, outcome_fact, plain, unscored_choice
 
 __all__ = ["page"]
 
@@ -35,8 +35,8 @@ def page() -> None:
     chosen = _choose(runs)
     if chosen is None:
         return
-    a, b = chosen
-    compared = get_comparison(a, b)
+    a, b, unscored = chosen
+    compared = get_comparison(a, b, unscored)
     wanted = st.query_params.get("pair")
     if wanted is None:
         _result(compared)
@@ -52,15 +52,17 @@ def _empty() -> None:
         open_upload()
 
 
-def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef] | None:
-    """The two runs of the address, else the newest two over the same questions."""
+def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef, UnscoredPolicy] | None:
+    """The two runs of the address, else the newest two over the same questions, and how the unscored count."""
     first, second = default_pair(runs)
-    left, right = st.columns(2)
+    left, right, count = st.columns([3, 3, 1.6], vertical_alignment="bottom")
     with left:
         a = _select("A, the baseline", "a", runs, first)
     with right:
         b = _select("B, held against it", "b", runs, second)
-    return (a, b) if a and b else None
+    with count:
+        unscored = unscored_choice()
+    return (a, b, unscored) if a and b else None
 
 
 def _select(label: str, key: str, runs: tuple[RunSummary, ...], default: str) -> RunRef | None:
@@ -170,6 +172,8 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
     address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
+    if compared.policy != "excluded":
+        address["unscored"] = compared.policy
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
     opened = pair_list(page.rows, compared, address, caption, key="pairs")
     if opened:

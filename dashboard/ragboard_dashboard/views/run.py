@@ -20,6 +20,7 @@ from ragboard.report import (
     SamplePage,
     SampleQuery,
     SampleRow,
+    UnscoredPolicy,
     ragas_score,
 )
 from ragboard.store import RunRef
@@ -57,7 +58,9 @@ from ragboard_dashboard.shared import (
     judged_line,
     plain,
     summary_facts,
+    unscored_choice,
 )
+from ragboard_dashboard.thresholds import share_line, threshold_editor
 
 __all__ = ["page"]
 
@@ -75,6 +78,7 @@ ONLY: dict[Only, str] = {
     "loose": "With unsupported statements",
     "refusing": "Refusals",
     "unscored": "Unscored",
+    "beyond": "Missing the threshold",
 }
 CHART = {"displayModeBar": False}
 
@@ -84,8 +88,7 @@ def page() -> None:
     run = choose_run("Run")
     if run is None:
         return
-    summary = get_run(run)
-    _title(summary)
+    summary, unscored = _title(run)
     judged_line(summary)
     if summary.notes:
         plain(summary.notes)
@@ -104,19 +107,24 @@ def page() -> None:
         _samples(run, summary, "", None)
         return
     _origins(summary)
-    column, between = _overview(run, there)
+    column, between = _overview(run, there, unscored)
     _samples(run, summary, column, between)
     _against(run, there, column)
 
 
-def _title(summary: RunSummary) -> None:
-    title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
+def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
+    """Draw the run's name and what can be done with it; its summary, and how unscored samples count in it."""
+    title, count, edit, evaluate = st.columns([4.2, 1.8, 1, 1.3], vertical_alignment="bottom")
+    with count:
+        unscored = unscored_choice()
+    summary = get_run(run, unscored)
     with title:
         plain(summary.name, "title")
     if edit.button("Edit", icon=":material/edit:", width="stretch"):
         edit_run(summary, back=False)
     if evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
         open_evaluate(summary.name)
+    return summary, unscored
 
 
 def _failed(run: RunRef) -> None:
@@ -167,7 +175,7 @@ def _origins(summary: RunSummary) -> None:
     plain("Right: the reference says so. Relevant: the passage says something that the reference says.", "note")
 
 
-def _overview(run: RunRef, there: Columns) -> tuple[str, tuple[float, float] | None]:
+def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[str, tuple[float, float] | None]:
     """Draw one column's spread and what it breaks down into; the column, and the range chosen in it."""
     options = [*there.metrics, *there.numeric]
     chart, groups = st.columns([3, 2], gap="large")
@@ -182,15 +190,15 @@ def _overview(run: RunRef, there: Columns) -> tuple[str, tuple[float, float] | N
             required=True,
             label_visibility="collapsed",
         )
-        between = _spread(run, column)
+        between = _spread(run, column, unscored)
     with groups:
-        _groups(run, there, column)
+        _groups(run, there, column, unscored)
     return column, between
 
 
-def _spread(run: RunRef, column: str) -> tuple[float, float] | None:
+def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> tuple[float, float] | None:
     """Draw the distribution; the range that was brushed in it, None where it is the whole."""
-    found = get_distribution(run, column)
+    found = get_distribution(run, column, unscored)
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
         plain(_counted(found), "note")
@@ -203,9 +211,11 @@ def _spread(run: RunRef, column: str) -> tuple[float, float] | None:
         required=True,
         label_visibility="collapsed",
     )
+    with row:
+        threshold_editor(column, found.share)
     picked = st.plotly_chart(
         distribution_figure(found, shape, column_title(column), palette(st.context.theme.type)),
-        key=f"spread-{run.run_id}-{column}-{shape}",
+        key=f"spread-{run.run_id}-{column}-{shape}-{unscored}",
         on_select="rerun",
         selection_mode="box",
         config=CHART,
@@ -237,7 +247,13 @@ def _range(key: str, bins: tuple[Bin, ...], boxes: list[Any]) -> tuple[float, fl
 def _counted(found: Distribution) -> str:
     """How many samples have a value, and why the others have none."""
     left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
-    return f"{found.scored:,} of {found.total:,} have a value" + (f". Unscored: {left_out}" if left_out else "")
+    said = [
+        f"{found.scored:,} of {found.total:,} have a value",
+        f"Unscored: {left_out}" if left_out else "",
+        f"In the mean: {found.note}" if found.note else "",
+        share_line(found.share) if found.share else "",
+    ]
+    return ". ".join(filter(None, said))
 
 
 REASONS = {
@@ -248,12 +264,13 @@ REASONS = {
 }
 
 
-def _groups(run: RunRef, there: Columns, column: str) -> None:
+def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) -> None:
     if not there.categories:
         plain("No column of the file to break this down by.", "note")
         return
     by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
-    figure = breakdown_figure(get_breakdown(run, column, by), column_title(column), palette(st.context.theme.type))
+    found = get_breakdown(run, column, by, unscored)
+    figure = breakdown_figure(found, column_title(column), palette(st.context.theme.type))
     st.plotly_chart(figure, key=f"groups-{run.run_id}-{column}-{by}", config=CHART)
 
 

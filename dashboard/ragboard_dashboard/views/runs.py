@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from ragboard.report import RunSummary, runs_matching
+from ragboard.report import RunSummary, UnscoredPolicy, runs_matching
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_comparison, open_run, open_sample, open_upload
 from ragboard_dashboard.progress import live_lines
-from ragboard_dashboard.shared import default_pair
+from ragboard_dashboard.shared import default_pair, unscored_choice
 
 __all__ = ["page"]
 
@@ -24,16 +24,16 @@ BOTH = 2
 
 def page() -> None:
     """Draw the page."""
-    runs = get_leaderboard()
-    if not runs:
+    if not get_leaderboard():
         _empty()
         return
-    shown = _head(runs)
+    runs, shown, unscored = _head()
     live_lines()
     if not shown:
         st.info("No run has all of these words in its name, tags or dataset.", icon=":material/filter_alt_off:")
         return
-    asked = run_board(shown, get_metrics(), key="board", now=datetime.now(UTC).replace(tzinfo=None))
+    now = datetime.now(UTC).replace(tzinfo=None)
+    asked = run_board(shown, get_metrics(), key="board", now=now, unscored=unscored)
     by_id = {run.run_id: run for run in runs}
     if asked.open in by_id:
         open_run(by_id[asked.open].name)
@@ -54,10 +54,13 @@ def _compare(runs: tuple[RunSummary, ...]) -> None:
         open_comparison(*chosen)
 
 
-def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:
-    """Draw what is above the leaderboard; the runs that it is to show."""
-    title, search, action = st.columns([3, 2, 1], vertical_alignment="bottom")
+def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPolicy]:
+    """Draw what is above the leaderboard; all runs, those that it is to show, and how unscored samples count."""
+    title, count, search, action = st.columns([2, 1.4, 2, 1], vertical_alignment="bottom")
     title.header("Runs", anchor=False)
+    with count:
+        unscored = unscored_choice()
+    runs = get_leaderboard(unscored)
     words = search.text_input(
         "Filter runs",
         placeholder="Filter by name, tag or dataset",
@@ -73,7 +76,7 @@ def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:
             "Open a run to see where it fails, or a statement below to see what its passages say. "
             "`ragboard demo --remove` takes it out."
         )
-    return runs_matching(runs, words)
+    return runs, runs_matching(runs, words), unscored
 
 
 def _first() -> None:
