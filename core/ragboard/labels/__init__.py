@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from ragboard.labels.nouns import HumanVerdict, LabelledAnswer, NewLabel, Queue
-from ragboard.labels.table import add_labels, human_verdicts, label_statement, latest_verdicts, withdraw_statement
+from ragboard.labels.table import (
+    add_labels,
+    human_verdicts,
+    label_statement,
+    latest_verdicts,
+    people_of_statements,
+    withdraw_statement,
+)
 
 __all__ = [
     "HumanVerdict",
@@ -14,5 +21,6 @@ __all__ = [
     "human_verdicts",
     "label_statement",
     "latest_verdicts",
+    "people_of_statements",
     "withdraw_statement",
 ]

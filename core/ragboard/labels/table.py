@@ -19,6 +19,7 @@ __all__ = [
     "keep_answer_of_sample",
     "label_statement",
     "latest_verdicts",
+    "people_of_statements",
     "put_answer",
     "put_label",
     "withdraw_statement",
@@ -75,7 +76,7 @@ def label_statement(
 def withdraw_statement(
     store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: Queue = "browsing"
 ) -> bool:
-    """Take back what a person said of a statement in that queue. Returns whether there was anything. Raises as above."""
+    """Take back what a person said of a statement in that queue; False where there was nothing. Raises as above."""
     check_annotator(annotator)
     with store.database.write() as connection:
         _statement(connection, run, sample_id, number)
@@ -95,14 +96,22 @@ def human_verdicts(
 ) -> Mapping[int, tuple[HumanVerdict, ...]]:
     """By statement of a sample's answer, from 0, what people say of it now, the latest last."""
     rows = connection.execute(
-        "SELECT statement, label, annotator, note, said, queue FROM human_verdicts"
-        " WHERE evaluation_id = ? AND position = ? ORDER BY statement, number",
-        [evaluation_id, position],
+        f"{_SAID} WHERE evaluation_id = ? AND position = ? ORDER BY number", [evaluation_id, position]
     ).fetchall()
-    found: dict[int, tuple[HumanVerdict, ...]] = {}
-    for statement, *said in rows:
-        found[statement] = (*found.get(statement, ()), _verdict(said))
-    return found
+    return {statement: said for (_, _, statement), said in _verdicts(rows).items()}
+
+
+def people_of_statements(
+    connection: duckdb.DuckDBPyConnection, keys: Iterable[tuple[str, int, int]]
+) -> Mapping[tuple[str, int, int], tuple[HumanVerdict, ...]]:
+    """The same of statements by evaluation, position and number from 0; those without a label are left out."""
+    wanted = set(keys)
+    rows = connection.execute(
+        f"{_SAID} WHERE evaluation_id IN (SELECT unnest(?::VARCHAR[])) AND position IN (SELECT unnest(?::INTEGER[]))"
+        " ORDER BY number",
+        [[key[0] for key in wanted], [key[1] for key in wanted]],
+    ).fetchall()
+    return {key: said for key, said in _verdicts(rows).items() if key in wanted}
 
 
 def latest_verdicts(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> Mapping[tuple[int, int], Label]:
@@ -173,7 +182,7 @@ def _statement(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: st
     """What a label on a statement hangs on."""
     given = _at(run, sample_id, number)
     row = connection.execute(
-        "SELECT s.answer_key, t.text AS statement, t.span_start, t.span_end, t.span_how FROM samples s JOIN statements t"
+        "SELECT s.answer_key, t.text, t.span_start, t.span_end, t.span_how FROM samples s JOIN statements t"
         " ON t.evaluation_id = $evaluation AND t.position = s.position AND t.side = 'response'"
         " AND t.statement = $statement WHERE s.run_id = $run AND s.sample_id = $sample",
         given,
@@ -187,6 +196,7 @@ def _at(run: RunRef, sample_id: str, number: int) -> dict[str, Any]:
     return {"run": run.run_id, "evaluation": run.evaluation_id, "sample": sample_id, "statement": number - 1}
 
 
+_SAID = "SELECT evaluation_id, position, statement, label, annotator, note, said, queue FROM human_verdicts"
 _EMPTY = {"other_key": "", "dimension": "", "statement": "", "note": "", "design": ""}
 
 
@@ -196,6 +206,10 @@ def _append(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> No
     connection.execute(f"INSERT INTO labels (said, {columns}) VALUES (now() AT TIME ZONE 'UTC', {values})", whole)
 
 
-def _verdict(row: Sequence[Any]) -> HumanVerdict:
-    label, annotator, note, at, queue = row
-    return HumanVerdict(label=label, annotator=annotator, note=note, at=at, queue=queue)
+def _verdicts(rows: Iterable[Sequence[Any]]) -> dict[tuple[str, int, int], tuple[HumanVerdict, ...]]:
+    found: dict[tuple[str, int, int], tuple[HumanVerdict, ...]] = {}
+    for evaluation, position, statement, label, annotator, note, at, queue in rows:
+        said = HumanVerdict(label=label, annotator=annotator, note=note, at=at, queue=queue)
+        key = (evaluation, position, statement)
+        found[key] = (*found.get(key, ()), said)
+    return found
