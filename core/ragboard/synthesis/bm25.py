@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from ragboard.judges.embedded.text import language_of, term, words_in
+from ragboard.judges.embedded.text import Language, language_of, term, words_in
 
 __all__ = ["Bm25"]
 
@@ -18,7 +18,7 @@ class Bm25:
     """Robertson and Zaragoza 2009, equation 3.15, over stems; a term in more than half of the passages still counts."""
 
     def __init__(self, passages: Sequence[str]) -> None:
-        self._language = language_of(" ".join(passages[:20]))
+        self._language: Language = language_of(" ".join(passages[:20]))
         self._held = [Counter(self._terms(text)) for text in passages]
         lengths = [sum(held.values()) for held in self._held]
         mean = sum(lengths) / len(lengths) if lengths else 1.0
