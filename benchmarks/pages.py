@@ -30,9 +30,9 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from benchmarks.big_store import RUNS, make_store
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from benchmarks.big_store import RUNS, make_store
 from ragboard_dashboard.server import wait_until_healthy
 
 EMPTY = """
