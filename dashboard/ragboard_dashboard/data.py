@@ -12,7 +12,6 @@ from ragboard.evaluation.background import Surroundings
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
-from ragboard.pairing import Pairing
 from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
@@ -25,6 +24,7 @@ from ragboard.report import (
     HallucinationPage,
     HallucinationQuery,
     LooseStatement,
+    PairedRuns,
     PairQuery,
     PairReport,
     PairsPage,
@@ -289,7 +289,7 @@ def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> Pairing:
+def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> PairedRuns:
     del version
     return pair_runs(Store(Path(folder)), a, b)
 

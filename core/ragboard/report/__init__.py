@@ -10,7 +10,6 @@ from ragboard.report.compare import (
     Unpaired,
     compare_runs,
     in_words,
-    pair_runs,
 )
 from ragboard.report.failures import FailureKind, failures
 from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
@@ -46,6 +45,7 @@ from ragboard.report.nouns import (
     Spending,
     passages_named,
 )
+from ragboard.report.pairing import PairedRuns, pair_runs
 from ragboard.report.pairs import (
     MovedPassage,
     PairQuery,
@@ -106,6 +106,7 @@ __all__ = [
     "PairQuery",
     "PairReport",
     "PairRow",
+    "PairedRuns",
     "PairsPage",
     "Point",
     "RefusalComparison",
