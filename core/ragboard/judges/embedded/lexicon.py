@@ -88,8 +88,9 @@ NEGATORS = word_set(
 )
 
 FIRST_PERSON = word_set(
-    "i me my mine myself i'm i've i'd i'll we'd you your yours ich mich mir mein meine meinen meiner du dein deine"
+    "i me my mine myself i'm i've i'd i'll we'd ich mich mir mein meine meinen meiner"
 )
+"""Words by which a text speaks of its writer; `you` may be anyone."""
 
 STRONG = word_set(
     "first last only sole all every each none always never most least best worst largest biggest smallest highest "
