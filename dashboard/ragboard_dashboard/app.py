@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from ragboard_dashboard.data import writable
 from ragboard_dashboard.navigation import keep_pages
 from ragboard_dashboard.views import compare, evaluate, hallucinations, metrics, run, runs, sample, upload
 
@@ -18,7 +19,13 @@ pages = {
         hallucinations.page, title="Hallucinations", icon=":material/error:", url_path="hallucinations"
     ),
     "compare": st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
-    "upload": st.Page(upload.page, title="Upload", icon=":material/upload_file:", url_path="upload"),
+    "upload": st.Page(
+        upload.page,
+        title="Upload",
+        icon=":material/upload_file:",
+        url_path="upload",
+        visibility="visible" if writable() else "hidden",
+    ),
     "evaluate": st.Page(evaluate.page, title="Evaluate", url_path="evaluate", visibility="hidden"),
     "metrics": st.Page(metrics.page, title="Metrics", icon=":material/functions:", url_path="metrics"),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,8 +52,10 @@ from ragboard.report import (
     scatter,
 )
 from ragboard.store import RunRef, Store
+from ragboard_dashboard.settings import settings
 
 __all__ = [
+    "evaluates",
     "get_comparison",
     "get_failures",
     "get_hallucination_groups",
@@ -74,23 +75,33 @@ __all__ = [
     "resolve",
     "store",
     "surroundings",
+    "writable",
 ]
 
 
 def store() -> Store:
-    """The store this server was started over."""
-    return Store(Path(os.environ.get("RAGBOARD_STORE", ".ragboard")))
+    """The store this server was started over. Every write to it raises StoreError on a server that is read only."""
+    return Store(settings().store, writable=writable())
+
+
+def writable() -> bool:
+    """Whether pages may change what is kept; where not they draw no control that would."""
+    return not settings().read_only
+
+
+def evaluates() -> bool:
+    """Whether evaluations may be started from this server's pages."""
+    return settings().evaluates and writable()
 
 
 def plugins() -> tuple[Path, ...]:
     """The files of own metrics that this server was started with."""
-    return tuple(Path(name) for name in os.environ.get("RAGBOARD_PLUGIN", "").split(os.pathsep) if name)
+    return settings().plugins
 
 
 def surroundings() -> Surroundings:
     """What goes with every evaluation started from this server."""
-    prices = os.environ.get("RAGBOARD_PRICES")
-    return Surroundings(plugins=plugins(), prices=Path(prices) if prices else None)
+    return Surroundings(plugins=plugins(), prices=settings().prices, may_start=evaluates())
 
 
 def known_metrics() -> Mapping[str, Metric]:

@@ -16,7 +16,7 @@ from ragboard.stats import Interval
 from ragboard.store import RunRef
 from ragboard_dashboard.components.board import ago
 from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve
+from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve, writable
 from ragboard_dashboard.navigation import open_upload
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "facts",
     "file_facts",
     "judged_line",
+    "offer_upload",
     "outcome_fact",
     "plain",
     "summary_facts",
@@ -124,6 +125,12 @@ def judged_line(summary: RunSummary) -> None:
     plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
 
 
+def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
+    """A button to the upload page, where this server takes files."""
+    if writable() and st.button("Upload a run", icon=":material/upload_file:", width=width):
+        open_upload()
+
+
 def choose_run(where: str) -> RunRef | None:
     """The run that the address names, else the newest; None after saying what to do instead."""
     wanted = st.query_params.get("run")
@@ -131,8 +138,7 @@ def choose_run(where: str) -> RunRef | None:
     if not runs:
         st.header("No run yet", anchor=False)
         st.markdown(f"There is nothing to show on the {where} page before a run is uploaded.")
-        if st.button("Upload a run", icon=":material/upload_file:"):
-            open_upload()
+        offer_upload()
         return None
     if wanted is None:
         wanted = st.query_params["run"] = runs[0].name

@@ -34,6 +34,7 @@ from ragboard_dashboard.charts import (
 )
 from ragboard_dashboard.components.verdicts import VERDICTS
 from ragboard_dashboard.data import (
+    evaluates,
     get_breakdown,
     get_columns,
     get_distribution,
@@ -44,6 +45,7 @@ from ragboard_dashboard.data import (
     get_scatter,
     store,
     surroundings,
+    writable,
 )
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_evaluate, open_sample
@@ -113,9 +115,9 @@ def _title(summary: RunSummary) -> None:
     title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
     with title:
         plain(summary.name, "title")
-    if edit.button("Edit", icon=":material/edit:", width="stretch"):
+    if writable() and edit.button("Edit", icon=":material/edit:", width="stretch"):
         edit_run(summary, back=False)
-    if evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
+    if evaluates() and evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
         open_evaluate(summary.name)
 
 
@@ -137,7 +139,8 @@ def _failed(run: RunRef) -> None:
                 open_sample(run.name, kind.sample_id)
         if len(kinds) > KINDS:
             plain(f"and {len(kinds) - KINDS:,} kinds more: ragboard evaluate and retry list them all", "note")
-        _retry(run)
+        if evaluates():
+            _retry(run)
 
 
 def _retry(run: RunRef) -> None:
