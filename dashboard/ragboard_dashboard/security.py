@@ -130,7 +130,7 @@ def _is_any(host: str) -> bool:
 
 
 def _own_names() -> set[str]:
-    """This machine's name and its addresses."""
+    """The name and the addresses of this machine."""
     name = socket.gethostname()
     try:
         found: Iterable[Any] = socket.getaddrinfo(name, None)

@@ -9,13 +9,16 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ragboard.errors import QueryError, StoreBusyError
 from ragboard.query import child
 from ragboard.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["QueryColumn", "QueryLimits", "QueryResult", "run_query"]
 
@@ -66,6 +69,32 @@ class QueryResult:
         """The rows as Python values; null is None."""
         values = [column.to_pylist() for column in self.table.columns]
         return tuple(zip(*values, strict=True))
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a frame: whole numbers stay such beside nulls, and what pandas does not know becomes text."""
+        import pandas as pd
+
+        kinds = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
+        kinds |= {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+        columns = [_known(column) for column in self.table.columns]
+        return pa.table(columns, names=self.table.column_names).to_pandas(types_mapper=kinds.get)
+
+
+def _known(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """The column: decimal numbers, as sums are, as plain ones; intervals, bits and maps as text."""
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        return _number(column)
+    if pa.types.is_binary(kind) or pa.types.is_interval(kind) or pa.types.is_map(kind):
+        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+    return column
+
+
+def _number(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column.cast(pa.float64())
 
 
 def run_query(store: Store, sql: str, limits: QueryLimits | None = None) -> QueryResult:
