@@ -32,6 +32,7 @@ from ragboard.report import (
     SampleQuery,
     SampleReport,
     Scatter,
+    StoreTable,
     breakdown,
     columns,
     compare_runs,
@@ -50,6 +51,7 @@ from ragboard.report import (
     sample_report,
     sample_rows,
     scatter,
+    store_tables,
 )
 from ragboard.store import RunRef, Store
 from ragboard_dashboard.settings import settings
@@ -70,6 +72,7 @@ __all__ = [
     "get_run",
     "get_sample",
     "get_sample_rows",
+    "get_tables",
     "known_metrics",
     "plugins",
     "resolve",
@@ -189,6 +192,11 @@ def get_scatter(run: RunRef, x: str, y: str) -> Scatter:
     return _scatter(str(store().folder), store().version, run, x, y)
 
 
+def get_tables() -> tuple[StoreTable, ...]:
+    """The tables of the store."""
+    return _tables(str(store().folder), store().version)
+
+
 def get_comparison(a: RunRef, b: RunRef) -> Comparison:
     """Run B against run A."""
     return _comparison(str(store().folder), store().version, a, b)
@@ -285,6 +293,12 @@ def _breakdown(folder: str, version: str, run: RunRef, column: str, by: str) -> 
 def _scatter(folder: str, version: str, run: RunRef, x: str, y: str) -> Scatter:
     del version
     return scatter(Store(Path(folder)), run, x, y)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _tables(folder: str, version: str) -> tuple[StoreTable, ...]:
+    del version
+    return store_tables(Store(Path(folder)))
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

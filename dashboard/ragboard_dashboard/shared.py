@@ -17,7 +17,7 @@ from ragboard.store import RunRef
 from ragboard_dashboard.components.board import ago
 from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve, writable
-from ragboard_dashboard.navigation import open_upload
+from ragboard_dashboard.navigation import open_query, open_upload
 
 __all__ = [
     "choose_run",
@@ -28,6 +28,7 @@ __all__ = [
     "facts",
     "file_facts",
     "judged_line",
+    "offer_sql",
     "offer_upload",
     "outcome_fact",
     "plain",
@@ -129,6 +130,12 @@ def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
     """A button to the upload page, where this server takes files."""
     if writable() and st.button("Upload a run", icon=":material/upload_file:", width=width):
         open_upload()
+
+
+def offer_sql(sql: str, key: str) -> None:
+    """A button that opens the SQL behind a table in the console."""
+    if st.button("SQL", key=f"sql-{key}", icon=":material/database:", help="The SQL behind this table"):
+        open_query(sql)
 
 
 def choose_run(where: str) -> RunRef | None:
