@@ -20,7 +20,7 @@ LAYERS = (
     ("settings", "schema", "stats", "problems"),
     ("readers", "database", "judges", "prices"),
     ("metrics", "store", "samples", "pairing"),
-    ("evaluation", "report", "exporting"),
+    ("evaluation", "report", "exporting", "query"),
     ("api", "synthesis"),
     ("cli",),
 )

@@ -24,6 +24,7 @@ from ragboard.cli.judging import evaluate, retry
 from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
+from ragboard.cli.querying import query
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
@@ -91,6 +92,7 @@ for command in (
     show,
     list_hallucinations,
     export,
+    query,
     rename,
     tag,
     rm,

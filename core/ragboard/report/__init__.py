@@ -72,10 +72,13 @@ from ragboard.report.shapes import (
     distribution,
     scatter,
 )
+from ragboard.report.shown_sql import EXAMPLES, hallucinations_sql, pairs_sql, runs_sql, samples_sql
+from ragboard.report.tables import StoreColumn, StoreTable, store_tables
 from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
+    "EXAMPLES",
     "LOOSE",
     "Bin",
     "Change",
@@ -118,6 +121,8 @@ __all__ = [
     "Scatter",
     "Spending",
     "StatementChange",
+    "StoreColumn",
+    "StoreTable",
     "Unpaired",
     "Which",
     "breakdown",
@@ -130,6 +135,7 @@ __all__ = [
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
+    "hallucinations_sql",
     "in_words",
     "judges_of",
     "leaderboard",
@@ -141,16 +147,20 @@ __all__ = [
     "pair_report",
     "pair_rows",
     "pair_runs",
+    "pairs_sql",
     "passages_named",
     "ragas_score",
     "read_condition",
     "run_summary",
     "runs_matching",
+    "runs_sql",
     "sample_report",
     "sample_rows",
+    "samples_sql",
     "scatter",
     "spec_named",
     "statement_changes",
+    "store_tables",
     "verdict_of",
     "word_diff",
 ]

@@ -28,6 +28,7 @@ from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
 from ragboard_dashboard.components.shapes import SHAPES, Range, Shape, groups_chart, spread_chart
 from ragboard_dashboard.components.verdicts import VERDICTS
 from ragboard_dashboard.data import (
+    evaluates,
     get_breakdown,
     get_columns,
     get_distribution,
@@ -38,6 +39,7 @@ from ragboard_dashboard.data import (
     get_scatter,
     store,
     surroundings,
+    writable,
 )
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_evaluate, open_sample
@@ -107,9 +109,9 @@ def _title(summary: RunSummary) -> None:
     title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
     with title:
         plain(summary.name, "title")
-    if edit.button("Edit", icon=":material/edit:", width="stretch"):
+    if writable() and edit.button("Edit", icon=":material/edit:", width="stretch"):
         edit_run(summary, back=False)
-    if evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
+    if evaluates() and evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
         open_evaluate(summary.name)
 
 
@@ -131,7 +133,8 @@ def _failed(run: RunRef) -> None:
                 open_sample(run.name, kind.sample_id)
         if len(kinds) > KINDS:
             plain(f"and {len(kinds) - KINDS:,} kinds more: ragboard evaluate and retry list them all", "note")
-        _retry(run)
+        if evaluates():
+            _retry(run)
 
 
 def _retry(run: RunRef) -> None:
