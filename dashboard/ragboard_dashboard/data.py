@@ -23,6 +23,7 @@ from ragboard.report import (
     HallucinationPage,
     HallucinationQuery,
     LooseStatement,
+    Overruled,
     PairedRuns,
     PairQuery,
     PairReport,
@@ -44,6 +45,7 @@ from ragboard.report import (
     leaderboard,
     loose_statements,
     metric_descriptions,
+    overruled,
     pair_report,
     pair_rows,
     pair_runs,
@@ -67,6 +69,7 @@ __all__ = [
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
+    "get_overruled",
     "get_pair",
     "get_pair_rows",
     "get_run",
@@ -172,6 +175,11 @@ def get_judging(run: RunRef) -> JudgeOptions | None:
     return _judging(str(store().folder), store().version, run)
 
 
+def get_overruled(run: RunRef) -> Overruled:
+    """What people make of a run's verdicts."""
+    return _overruled(str(store().folder), store().version, run)
+
+
 def get_columns(run: RunRef) -> Columns:
     """What can be drawn of a run."""
     return _columns(str(store().folder), store().version, run)
@@ -269,6 +277,11 @@ def _judges(folder: str, version: str) -> tuple[str, ...]:
 def _sample(folder: str, version: str, run: RunRef, sample_id: str) -> SampleReport:
     del version
     return sample_report(Store(Path(folder)), run, sample_id)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _overruled(folder: str, version: str, run: RunRef) -> Overruled:
+    return overruled(Store(Path(folder)), _run(folder, version, run))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -21,6 +21,7 @@ from ragboard.report.hallucinations import (
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    Human,
     hallucination_groups,
     hallucination_table,
     hallucinations,
@@ -45,6 +46,7 @@ from ragboard.report.nouns import (
     Spending,
     passages_named,
 )
+from ragboard.report.overruled import Overruled, overruled, recounted
 from ragboard.report.pairing import PairedRuns, pair_runs
 from ragboard.report.pairs import (
     MovedPassage,
@@ -97,6 +99,7 @@ __all__ = [
     "HallucinationGroups",
     "HallucinationPage",
     "HallucinationQuery",
+    "Human",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
@@ -106,6 +109,7 @@ __all__ = [
     "MovedPassage",
     "Only",
     "Order",
+    "Overruled",
     "PairQuery",
     "PairReport",
     "PairRow",
@@ -144,6 +148,7 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "overruled",
     "pair_report",
     "pair_rows",
     "pair_runs",
@@ -151,6 +156,7 @@ __all__ = [
     "passages_named",
     "ragas_score",
     "read_condition",
+    "recounted",
     "run_summary",
     "runs_matching",
     "runs_sql",

@@ -34,6 +34,7 @@ from ragboard_dashboard.data import (
     get_distribution,
     get_failures,
     get_judging,
+    get_overruled,
     get_run,
     get_sample_rows,
     get_scatter,
@@ -86,7 +87,7 @@ def page() -> None:
     if summary.notes:
         plain(summary.notes)
     run_panels(run)
-    facts(summary_facts(summary.metrics))
+    facts(summary_facts(summary.metrics, get_overruled(run)))
     file_facts(summary_facts(summary.file_scores))
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):

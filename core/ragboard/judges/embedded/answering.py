@@ -153,9 +153,7 @@ def _dates(figure: Figure) -> bool:
 
 
 def _capitalised(said: Reading) -> frozenset[str]:
-    return frozenset(
-        place for word, place in zip(said.spelt, said.places, strict=True) if place and word[0].isupper()
-    )
+    return frozenset(place for word, place in zip(said.spelt, said.places, strict=True) if place and word[0].isupper())
 
 
 def rate(question: str, answer: str) -> tuple[float, str]:
