@@ -21,8 +21,8 @@ LAYERS = (
     ("readers", "database", "judges", "prices", "answer_keys"),
     ("metrics", "store", "samples", "pairing"),
     ("labels",),
-    ("evaluation", "report", "exporting"),
-    ("api",),
+    ("evaluation", "report", "exporting", "query"),
+    ("api", "synthesis"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

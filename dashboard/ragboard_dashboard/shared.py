@@ -16,8 +16,8 @@ from ragboard.stats import Interval
 from ragboard.store import RunRef
 from ragboard_dashboard.components.board import ago
 from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve
-from ragboard_dashboard.navigation import open_upload
+from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve, writable
+from ragboard_dashboard.navigation import open_query, open_upload
 
 __all__ = [
     "choose_run",
@@ -28,6 +28,8 @@ __all__ = [
     "facts",
     "file_facts",
     "judged_line",
+    "offer_sql",
+    "offer_upload",
     "outcome_fact",
     "plain",
     "summary_facts",
@@ -129,6 +131,18 @@ def judged_line(summary: RunSummary) -> None:
     plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
 
 
+def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
+    """A button to the upload page, where this server takes files."""
+    if writable() and st.button("Upload a run", icon=":material/upload_file:", width=width):
+        open_upload()
+
+
+def offer_sql(sql: str, key: str) -> None:
+    """A button that opens the SQL behind a table in the console."""
+    if st.button("SQL", key=f"sql-{key}", icon=":material/database:", help="The SQL behind this table"):
+        open_query(sql)
+
+
 def choose_run(where: str) -> RunRef | None:
     """The run that the address names, else the newest; None after saying what to do instead."""
     wanted = st.query_params.get("run")
@@ -136,8 +150,7 @@ def choose_run(where: str) -> RunRef | None:
     if not runs:
         st.header("No run yet", anchor=False)
         st.markdown(f"There is nothing to show on the {where} page before a run is uploaded.")
-        if st.button("Upload a run", icon=":material/upload_file:"):
-            open_upload()
+        offer_upload()
         return None
     if wanted is None:
         wanted = st.query_params["run"] = runs[0].name

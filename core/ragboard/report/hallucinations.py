@@ -308,7 +308,7 @@ def _filter(query: HallucinationQuery) -> tuple[list[str], list[str], dict[str, 
         tests.append("s.question = $question")
         given["question"] = query.question
     if query.passage:
-        by = "md5(text)" if _DIGEST.fullmatch(query.passage) else "passage_id"
+        by = "md5(text)" if DIGEST.fullmatch(query.passage) else "passage_id"
         tests.append(f"(e.run_id, f.position) IN (SELECT (run_id, position) FROM passages WHERE {by} = $passage)")
         given["passage"] = query.passage
     if query.text.split():
@@ -316,7 +316,7 @@ def _filter(query: HallucinationQuery) -> tuple[list[str], list[str], dict[str, 
     return [*((_EVALUATION, _SAMPLE) if given else ()), *people], tests, given
 
 
-_DIGEST = re.compile("[0-9a-f]{32}")
+DIGEST = re.compile("[0-9a-f]{32}")
 _SEARCHED = ("t.text", "s.question", "v.reason")
 
 

@@ -23,8 +23,8 @@ from ragboard_dashboard.data import (
     resolve,
     store,
 )
-from ragboard_dashboard.navigation import open_sample, open_upload
-from ragboard_dashboard.shared import plain
+from ragboard_dashboard.navigation import open_sample
+from ragboard_dashboard.shared import offer_upload, plain
 
 __all__ = ["page"]
 
@@ -193,5 +193,4 @@ def _pages(total: int) -> None:
 def _empty() -> None:
     st.header("No run yet", anchor=False)
     st.markdown("Statements that no passage supports are listed here once a run is evaluated.")
-    if st.button("Upload a run", icon=":material/upload_file:"):
-        open_upload()
+    offer_upload()
