@@ -7,7 +7,7 @@ import streamlit as st
 from ragboard.errors import RagboardError
 from ragboard.report import Share
 from ragboard.stats import Interval
-from ragboard_dashboard.data import get_metrics, keep_threshold
+from ragboard_dashboard.data import get_metrics, keep_threshold, writable
 from ragboard_dashboard.shared import plain
 
 __all__ = ["share_line", "threshold_editor"]
@@ -22,9 +22,9 @@ def share_line(share: Share) -> str:
 
 
 def threshold_editor(column: str, share: Share | None) -> None:
-    """Draw what opens the form, of a metric that is better one way; other columns have no threshold."""
+    """Draw what opens the form, of a metric that is better one way, where pages may change what is kept."""
     metric = get_metrics().get(column)
-    if metric is None or metric.direction == "neutral":
+    if metric is None or metric.direction == "neutral" or not writable():
         return
     threshold = share.threshold if share else None
     label = f"Threshold: {threshold}" if threshold else "Set a threshold"

@@ -10,7 +10,6 @@ from ragboard.report.compare import (
     Unpaired,
     compare_runs,
     in_words,
-    pair_runs,
 )
 from ragboard.report.failures import FailureKind, failures
 from ragboard.report.gates import (
@@ -31,6 +30,7 @@ from ragboard.report.hallucinations import (
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    Human,
     hallucination_groups,
     hallucination_table,
     hallucinations,
@@ -55,6 +55,8 @@ from ragboard.report.nouns import (
     Spending,
     passages_named,
 )
+from ragboard.report.overruled import Overruled, overruled, recounted
+from ragboard.report.pairing import PairedRuns, pair_runs
 from ragboard.report.pairs import (
     MovedPassage,
     PairQuery,
@@ -81,12 +83,15 @@ from ragboard.report.shapes import (
     distribution,
     scatter,
 )
+from ragboard.report.shown_sql import EXAMPLES, hallucinations_sql, pairs_sql, runs_sql, samples_sql
+from ragboard.report.tables import StoreColumn, StoreTable, store_tables
 from ragboard.report.thresholds import STANDINGS, Share, Standing, Threshold, set_threshold, thresholds
 from ragboard.report.unscored import POLICIES, UnscoredPolicy
 from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
+    "EXAMPLES",
     "LOOSE",
     "POLICIES",
     "STANDINGS",
@@ -107,6 +112,7 @@ __all__ = [
     "HallucinationGroups",
     "HallucinationPage",
     "HallucinationQuery",
+    "Human",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
@@ -116,9 +122,11 @@ __all__ = [
     "MovedPassage",
     "Only",
     "Order",
+    "Overruled",
     "PairQuery",
     "PairReport",
     "PairRow",
+    "PairedRuns",
     "PairsPage",
     "Point",
     "RefusalComparison",
@@ -132,6 +140,8 @@ __all__ = [
     "Spending",
     "Standing",
     "StatementChange",
+    "StoreColumn",
+    "StoreTable",
     "Threshold",
     "Unpaired",
     "UnscoredPolicy",
@@ -146,6 +156,7 @@ __all__ = [
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
+    "hallucinations_sql",
     "in_words",
     "judges_of",
     "leaderboard",
@@ -154,20 +165,26 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "overruled",
     "pair_report",
     "pair_rows",
     "pair_runs",
+    "pairs_sql",
     "passages_named",
     "ragas_score",
     "read_condition",
+    "recounted",
     "run_summary",
     "runs_matching",
+    "runs_sql",
     "sample_report",
     "sample_rows",
+    "samples_sql",
     "scatter",
     "set_threshold",
     "spec_named",
     "statement_changes",
+    "store_tables",
     "threshold_conditions",
     "thresholds",
     "verdict_of",

@@ -291,7 +291,7 @@ def _groups(
         " SELECT key, count(*), count(value), avg(value), stddev_samp(value), count(value) - any_value(n)"
         " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
         " LIMIT $groups",
-        given | {"by": _pointer(by), "groups": CATEGORIES},
+        given | {"by": pointer(by), "groups": CATEGORIES},
     ).fetchall()
     return {key: (total, moments_read(*moments)) for key, total, *moments in rows}
 
@@ -306,7 +306,7 @@ def column_values(run: RunRef, column: str, name: str, fill: float | None = None
             f"SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS value FROM samples"
             " WHERE run_id = $run"
         )
-        return sql, {"run": run.run_id, f"at_{name}": _pointer(column)}
+        return sql, {"run": run.run_id, f"at_{name}": pointer(column)}
     value = "value" if fill is None else f"coalesce(value, $fill_{name}) AS value"
     sql = (
         f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, {value} FROM scores WHERE"
@@ -316,7 +316,7 @@ def column_values(run: RunRef, column: str, name: str, fill: float | None = None
     return sql, given | ({} if fill is None else {f"fill_{name}": fill})
 
 
-def _pointer(column: str) -> str:
+def pointer(column: str) -> str:
     """The JSON pointer of a metadata column."""
     return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
 
