@@ -84,9 +84,9 @@ class Distribution:
     unscored: Mapping[str, int]
     mean: float | None
     interval: Interval | NoInterval
-    note: str
+    note: str = ""
     """How the unscored counted in the mean; empty where none is or they are left out as asked."""
-    share: Share | None
+    share: Share | None = None
     """How many samples are on the good side of the metric's threshold; None without one, and without a value."""
 
 

@@ -13,3 +13,7 @@ CREATE TABLE thresholds (
     metric VARCHAR PRIMARY KEY,
     value DOUBLE NOT NULL
 );
+COMMENT ON TABLE answer_places IS 'Where the answers that a sample''s results were made of stand in the journal of its evaluation.';
+COMMENT ON COLUMN answer_places.place IS 'Byte at which the line begins.';
+COMMENT ON COLUMN spending.prompt_price IS 'US dollars for a million tokens, as counted then.';
+COMMENT ON TABLE thresholds IS 'What a metric is to reach, or not to exceed where lower is better.';
