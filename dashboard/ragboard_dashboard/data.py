@@ -180,9 +180,9 @@ def get_judging(run: RunRef) -> JudgeOptions | None:
     return _judging(str(store().folder), store().version, run)
 
 
-def get_overruled(run: RunRef) -> Overruled:
+def get_overruled(run: RunRef, unscored: UnscoredPolicy = "excluded") -> Overruled:
     """What people make of a run's verdicts."""
-    return _overruled(str(store().folder), store().version, run)
+    return _overruled(str(store().folder), store().version, run, unscored)
 
 
 def get_columns(run: RunRef) -> Columns:
@@ -295,8 +295,8 @@ def _sample(folder: str, version: str, run: RunRef, sample_id: str) -> SampleRep
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _overruled(folder: str, version: str, run: RunRef) -> Overruled:
-    return overruled(Store(Path(folder)), _run(folder, version, run))
+def _overruled(folder: str, version: str, run: RunRef, unscored: UnscoredPolicy) -> Overruled:
+    return overruled(Store(Path(folder)), _run(folder, version, run, unscored))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -40,6 +40,7 @@ def _component(name: str) -> Any:
 
 _mount_forest, _mount_pairs, _mount_pair = (_component(name) for name in ("forest", "pairs", "pair"))
 
+_THICK = " Thick: whatever the unscored would have scored."
 _ARROWS = {"higher": "↑", "lower": "↓", "neutral": ""}
 _CHANGES = {"better": "▲ better", "worse": "▼ worse", "differs": "≠ differs", "same": "= same", "unscored": "unscored"}
 _LOOKS = {"better": "better", "worse": "worse", "differs": ""}
@@ -80,7 +81,7 @@ def forest_data(compared: Comparison) -> dict[str, Any]:
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
     return {
         "caption": "Difference B less A with its 95% interval, all on one scale; the dashed line is no difference."
-        " Grey: no difference seen.",
+        " Grey: no difference seen." + (_THICK if compared.policy == "bounds" else ""),
         "reach": max(ends, default=0.0) or 1.0,
         "titles": {
             "difference": "Difference",

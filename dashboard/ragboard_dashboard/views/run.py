@@ -90,7 +90,7 @@ def page() -> None:
     if summary.notes:
         plain(summary.notes)
     run_panels(run)
-    facts(summary_facts(summary.metrics, get_overruled(run)))
+    facts(summary_facts(summary.metrics, get_overruled(run, unscored)))
     file_facts(summary_facts(summary.file_scores))
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
