@@ -12,7 +12,7 @@ from typing import Literal
 from ragboard.report.hallucinations import DIGEST, WORDS, HallucinationQuery
 from ragboard.report.nouns import Only, Order, SampleQuery
 from ragboard.report.pairs import PairQuery, Which
-from ragboard.report.shapes import META, pointer
+from ragboard.report.values import META, pointer
 from ragboard.store import RunRef
 
 __all__ = ["EXAMPLES", "hallucinations_sql", "pairs_sql", "runs_sql", "samples_sql"]
