@@ -19,6 +19,7 @@ from ragboard.cli.catalogue import metrics
 from ragboard.cli.comparing import check, compare
 from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
+from ragboard.cli.estimating import estimate
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
 from ragboard.cli.labelling import label
@@ -95,6 +96,7 @@ for command in (
     export,
     query,
     label,
+    estimate,
     rename,
     tag,
     rm,
