@@ -127,7 +127,7 @@ def _source(
         labels={keys[row.position]: row.outcome for row in usable},
         bounds=(min(0.0, bounds[0]), max(1.0, bounds[1])) if measured == "verdicts" else bounds,
         refusal=_refusal(store, run, found, measured),
-        notes=_notes(found, len(usable), len(could) - len(scores)),
+        notes=_notes(found, len(could) - len(scores)),
     )
     return Estimated(
         run=run.name, judged=summary.judged, labels=found, left_out=len(found.rows) - len(usable), system=system
@@ -195,7 +195,7 @@ def _scores(connection: duckdb.DuckDBPyConnection, run: RunRef, spec: str) -> di
     }
 
 
-def _notes(found: LabelledSamples, usable: int, unscored: int) -> tuple[str, ...]:
+def _notes(found: LabelledSamples, unscored: int) -> tuple[str, ...]:
     said: list[str] = []
     if unscored:
         said.append(f"{unscored:,} samples have no score and are not spoken of")

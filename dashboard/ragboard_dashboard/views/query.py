@@ -52,7 +52,7 @@ def _editor() -> str | None:
             height=220,
         )
         row = st.container(horizontal=True, vertical_alignment="center")
-        asked = row.form_submit_button("Run", icon=":material/play_arrow:", type="primary")
+        asked = row.form_submit_button("Run", icon=":material/play_arrow:")
         with row:
             plain(f"Nothing is changed. The first {LIMITS.rows:,} rows, at most {LIMITS.seconds:g} s.", "note")
     with st.popover("Examples", icon=":material/lightbulb:"):
