@@ -18,10 +18,11 @@ LAYERS = (
     ("errors",),
     ("records",),
     ("settings", "schema", "stats", "problems"),
-    ("readers", "database", "judges", "prices"),
+    ("readers", "database", "judges", "prices", "answer_keys"),
     ("metrics", "store", "samples", "pairing"),
+    ("labels",),
     ("evaluation", "report", "exporting", "query"),
-    ("api",),
+    ("api", "synthesis"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

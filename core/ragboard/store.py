@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import duckdb
 import pyarrow as pa
 
+from ragboard.answer_keys import answer_key
 from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
 from ragboard.judges.options import JudgeOptions, options_kept, options_read
@@ -562,6 +563,7 @@ def _sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
         None if sample.reference_contexts is None else _json(sample.reference_contexts),
         _json([asdict(turn) for turn in sample.history]),
         json.dumps(sample.metadata, ensure_ascii=False),
+        answer_key(sample),
     )
 
 
@@ -585,6 +587,7 @@ _SCHEMAS = {
             ("reference_contexts", _TEXT),
             ("history", _TEXT),
             ("metadata", _TEXT),
+            ("answer_key", _TEXT),
         ]
     ),
     "passages": pa.schema(

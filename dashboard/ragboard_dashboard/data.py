@@ -11,7 +11,6 @@ from ragboard.evaluation.background import Surroundings
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
-from ragboard.pairing import Pairing
 from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
@@ -24,6 +23,8 @@ from ragboard.report import (
     HallucinationPage,
     HallucinationQuery,
     LooseStatement,
+    Overruled,
+    PairedRuns,
     PairQuery,
     PairReport,
     PairsPage,
@@ -44,6 +45,7 @@ from ragboard.report import (
     leaderboard,
     loose_statements,
     metric_descriptions,
+    overruled,
     pair_report,
     pair_rows,
     pair_runs,
@@ -67,6 +69,7 @@ __all__ = [
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
+    "get_overruled",
     "get_pair",
     "get_pair_rows",
     "get_run",
@@ -172,6 +175,11 @@ def get_judging(run: RunRef) -> JudgeOptions | None:
     return _judging(str(store().folder), store().version, run)
 
 
+def get_overruled(run: RunRef) -> Overruled:
+    """What people make of a run's verdicts."""
+    return _overruled(str(store().folder), store().version, run)
+
+
 def get_columns(run: RunRef) -> Columns:
     """What can be drawn of a run."""
     return _columns(str(store().folder), store().version, run)
@@ -271,6 +279,11 @@ def _sample(folder: str, version: str, run: RunRef, sample_id: str) -> SampleRep
     return sample_report(Store(Path(folder)), run, sample_id)
 
 
+@st.cache_data(max_entries=16, show_spinner=False)
+def _overruled(folder: str, version: str, run: RunRef) -> Overruled:
+    return overruled(Store(Path(folder)), _run(folder, version, run))
+
+
 @st.cache_data(max_entries=32, show_spinner=False)
 def _columns(folder: str, version: str, run: RunRef) -> Columns:
     del version
@@ -314,7 +327,7 @@ def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> Pairing:
+def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> PairedRuns:
     del version
     return pair_runs(Store(Path(folder)), a, b)
 

@@ -10,7 +10,6 @@ from ragboard.report.compare import (
     Unpaired,
     compare_runs,
     in_words,
-    pair_runs,
 )
 from ragboard.report.failures import FailureKind, failures
 from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
@@ -22,6 +21,7 @@ from ragboard.report.hallucinations import (
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    Human,
     hallucination_groups,
     hallucination_table,
     hallucinations,
@@ -46,6 +46,8 @@ from ragboard.report.nouns import (
     Spending,
     passages_named,
 )
+from ragboard.report.overruled import Overruled, overruled, recounted
+from ragboard.report.pairing import PairedRuns, pair_runs
 from ragboard.report.pairs import (
     MovedPassage,
     PairQuery,
@@ -97,6 +99,7 @@ __all__ = [
     "HallucinationGroups",
     "HallucinationPage",
     "HallucinationQuery",
+    "Human",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
@@ -106,9 +109,11 @@ __all__ = [
     "MovedPassage",
     "Only",
     "Order",
+    "Overruled",
     "PairQuery",
     "PairReport",
     "PairRow",
+    "PairedRuns",
     "PairsPage",
     "Point",
     "RefusalComparison",
@@ -143,6 +148,7 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "overruled",
     "pair_report",
     "pair_rows",
     "pair_runs",
@@ -150,6 +156,7 @@ __all__ = [
     "passages_named",
     "ragas_score",
     "read_condition",
+    "recounted",
     "run_summary",
     "runs_matching",
     "runs_sql",
