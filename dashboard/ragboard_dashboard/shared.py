@@ -139,7 +139,9 @@ def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
 
 def offer_sql(sql: str, key: str) -> None:
     """A button that opens the SQL behind a table in the console."""
-    if st.button("SQL", key=f"sql-{key}", icon=":material/database:", help="The SQL behind this table"):
+    if st.button(
+        "SQL", key=f"sql-{key}", type="tertiary", icon=":material/database:", help="The SQL behind this table"
+    ):
         open_query(sql)
 
 

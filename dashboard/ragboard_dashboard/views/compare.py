@@ -7,12 +7,12 @@ from typing import Any
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.report import Comparison, PairQuery, RunSummary, Unpaired, Which
+from ragboard.report import Comparison, PairQuery, RunSummary, Unpaired, Which, pairs_sql
 from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
 from ragboard_dashboard.data import get_comparison, get_leaderboard, get_pair, get_pair_rows, resolve
 from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import column_label, default_pair, facts, offer_upload, outcome_fact, plain
+from ragboard_dashboard.shared import column_label, default_pair, facts, offer_sql, offer_upload, outcome_fact, plain
 
 __all__ = ["page"]
 
@@ -170,6 +170,8 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     page = get_pair_rows(a, b, query)
     address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
+    direction = next(one.direction for one in compared.metrics if one.metric == metric)
+    offer_sql(pairs_sql(a, b, query, direction), "pairs")
     opened = pair_list(page.rows, compared, address, caption, key="pairs")
     if opened:
         st.query_params["pair"] = opened

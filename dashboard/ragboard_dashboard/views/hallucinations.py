@@ -11,7 +11,14 @@ import streamlit as st
 from ragboard.errors import NotFoundError
 from ragboard.exporting import TABLE_FORMATS, table_bytes
 from ragboard.records import Label
-from ragboard.report import Grouping, HallucinationPage, HallucinationQuery, Human, hallucination_table
+from ragboard.report import (
+    Grouping,
+    HallucinationPage,
+    HallucinationQuery,
+    Human,
+    hallucination_table,
+    hallucinations_sql,
+)
 from ragboard.store import RunRef
 from ragboard_dashboard.components.findings import group_list, hallucination_list
 from ragboard_dashboard.components.verdicts import VERDICTS
@@ -24,7 +31,7 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import offer_upload, plain
+from ragboard_dashboard.shared import offer_sql, offer_upload, plain
 
 __all__ = ["page"]
 
@@ -56,7 +63,9 @@ def page() -> None:
     found = get_hallucinations(query)
     judged = sum(found.labels.values())
     title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
-    _counts(found)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _counts(found)
+        offer_sql(hallucinations_sql(query), "hallucinations")
     with action:
         _export(query)
     if not found.total:

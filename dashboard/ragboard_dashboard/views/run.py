@@ -22,6 +22,7 @@ from ragboard.report import (
     SampleQuery,
     SampleRow,
     ragas_score,
+    samples_sql,
 )
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
@@ -52,6 +53,7 @@ from ragboard_dashboard.shared import (
     facts,
     file_facts,
     judged_line,
+    offer_sql,
     plain,
     summary_facts,
 )
@@ -279,11 +281,13 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
 
 
 def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
-    found = get_sample_rows(run, _query(column, between))
+    query = _query(column, between)
+    found = get_sample_rows(run, query)
     if not found.rows:
         st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
         return
     _table(run, summary, found)
+    offer_sql(samples_sql(run, query, (*summary.metrics, *summary.file_scores)), "samples")
     if found.total > PAGE_SIZE:
         st.pagination(-(-found.total // PAGE_SIZE), key="page", bind="query-params")
 

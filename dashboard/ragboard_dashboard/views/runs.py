@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from ragboard.report import RunSummary, runs_matching
+from ragboard.report import RunSummary, runs_matching, runs_sql
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, writable
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
-from ragboard_dashboard.shared import default_pair, offer_upload
+from ragboard_dashboard.shared import default_pair, offer_sql, offer_upload
 
 __all__ = ["page"]
 
@@ -36,6 +36,7 @@ def page() -> None:
     asked = run_board(
         shown, get_metrics(), editable=writable(), key="board", now=datetime.now(UTC).replace(tzinfo=None)
     )
+    offer_sql(runs_sql(), "runs")
     by_id = {run.run_id: run for run in runs}
     if asked.open in by_id:
         open_run(by_id[asked.open].name)
