@@ -21,6 +21,7 @@ from ragboard.report.hallucinations import (
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    Human,
     hallucination_groups,
     hallucination_table,
     hallucinations,
@@ -45,6 +46,7 @@ from ragboard.report.nouns import (
     Spending,
     passages_named,
 )
+from ragboard.report.overruled import Overruled, overruled, recounted
 from ragboard.report.pairing import PairedRuns, pair_runs
 from ragboard.report.pairs import (
     MovedPassage,
@@ -72,10 +74,13 @@ from ragboard.report.shapes import (
     distribution,
     scatter,
 )
+from ragboard.report.shown_sql import EXAMPLES, hallucinations_sql, pairs_sql, runs_sql, samples_sql
+from ragboard.report.tables import StoreColumn, StoreTable, store_tables
 from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
+    "EXAMPLES",
     "LOOSE",
     "Bin",
     "Change",
@@ -94,6 +99,7 @@ __all__ = [
     "HallucinationGroups",
     "HallucinationPage",
     "HallucinationQuery",
+    "Human",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
@@ -103,6 +109,7 @@ __all__ = [
     "MovedPassage",
     "Only",
     "Order",
+    "Overruled",
     "PairQuery",
     "PairReport",
     "PairRow",
@@ -118,6 +125,8 @@ __all__ = [
     "Scatter",
     "Spending",
     "StatementChange",
+    "StoreColumn",
+    "StoreTable",
     "Unpaired",
     "Which",
     "breakdown",
@@ -130,6 +139,7 @@ __all__ = [
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
+    "hallucinations_sql",
     "in_words",
     "judges_of",
     "leaderboard",
@@ -138,19 +148,25 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "overruled",
     "pair_report",
     "pair_rows",
     "pair_runs",
+    "pairs_sql",
     "passages_named",
     "ragas_score",
     "read_condition",
+    "recounted",
     "run_summary",
     "runs_matching",
+    "runs_sql",
     "sample_report",
     "sample_rows",
+    "samples_sql",
     "scatter",
     "spec_named",
     "statement_changes",
+    "store_tables",
     "verdict_of",
     "word_diff",
 ]

@@ -28,16 +28,19 @@ from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
 from ragboard_dashboard.components.shapes import SHAPES, Range, Shape, groups_chart, spread_chart
 from ragboard_dashboard.components.verdicts import VERDICTS
 from ragboard_dashboard.data import (
+    evaluates,
     get_breakdown,
     get_columns,
     get_distribution,
     get_failures,
     get_judging,
+    get_overruled,
     get_run,
     get_sample_rows,
     get_scatter,
     store,
     surroundings,
+    writable,
 )
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_evaluate, open_sample
@@ -84,7 +87,7 @@ def page() -> None:
     if summary.notes:
         plain(summary.notes)
     run_panels(run)
-    facts(summary_facts(summary.metrics))
+    facts(summary_facts(summary.metrics, get_overruled(run)))
     file_facts(summary_facts(summary.file_scores))
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
@@ -107,9 +110,9 @@ def _title(summary: RunSummary) -> None:
     title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
     with title:
         plain(summary.name, "title")
-    if edit.button("Edit", icon=":material/edit:", width="stretch"):
+    if writable() and edit.button("Edit", icon=":material/edit:", width="stretch"):
         edit_run(summary, back=False)
-    if evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
+    if evaluates() and evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
         open_evaluate(summary.name)
 
 
@@ -131,7 +134,8 @@ def _failed(run: RunRef) -> None:
                 open_sample(run.name, kind.sample_id)
         if len(kinds) > KINDS:
             plain(f"and {len(kinds) - KINDS:,} kinds more: ragboard evaluate and retry list them all", "note")
-        _retry(run)
+        if evaluates():
+            _retry(run)
 
 
 def _retry(run: RunRef) -> None:
