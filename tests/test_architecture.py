@@ -17,11 +17,11 @@ DASHBOARD = Path(ragboard_dashboard.__file__).parent
 LAYERS = (
     ("errors",),
     ("records",),
-    ("settings", "schema", "stats", "problems"),
+    ("settings", "schema", "stats", "problems", "spans"),
     ("readers", "database", "judges", "prices"),
     ("metrics", "store", "samples", "pairing"),
     ("evaluation", "report", "exporting"),
-    ("api",),
+    ("api", "htmlreport"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""
