@@ -12,7 +12,19 @@ from types import MappingProxyType
 from ragboard.records import Label, Verdict
 from ragboard.report.nouns import JudgedStatement
 
-__all__ = ["ALONE", "NOT_JUDGED", "VERDICTS", "VerdictLook", "look_of", "statement_look"]
+__all__ = [
+    "ALONE",
+    "ARROWS",
+    "CHANGES",
+    "CHANGE_LOOKS",
+    "KINDS",
+    "NOT_JUDGED",
+    "SAID_ALIKE",
+    "VERDICTS",
+    "VerdictLook",
+    "look_of",
+    "statement_look",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,3 +67,31 @@ def statement_look(judged: JudgedStatement) -> VerdictLook:
     """The look of a statement: by the passages together, else by what each says alone."""
     alone = judged.alone
     return ALONE[alone] if judged.verdict is None and alone else look_of(judged.verdict)
+
+
+ARROWS = MappingProxyType({"higher": "↑", "lower": "↓", "neutral": ""})
+"""The way a metric gets better."""
+
+CHANGES = MappingProxyType(
+    {"better": "▲ better", "worse": "▼ worse", "differs": "≠ differs", "same": "= same", "unscored": "unscored"}
+)
+"""How a difference reads; what is not there reads as it is called."""
+
+CHANGE_LOOKS = MappingProxyType({"better": "better", "worse": "worse", "differs": ""})
+"""The class of a difference; `none` for all others."""
+
+KINDS = MappingProxyType(
+    {
+        "broken": ("▼", "worse"),
+        "still wrong": ("=", ""),
+        "added": ("+", ""),
+        "fixed": ("▲", "better"),
+        "dropped": ("\N{MINUS SIGN}", ""),
+        "not judged": ("\N{EN DASH}", "none"),
+        "kept": ("=", "none"),
+    }
+)
+"""For what became of a statement its icon and class."""
+
+SAID_ALIKE = MappingProxyType({"exact": "", "normalised": "same words", "fuzzy": "similar words", "alone": ""})
+"""How two statements were found to say the same."""
