@@ -20,8 +20,9 @@ LAYERS = (
     ("settings", "schema", "stats", "problems", "spans"),
     ("readers", "database", "judges", "prices"),
     ("metrics", "store", "samples", "pairing"),
-    ("evaluation", "report", "exporting"),
-    ("api", "htmlreport"),
+    ("evaluation", "report"),
+    ("exporting", "htmlreport"),
+    ("api",),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

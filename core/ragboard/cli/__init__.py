@@ -17,7 +17,7 @@ import click
 from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.comparing import check, compare
-from ragboard.cli.data import export, import_runs, runs, show
+from ragboard.cli.data import import_runs, runs, show
 from ragboard.cli.doctor import doctor
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
@@ -27,6 +27,7 @@ from ragboard.cli.preferring import prefer
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
+from ragboard.cli.sharing import export, report
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
@@ -89,6 +90,7 @@ for command in (
     runs,
     show,
     list_hallucinations,
+    report,
     export,
     rename,
     tag,

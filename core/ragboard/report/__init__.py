@@ -59,7 +59,7 @@ from ragboard.report.pairs import (
     statement_changes,
 )
 from ragboard.report.runs import leaderboard, run_summary, runs_matching
-from ragboard.report.samples import loose_statements, sample_report, sample_rows
+from ragboard.report.samples import loose_statements, sample_report, sample_rows, sample_table
 from ragboard.report.shapes import (
     Bin,
     Columns,
@@ -147,6 +147,7 @@ __all__ = [
     "runs_matching",
     "sample_report",
     "sample_rows",
+    "sample_table",
     "scatter",
     "spec_named",
     "statement_changes",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.exporting import TABLE_FORMATS, table_bytes
 from ragboard.records import Label
 from ragboard.report import Grouping, HallucinationPage, HallucinationQuery, hallucination_table
 from ragboard.store import RunRef
@@ -25,6 +23,7 @@ from ragboard_dashboard.data import (
 )
 from ragboard_dashboard.navigation import open_sample, open_upload
 from ragboard_dashboard.shared import plain
+from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
 
@@ -52,7 +51,7 @@ def page() -> None:
     title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
     _counts(found)
     with action:
-        _export(query)
+        export_control("hallucinations", lambda: hallucination_table(store(), query))
     if not found.total:
         st.info("No statement fits these filters.", icon=":material/filter_alt_off:")
     elif by:
@@ -136,23 +135,6 @@ def _within(query: HallucinationQuery) -> HallucinationQuery:
 def _counts(found: HallucinationPage) -> None:
     counts = [f"{look.icon} {found.labels.get(label, 0):,} {look.word}" for label, look in VERDICTS.items()]
     plain(" · ".join(counts), "note")
-
-
-def _export(query: HallucinationQuery) -> None:
-    with st.popover("Export", icon=":material/download:", width="stretch"):
-        for kind in TABLE_FORMATS:
-            st.download_button(
-                kind.upper(),
-                partial(_table, query, kind),
-                file_name=f"hallucinations.{kind}",
-                key=f"export-{kind}",
-                on_click="ignore",
-                width="stretch",
-            )
-
-
-def _table(query: HallucinationQuery, kind: str) -> bytes:
-    return table_bytes(hallucination_table(store(), query), kind)
 
 
 def _statements(found: HallucinationPage) -> None:

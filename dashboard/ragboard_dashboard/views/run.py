@@ -9,6 +9,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
+from ragboard.htmlreport import run_report
 from ragboard.records import Score
 from ragboard.report import (
     Bin,
@@ -21,6 +22,7 @@ from ragboard.report import (
     SampleQuery,
     SampleRow,
     ragas_score,
+    sample_table,
 )
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import (
@@ -58,6 +60,7 @@ from ragboard_dashboard.shared import (
     plain,
     summary_facts,
 )
+from ragboard_dashboard.sharing import export_control, report_button
 
 __all__ = ["page"]
 
@@ -85,7 +88,7 @@ def page() -> None:
     if run is None:
         return
     summary = get_run(run)
-    _title(summary)
+    _title(run, summary)
     judged_line(summary)
     if summary.notes:
         plain(summary.notes)
@@ -109,13 +112,16 @@ def page() -> None:
     _against(run, there, column)
 
 
-def _title(summary: RunSummary) -> None:
-    title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
+def _title(run: RunRef, summary: RunSummary) -> None:
+    title, right = st.columns([2, 1], vertical_alignment="bottom")
+    actions = right.container(horizontal=True, horizontal_alignment="right")
     with title:
         plain(summary.name, "title")
-    if edit.button("Edit", icon=":material/edit:", width="stretch"):
+    with actions:
+        report_button(summary.name, lambda: run_report(store(), run))
+    if actions.button("Edit", icon=":material/edit:"):
         edit_run(summary, back=False)
-    if evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
+    if actions.button("Evaluate", icon=":material/gavel:"):
         open_evaluate(summary.name)
 
 
@@ -279,7 +285,8 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
 
 
 def _samples(run: RunRef, summary: RunSummary, column: str, between: tuple[float, float] | None) -> None:
-    found = get_sample_rows(run, _query(column, between))
+    query = _query(run, column, between)
+    found = get_sample_rows(run, query)
     if not found.rows:
         st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
         return
@@ -288,8 +295,8 @@ def _samples(run: RunRef, summary: RunSummary, column: str, between: tuple[float
         st.pagination(-(-found.total // PAGE_SIZE), key="page", bind="query-params")
 
 
-def _query(column: str, between: tuple[float, float] | None) -> SampleQuery:
-    search, only, order = st.columns([3, 2, 2])
+def _query(run: RunRef, column: str, between: tuple[float, float] | None) -> SampleQuery:
+    search, only, order, export = st.columns([3, 2, 2, 1])
     words = search.text_input(
         "Search", placeholder="Search questions and answers", label_visibility="collapsed", key="q", bind="query-params"
     )
@@ -305,7 +312,7 @@ def _query(column: str, between: tuple[float, float] | None) -> SampleQuery:
         bind="query-params",
     )
     number = st.session_state.get("page", 1)
-    return SampleQuery(
+    query = SampleQuery(
         column=column,
         order=sort,
         only=chosen,
@@ -314,6 +321,9 @@ def _query(column: str, between: tuple[float, float] | None) -> SampleQuery:
         limit=PAGE_SIZE,
         offset=(number - 1) * PAGE_SIZE,
     )
+    with export:
+        export_control(f"{run.name} samples", lambda: sample_table(store(), run, query))
+    return query
 
 
 def _table(run: RunRef, summary: RunSummary, found: SamplePage) -> None:
