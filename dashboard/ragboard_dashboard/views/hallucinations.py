@@ -22,7 +22,7 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.navigation import open_sample, open_upload
-from ragboard_dashboard.shared import plain
+from ragboard_dashboard.shared import page_number, plain
 from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
@@ -81,7 +81,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
         passage=retrieved or "",
         question=_question(),
         limit=PAGE_SIZE,
-        offset=(st.session_state.get("page", 1) - 1) * PAGE_SIZE,
+        offset=(page_number() - 1) * PAGE_SIZE,
     )
     return _within(query), GROUPS[by]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -57,6 +58,7 @@ from ragboard_dashboard.shared import (
     facts,
     file_facts,
     judged_line,
+    page_number,
     plain,
     summary_facts,
 )
@@ -287,6 +289,8 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
 def _samples(run: RunRef, summary: RunSummary, column: str, between: tuple[float, float] | None) -> None:
     query = _query(run, column, between)
     found = get_sample_rows(run, query)
+    if query.offset and not found.rows:
+        found = get_sample_rows(run, replace(query, offset=0))
     if not found.rows:
         st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
         return
@@ -311,7 +315,6 @@ def _query(run: RunRef, column: str, between: tuple[float, float] | None) -> Sam
         key="order",
         bind="query-params",
     )
-    number = st.session_state.get("page", 1)
     query = SampleQuery(
         column=column,
         order=sort,
@@ -319,7 +322,7 @@ def _query(run: RunRef, column: str, between: tuple[float, float] | None) -> Sam
         between=between,
         search=words,
         limit=PAGE_SIZE,
-        offset=(number - 1) * PAGE_SIZE,
+        offset=(page_number() - 1) * PAGE_SIZE,
     )
     with export:
         export_control(f"{run.name} samples", lambda: sample_table(store(), run, query))
