@@ -81,7 +81,16 @@ def _cautions(compared: Comparison) -> list[Node]:
 
 
 def _metrics(compared: Comparison) -> Element:
-    head = ["Metric", "Difference B less A", "", "Verdict", "Mean A", "Mean B", "Pairs", "B higher / equal / lower"]
+    head = [
+        "Metric",
+        "Difference B less A",
+        "On one scale",
+        "Verdict",
+        "Mean A",
+        "Mean B",
+        "Pairs",
+        "B higher / equal / lower",
+    ]
     found = [one.pairs for one in compared.metrics if one.pairs]
     ends = [abs(one.difference) for one in found]
     ends += [
@@ -236,7 +245,7 @@ def _answer(found: PairReport, report: SampleReport, side: str, other: str) -> E
             room -= len(change.text)
     return element(
         "section",
-        element("h4", f"{side} · {report.run.name}"),
+        element("h3", f"{side} · {report.run.name}"),
         element("p", note, class_="note") if note else None,
         element("div", *words, class_="text answer"),
         element("p", cut(report.sample.answer or "")[1], class_="note") if room < 0 else None,
@@ -246,7 +255,7 @@ def _answer(found: PairReport, report: SampleReport, side: str, other: str) -> E
 def _changes(changes: Sequence[StatementChange]) -> Element | None:
     if not changes:
         return None
-    return element("section", element("h4", "Statements"), element("ol", *map(_change, changes), class_="plain"))
+    return element("section", element("h3", "Statements"), element("ol", *map(_change, changes), class_="plain"))
 
 
 def _change(change: StatementChange) -> Element:

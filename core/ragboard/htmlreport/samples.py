@@ -93,7 +93,7 @@ def _answer(report: SampleReport, place: str) -> Element:
     note = answer_note(report)
     return element(
         "section",
-        element("h4", "Answer"),
+        element("h3", "Answer"),
         element("p", note, class_="note") if note else None,
         element("div", *answer_marked(shown, report.statements, place), class_="text answer"),
         element("p", rest, class_="note") if rest else None,
@@ -101,7 +101,7 @@ def _answer(report: SampleReport, place: str) -> Element:
 
 
 def _listed(title: str, items: Sequence[Node]) -> Element | None:
-    return element("section", element("h4", title), element("ol", *items, class_="plain")) if items else None
+    return element("section", element("h3", title), element("ol", *items, class_="plain")) if items else None
 
 
 def _statement(said: JudgedStatement, number: int, report: SampleReport, place: str) -> Element:
