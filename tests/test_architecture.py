@@ -18,11 +18,12 @@ LAYERS = (
     ("errors",),
     ("records",),
     ("settings", "schema", "stats", "problems", "spans"),
-    ("readers", "database", "judges", "prices"),
+    ("readers", "database", "judges", "prices", "answer_keys"),
     ("metrics", "store", "samples", "pairing"),
-    ("evaluation", "report"),
+    ("labels",),
+    ("evaluation", "report", "query"),
     ("exporting", "htmlreport"),
-    ("api",),
+    ("api", "synthesis"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

@@ -63,7 +63,13 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
         safe = frame.assign(**{name: frame[name].map(_defused, na_action="ignore") for name in texts})
         return safe.to_csv(index=False, lineterminator="\n").encode()
     written = frame.to_json(
-        None, orient="records", lines=kind == "jsonl", force_ascii=False, indent=None, double_precision=15
+        None,
+        orient="records",
+        lines=kind == "jsonl",
+        date_format="iso",
+        force_ascii=False,
+        indent=None,
+        double_precision=15,
     )
     return written.encode()
 

@@ -9,7 +9,7 @@ from ragboard.htmlreport.texts import answer_marked, cut, passage_marked, verdic
 from ragboard.metrics.partition import ORIGINS
 from ragboard.records import MetricDescription, Outcome, Passage, Score
 from ragboard.report import JudgedStatement, SampleReport
-from ragboard.report.looks import VERDICTS, VerdictLook, statement_look
+from ragboard.report.looks import VERDICTS, VerdictLook, said_by, statement_look
 from ragboard.report.wording import HOW, evidence_look, what_passages_say
 from ragboard.spans import Stretch
 
@@ -110,6 +110,7 @@ def _statement(said: JudgedStatement, number: int, report: SampleReport, place: 
     notes = [reason, what_passages_say(said, ranks), ORIGINS[said.origin] if said.origin else ""]
     if said.verdict and said.verdict.score is not None:
         notes.append(f"support {said.verdict.score:.2f}")
+    notes += [said_by(one) for one in said.people]
     return element(
         "li",
         element("div", f"{number} ", verdict_words(statement_look(said)), class_="verdict"),

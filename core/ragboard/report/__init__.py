@@ -10,7 +10,6 @@ from ragboard.report.compare import (
     Unpaired,
     compare_runs,
     in_words,
-    pair_runs,
 )
 from ragboard.report.failures import FailureKind, failures
 from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
@@ -22,6 +21,7 @@ from ragboard.report.hallucinations import (
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    Human,
     hallucination_groups,
     hallucination_table,
     hallucinations,
@@ -46,6 +46,8 @@ from ragboard.report.nouns import (
     Spending,
     passages_named,
 )
+from ragboard.report.overruled import Overruled, overruled, recounted
+from ragboard.report.pairing import PairedRuns, pair_runs
 from ragboard.report.pairs import (
     MovedPassage,
     PairQuery,
@@ -72,10 +74,13 @@ from ragboard.report.shapes import (
     distribution,
     scatter,
 )
+from ragboard.report.shown_sql import EXAMPLES, hallucinations_sql, pairs_sql, runs_sql, samples_sql
+from ragboard.report.tables import StoreColumn, StoreTable, store_tables
 from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
+    "EXAMPLES",
     "LOOSE",
     "Bin",
     "Change",
@@ -94,6 +99,7 @@ __all__ = [
     "HallucinationGroups",
     "HallucinationPage",
     "HallucinationQuery",
+    "Human",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
@@ -103,9 +109,11 @@ __all__ = [
     "MovedPassage",
     "Only",
     "Order",
+    "Overruled",
     "PairQuery",
     "PairReport",
     "PairRow",
+    "PairedRuns",
     "PairsPage",
     "Point",
     "RefusalComparison",
@@ -117,6 +125,8 @@ __all__ = [
     "Scatter",
     "Spending",
     "StatementChange",
+    "StoreColumn",
+    "StoreTable",
     "Unpaired",
     "Which",
     "breakdown",
@@ -129,6 +139,7 @@ __all__ = [
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
+    "hallucinations_sql",
     "in_words",
     "judges_of",
     "leaderboard",
@@ -137,20 +148,26 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "overruled",
     "pair_report",
     "pair_rows",
     "pair_runs",
+    "pairs_sql",
     "passages_named",
     "ragas_score",
     "read_condition",
+    "recounted",
     "run_summary",
     "runs_matching",
+    "runs_sql",
     "sample_report",
     "sample_rows",
     "sample_table",
+    "samples_sql",
     "scatter",
     "spec_named",
     "statement_changes",
+    "store_tables",
     "verdict_of",
     "word_diff",
 ]

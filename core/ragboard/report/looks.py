@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ragboard.labels import HumanVerdict
 from ragboard.records import Label, Verdict
 from ragboard.report.nouns import JudgedStatement
 
@@ -23,6 +24,7 @@ __all__ = [
     "VERDICTS",
     "VerdictLook",
     "look_of",
+    "said_by",
     "statement_look",
 ]
 
@@ -67,6 +69,12 @@ def statement_look(judged: JudgedStatement) -> VerdictLook:
     """The look of a statement: by the passages together, else by what each says alone."""
     alone = judged.alone
     return ALONE[alone] if judged.verdict is None and alone else look_of(judged.verdict)
+
+
+def said_by(one: HumanVerdict) -> str:
+    """What a person says, in a line: `✕ contradicted, says ada: the passage has 1983`."""
+    look = VERDICTS[one.label]
+    return f"{look.icon} {look.word}, says {one.annotator}" + (f": {one.note}" if one.note else "")
 
 
 ARROWS = MappingProxyType({"higher": "↑", "lower": "↓", "neutral": ""})

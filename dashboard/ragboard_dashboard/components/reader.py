@@ -19,7 +19,14 @@ from ragboard.records import Evidence, Passage, Verdict
 from ragboard.report import JudgedStatement
 from ragboard.report.wording import HOW, WORST_FIRST, evidence_look, what_passages_say
 from ragboard_dashboard.components.spans import Stretch, apart, inert, layered, utf16
-from ragboard_dashboard.components.verdicts import ALONE, NOT_JUDGED, VERDICTS, look_of, statement_look
+from ragboard_dashboard.components.verdicts import (
+    ALONE,
+    NOT_JUDGED,
+    VERDICTS,
+    look_of,
+    said_by,
+    statement_look,
+)
 
 __all__ = ["reader_data", "statement_reader"]
 
@@ -109,6 +116,7 @@ def _statement(
         "reason": inert(verdict.reason) if verdict else "",
         "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": f"support {verdict.score:.2f}" if verdict and verdict.score is not None else "",
+        "people": _people(judged),
         "says": what_passages_say(judged, passages),
         "evidence": [
             _evidence(verdict, rank, [mark for mark in evidence if mark.rank == rank], passages[rank].text, units[rank])
@@ -128,6 +136,7 @@ def _statement_alone(
         "reason": "",
         "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": "",
+        "people": _people(judged),
         "says": what_passages_say(judged, passages),
         "evidence": [
             _evidence_alone(verdict, rank, passages[rank].text, units[rank])
@@ -135,6 +144,11 @@ def _statement_alone(
             if rank in passages and verdict.label != "unsupported"
         ],
     }
+
+
+def _people(judged: JudgedStatement) -> list[dict[str, str]]:
+    """What people say of a statement, the latest last."""
+    return [{"look": VERDICTS[one.label].css, "text": inert(said_by(one))} for one in judged.people]
 
 
 def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ragboard.report.looks import ALONE, NOT_JUDGED, VERDICTS, VerdictLook, look_of, statement_look
+from ragboard.report.looks import ALONE, NOT_JUDGED, VERDICTS, VerdictLook, look_of, said_by, statement_look
 
-__all__ = ["ALONE", "NOT_JUDGED", "VERDICTS", "VerdictLook", "look_of", "statement_look"]
+__all__ = ["ALONE", "NOT_JUDGED", "VERDICTS", "VerdictLook", "look_of", "said_by", "statement_look"]
