@@ -69,7 +69,7 @@ from ragboard.report.pairs import (
     statement_changes,
 )
 from ragboard.report.runs import leaderboard, run_summary, runs_matching
-from ragboard.report.samples import loose_statements, sample_report, sample_rows
+from ragboard.report.samples import loose_statements, sample_report, sample_rows, sample_table
 from ragboard.report.shapes import (
     Bin,
     Columns,
@@ -189,6 +189,7 @@ __all__ = [
     "runs_sql",
     "sample_report",
     "sample_rows",
+    "sample_table",
     "samples_sql",
     "scatter",
     "spec_named",
