@@ -58,15 +58,16 @@ def chromium_path() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium_path: str) -> Iterator[Browser]:
+    """A Chromium for one file of tests: while it is driven, an event loop runs in this thread."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium_path, args=list(CHROMIUM_ARGUMENTS))
         yield started
         started.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve_script(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], str]]:
     """A function from a Streamlit script to the address of a server that runs it under ragboard's settings."""
     running: list[subprocess.Popen[bytes]] = []
