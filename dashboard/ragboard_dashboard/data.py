@@ -17,6 +17,7 @@ from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
     Comparison,
+    Diagnosis,
     Distribution,
     FailureKind,
     Group,
@@ -36,6 +37,7 @@ from ragboard.report import (
     breakdown,
     columns,
     compare_runs,
+    diagnose,
     distribution,
     failures,
     hallucination_groups,
@@ -56,6 +58,7 @@ from ragboard.store import RunRef, Store
 
 __all__ = [
     "get_comparison",
+    "get_diagnosis",
     "get_failures",
     "get_hallucination_groups",
     "get_hallucinations",
@@ -151,6 +154,11 @@ def get_sample(run: RunRef, sample_id: str) -> SampleReport:
 def get_failures(run: RunRef) -> tuple[FailureKind, ...]:
     """What went wrong in an evaluation, by kind."""
     return _failures(str(store().folder), store().version, run)
+
+
+def get_diagnosis(run: RunRef) -> Diagnosis:
+    """What the numbers of an evaluation suggest."""
+    return _diagnosis(str(store().folder), store().version, run)
 
 
 def get_judging(run: RunRef) -> JudgeOptions | None:
@@ -280,6 +288,12 @@ def _scatter(folder: str, version: str, run: RunRef, x: str, y: str) -> Scatter:
 def _failures(folder: str, version: str, run: RunRef) -> tuple[FailureKind, ...]:
     del version
     return failures(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _diagnosis(folder: str, version: str, run: RunRef) -> Diagnosis:
+    del version
+    return diagnose(Store(Path(folder)), run)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -46,7 +46,7 @@ from ragboard_dashboard.data import (
     surroundings,
 )
 from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_evaluate, open_sample
+from ragboard_dashboard.navigation import open_diagnosis, open_evaluate, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.shared import (
     choose_run,
@@ -110,9 +110,11 @@ def page() -> None:
 
 
 def _title(summary: RunSummary) -> None:
-    title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
+    title, diagnose, edit, evaluate = st.columns([5, 1.3, 1, 1.3], vertical_alignment="bottom")
     with title:
         plain(summary.name, "title")
+    if diagnose.button("Diagnose", icon=":material/stethoscope:", width="stretch"):
+        open_diagnosis(st.query_params["run"])
     if edit.button("Edit", icon=":material/edit:", width="stretch"):
         edit_run(summary, back=False)
     if evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):

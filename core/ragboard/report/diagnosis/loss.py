@@ -33,7 +33,8 @@ _WRONG = (
     " AND p.rank = split_part(v.target, ':', 2)::INTEGER"
     " JOIN samples s ON s.run_id = $run AND s.position = v.position"
     " WHERE t.evaluation_id = $evaluation AND t.side = 'response'"
-    " AND t.origin IN ('wrong_relevant', 'wrong_irrelevant') AND v.label = 'supported' AND starts_with(v.target, 'passage:')"
+    " AND t.origin IN ('wrong_relevant', 'wrong_irrelevant') AND v.label = 'supported'"
+    " AND starts_with(v.target, 'passage:')"
     " GROUP BY p.text, p.passage_id ORDER BY wrong DESC, p.passage_id LIMIT $limit"
 )
 

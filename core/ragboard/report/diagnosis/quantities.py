@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragboard.stats import Interval, NoInterval, group_difference, mean_interval, moments
 from ragboard.stats.intervals import Floats
@@ -68,7 +69,7 @@ def _retrieval_less_generation(recall: Floats, utilization: Floats) -> Floats:
     return (1 - recall) - _lost_in_generation(recall, utilization)
 
 
-def _where(values: Floats, condition: Floats) -> Floats:
+def _where(values: Floats, condition: NDArray[np.bool_]) -> Floats:
     return np.where(condition, values, np.nan)
 
 

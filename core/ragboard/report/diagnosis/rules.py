@@ -150,7 +150,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="unfaithful",
-        part="generator",
+        part="answers",
         quantity="faithfulness",
         side="below",
         limit=0.8,
