@@ -46,7 +46,7 @@ def group_difference(
     *,
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
-    draws: int = 10_000,
+    draws: int = 5000,
     seed: int = 0,
 ) -> GroupDifference:
     """Compare the means of two independent groups of values within `bounds` (None: unbounded).

@@ -15,7 +15,7 @@ from ragboard.report.diagnosis.rules import RULES
 from ragboard.report.diagnosis.words import sentence_of
 from ragboard.report.hallucinations import HallucinationQuery, hallucinations
 from ragboard.report.runs import run_summary
-from ragboard.report.shapes import columns
+from ragboard.report.shapes import category_values, columns
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef, Store
 
@@ -41,7 +41,8 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
             "SELECT count(*) FILTER (trim(reference) <> '') FROM samples WHERE run_id = ?", [run.run_id]
         ).fetchone()
         there = read_columns(connection, run, summary.samples, TAKEN)
-        topics, looked_at = topic_losses(connection, run, there, categories)
+        by_column = {by: category_values(connection, run, by) for by in categories}
+    topics, looked_at = topic_losses(there, by_column)
     references = row[0] if row else 0
     findings, silent = apply_rules(_measured(there), run)
     labels: Mapping[Label, int] = {}

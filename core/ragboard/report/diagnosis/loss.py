@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.report.diagnosis.nouns import Breakdown, PassageLoss, QuestionLoss, TopicLoss, TopicsLookedAt
 from ragboard.report.diagnosis.quantities import FAITHFULNESS, RECALL, Columns
 from ragboard.report.hallucinations import HallucinationQuery, hallucination_groups
-from ragboard.report.shapes import category_values
 from ragboard.stats import GroupDifference, Interval, group_difference, holm
 from ragboard.store import RunRef, Store
 
@@ -81,10 +79,9 @@ def _contradicts(store: Store, run: RunRef) -> Iterator[PassageLoss]:
 
 
 def topic_losses(
-    connection: duckdb.DuckDBPyConnection, run: RunRef, scores: Columns, categories: Iterable[str]
+    scores: Columns, by_column: Mapping[str, NDArray[np.object_]]
 ) -> tuple[tuple[TopicLoss, ...], TopicsLookedAt]:
     """The groups whose mean lies below that of the rest, adjusted for all groups looked at; the worst first."""
-    by_column = {by: category_values(connection, run, by) for by in categories}
     looked_at = [
         (by, value, spec, found)
         for spec in LOSS_METRICS
