@@ -25,7 +25,9 @@ from ragboard.report import (
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    JudgeNoise,
     LooseStatement,
+    PairPlace,
     PairQuery,
     PairReport,
     PairsPage,
@@ -42,10 +44,12 @@ from ragboard.report import (
     failures,
     hallucination_groups,
     hallucinations,
+    judge_noise,
     judges_of,
     leaderboard,
     loose_statements,
     metric_descriptions,
+    pair_place,
     pair_report,
     pair_rows,
     pair_runs,
@@ -67,7 +71,9 @@ __all__ = [
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
+    "get_noise",
     "get_pair",
+    "get_pair_place",
     "get_pair_rows",
     "get_run",
     "get_sample",
@@ -191,9 +197,19 @@ def get_comparison(a: RunRef, b: RunRef) -> Comparison:
     return _comparison(str(store().folder), store().version, a, b)
 
 
+def get_noise(run: RunRef) -> tuple[JudgeNoise, ...]:
+    """How far two evaluations of a run by the same judge differ."""
+    return _noise(str(store().folder), store().version, run)
+
+
 def get_pair_rows(a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
     """A page of the pairs of two runs."""
     return _pair_rows(str(store().folder), store().version, a, b, query)
+
+
+def get_pair_place(a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
+    """Where a pair stands among those of a query. Raises NotFoundError."""
+    return _pair_place(str(store().folder), store().version, a, b, query, sample_id)
 
 
 def get_pair(a: RunRef, b: RunRef, sample_id: str) -> PairReport:
@@ -313,6 +329,12 @@ def _comparison(folder: str, version: str, a: RunRef, b: RunRef) -> Comparison:
     return compare_runs(Store(Path(folder)), a, b, _pairing(folder, version, a, b))
 
 
+@st.cache_data(max_entries=16, show_spinner=False)
+def _noise(folder: str, version: str, run: RunRef) -> tuple[JudgeNoise, ...]:
+    del version
+    return judge_noise(Store(Path(folder)), run)
+
+
 @st.cache_data(max_entries=64, show_spinner=False)
 def _pair_rows(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
     return pair_rows(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query)
@@ -321,3 +343,8 @@ def _pair_rows(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery
 @st.cache_data(max_entries=64, show_spinner=False)
 def _pair(folder: str, version: str, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     return pair_report(Store(Path(folder)), a, b, _pairing(folder, version, a, b), sample_id)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _pair_place(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
+    return pair_place(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query, sample_id)

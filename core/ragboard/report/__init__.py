@@ -49,6 +49,7 @@ from ragboard.report.hallucinations import (
 )
 from ragboard.report.harmonic import ragas_score
 from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
+from ragboard.report.noise import JudgeNoise, judge_noise
 from ragboard.report.nouns import (
     GeneratedQuestion,
     JudgedBy,
@@ -68,12 +69,14 @@ from ragboard.report.nouns import (
 )
 from ragboard.report.pairs import (
     MovedPassage,
+    PairPlace,
     PairQuery,
     PairReport,
     PairRow,
     PairsPage,
     StatementChange,
     Which,
+    pair_place,
     pair_report,
     pair_rows,
     statement_changes,
@@ -120,6 +123,7 @@ __all__ = [
     "HallucinationGroups",
     "HallucinationPage",
     "HallucinationQuery",
+    "JudgeNoise",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
@@ -130,6 +134,7 @@ __all__ = [
     "MovedPassage",
     "Only",
     "Order",
+    "PairPlace",
     "PairQuery",
     "PairReport",
     "PairRow",
@@ -165,6 +170,7 @@ __all__ = [
     "hallucination_table",
     "hallucinations",
     "in_words",
+    "judge_noise",
     "judges_of",
     "leaderboard",
     "loose_statements",
@@ -172,6 +178,7 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "pair_place",
     "pair_report",
     "pair_rows",
     "pair_runs",
