@@ -21,7 +21,7 @@ LAYERS = (
     ("readers", "database", "judges", "prices"),
     ("metrics", "store", "samples", "pairing"),
     ("evaluation", "report", "exporting"),
-    ("api",),
+    ("api", "synthesis"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

@@ -28,6 +28,7 @@ from ragboard.cli.preferring import prefer
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
+from ragboard.cli.synthesising import synth
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
@@ -95,6 +96,7 @@ for command in (
     rename,
     tag,
     rm,
+    synth,
     metrics,
     cache,
     doctor,
