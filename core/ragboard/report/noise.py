@@ -103,14 +103,15 @@ def _evaluations(connection: duckdb.DuckDBPyConnection, run: RunRef) -> tuple[tu
 
 
 def _differs(shown: tuple[Any, ...], other: tuple[Any, ...]) -> str:
-    """The parameters that two evaluations do not share; else the tasks that were not judged in the same way."""
+    """The parameters that two evaluations do not share; else the tasks judged in another way, all or some."""
     ours, theirs = (json.loads(row[4])["parameters"] if row[4] else {} for row in (shown, other))
     parameters = list(_unlike(ours, theirs))
     if parameters:
         return "; ".join(parameters)
     one, two = json.loads(shown[3]), json.loads(other[3])
-    tasks = sorted(task for task in one.keys() | two.keys() if one.get(task) != two.get(task))
-    return f"version, prompts or settings for {', '.join(tasks)}"
+    tasks = sorted(task for task in one.keys() & two.keys() if one[task] != two[task])
+    some = f" for {', '.join(tasks)}" if len(tasks) < len(one.keys() & two.keys()) else ""
+    return f"version, prompts or settings{some}"
 
 
 def _unlike(ours: dict[str, JsonValue], theirs: dict[str, JsonValue]) -> Iterator[str]:

@@ -77,9 +77,19 @@ def test_each_metric_is_held_against_the_newest_other_evaluation_that_has_it(sto
     assert found == {"ragas.faithfulness": "seed 1, 2", "ragboard.refusal": "seed 1, 4"}
 
 
-def test_where_parameters_agree_the_tasks_judged_otherwise_are_named(store: Store, run: str) -> None:
+def test_where_parameters_agree_the_way_of_judging_is_named(store: Store, run: str) -> None:
     evaluate(store, run, 2, parameters=False)
     evaluate(store, run, 1, parameters=False)
     (found,) = judge_noise(store, store.resolve("a"))
-    assert found.differs.startswith("version, prompts or settings for ")
-    assert "Verify" in found.differs
+    assert found.differs == "version, prompts or settings"
+
+
+def test_where_only_some_tasks_were_judged_otherwise_they_are_named(store: Store, run: str) -> None:
+    class Verifying(PlainJudge):
+        def identity(self, task: type[Task]) -> str:
+            return "plain/2" if task is Verify else super().identity(task)
+
+    for judge in (Verifying(), PlainJudge()):
+        evaluate_run(store, run, metrics_named(["faithfulness"]), Panel(judge=judge))
+    (found,) = judge_noise(store, store.resolve("a"))
+    assert found.differs == "version, prompts or settings for Verify"
