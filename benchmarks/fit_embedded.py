@@ -45,7 +45,7 @@ from ragboard.stats.clustered import auroc_difference
 
 FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed")
 HELD_OUT = ("wice", "factcheck_gpt", "begin", "mtrag", "sample")
-FOR = {"sentence", "pair", "words", "bigrams", *HELP}
+FOR = {"sentence", "pair", "words", *HELP}
 """Features that speak for a claim, or for a sentence; all others speak against it."""
 RIDGE, EXAMPLES = 40.0, 1500.0
 """The penalty of squared standardised coefficients, against so many examples."""

@@ -18,9 +18,10 @@ LAYERS = (
     ("errors",),
     ("records",),
     ("settings", "schema", "stats", "problems"),
-    ("readers", "database", "judges", "prices"),
+    ("readers", "database", "judges", "prices", "answer_keys"),
     ("metrics", "store", "samples", "pairing"),
-    ("evaluation", "report", "exporting"),
+    ("labels",),
+    ("evaluation", "report", "exporting", "query"),
     ("api", "synthesis"),
     ("cli",),
 )

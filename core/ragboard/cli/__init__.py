@@ -22,9 +22,11 @@ from ragboard.cli.diagnosing import diagnose_run
 from ragboard.cli.doctor import doctor
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
+from ragboard.cli.labelling import label
 from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
+from ragboard.cli.querying import query
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
@@ -93,6 +95,8 @@ for command in (
     show,
     list_hallucinations,
     export,
+    query,
+    label,
     rename,
     tag,
     rm,

@@ -8,6 +8,7 @@ from ragboard.cli.options import as_json, store_option
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.report import (
     Diagnosis,
+    caution_of,
     command_for,
     condition_of,
     diagnose,
@@ -42,10 +43,8 @@ def diagnose_run(run: str, store: Store, as_json: bool) -> None:
 
 
 def _print_findings(found: Diagnosis) -> None:
-    if found.judged and found.judged.heuristic:
-        click.echo(plain(f"judged by {found.judged.judge}, a heuristic: so are these sentences"))
-    if found.split:
-        click.echo(plain(found.split))
+    for note in filter(None, (caution_of(found), found.split)):
+        click.echo(plain(note))
     for one in found.findings:
         click.echo(plain(f"\n{one.rule.part}: {one.sentence}"))
         click.echo(plain(f"  {one.figure}"))

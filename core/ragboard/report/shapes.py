@@ -205,7 +205,7 @@ def breakdown(store: Store, run: RunRef, column: str, by: str) -> tuple[Group, .
             " count(value) - coalesce(any_value(n), 0)"
             " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
             " LIMIT $groups",
-            given | {"by": _pointer(by), "groups": CATEGORIES},
+            given | {"by": pointer(by), "groups": CATEGORIES},
         ).fetchall()
         metric = described(connection).get(column)
     return tuple(
@@ -220,7 +220,7 @@ def category_values(connection: duckdb.DuckDBPyConnection, run: RunRef, by: str)
     """The value of a metadata column of each sample, in order, as text; None where there is none."""
     rows = connection.execute(
         "SELECT json_extract_string(metadata, $by) FROM samples WHERE run_id = $run ORDER BY position",
-        {"run": run.run_id, "by": _pointer(by)},
+        {"run": run.run_id, "by": pointer(by)},
     ).fetchall()
     return np.array([row[0] for row in rows], dtype=np.object_)
 
@@ -232,7 +232,7 @@ def column_values(run: RunRef, column: str, name: str) -> tuple[str, dict[str, A
             f"SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS value FROM samples"
             " WHERE run_id = $run"
         )
-        return sql, {"run": run.run_id, f"at_{name}": _pointer(column)}
+        return sql, {"run": run.run_id, f"at_{name}": pointer(column)}
     sql = (
         f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, value FROM scores WHERE"
         f" {_SHOWN} AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
@@ -240,7 +240,7 @@ def column_values(run: RunRef, column: str, name: str) -> tuple[str, dict[str, A
     return sql, {"run": run.run_id, "evaluation": run.evaluation_id, f"metric_{name}": column}
 
 
-def _pointer(column: str) -> str:
+def pointer(column: str) -> str:
     """The JSON pointer of a metadata column."""
     return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
 

@@ -20,8 +20,16 @@ from ragboard_dashboard.data import (
     get_pair_rows,
     resolve,
 )
-from ragboard_dashboard.navigation import open_sample, open_upload
-from ragboard_dashboard.shared import column_label, column_title, default_pair, facts, outcome_fact, plain
+from ragboard_dashboard.navigation import open_sample
+from ragboard_dashboard.shared import (
+    column_label,
+    column_title,
+    default_pair,
+    facts,
+    offer_upload,
+    outcome_fact,
+    plain,
+)
 
 __all__ = ["page"]
 
@@ -57,8 +65,7 @@ def page() -> None:
 def _empty() -> None:
     st.header("Nothing to compare yet", anchor=False)
     st.markdown("A comparison takes two runs: the answers of two configurations to the same questions.")
-    if st.button("Upload a run", icon=":material/upload_file:"):
-        open_upload()
+    offer_upload()
 
 
 def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef] | None:

@@ -13,12 +13,13 @@ from ragboard.report import (
     HallucinationQuery,
     Look,
     PassageLoss,
+    caution_of,
     command_for,
     topic_in_words,
 )
 from ragboard_dashboard.components.diagnosis import figure_html, finding_html, rules_html
 from ragboard_dashboard.components.findings import Way, way_list
-from ragboard_dashboard.data import get_diagnosis, get_run
+from ragboard_dashboard.data import evaluates, get_diagnosis, get_run
 from ragboard_dashboard.navigation import link_to, open_page
 from ragboard_dashboard.shared import choose_run, column_label, column_title, judged_line, plain
 from ragboard_dashboard.views.run import ONLY, ORDERS
@@ -56,8 +57,9 @@ def _head(found: Diagnosis, name: str) -> None:
 
 def _split(found: Diagnosis, name: str) -> None:
     """Who judged, and what is missing to tell retriever from generator."""
-    if found.judged and found.judged.heuristic:
-        plain(f"Judged by {found.judged.judge}, which goes by rules of thumb: so do these sentences.", "note")
+    caution = caution_of(found)
+    if caution:
+        plain(caution, "note")
     if found.split:
         plain(found.split)
     if found.missing:
@@ -65,7 +67,8 @@ def _split(found: Diagnosis, name: str) -> None:
         with row:
             waiting = sum(bool(one.missing) for one in found.silent)
             plain(f"{waiting} rules wait for metrics: {command_for(found)}", "note")
-            link_to("evaluate", "Evaluate", {"run": name}, ":material/gavel:")
+            if evaluates():
+                link_to("evaluate", "Evaluate", {"run": name}, ":material/gavel:")
 
 
 def _findings(found: Diagnosis, name: str) -> None:

@@ -34,7 +34,7 @@ from ragboard.judges.tasks import (
 
 __all__ = ["VERSION", "EmbeddedJudge"]
 
-VERSION = "2"
+VERSION = "3"
 """Changes with every change of rules that could change an answer."""
 
 

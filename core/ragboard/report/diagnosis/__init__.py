@@ -18,7 +18,7 @@ from ragboard.report.diagnosis.nouns import (
 )
 from ragboard.report.diagnosis.quantities import QUANTITIES, Quantity
 from ragboard.report.diagnosis.rules import RULES, source_of
-from ragboard.report.diagnosis.words import command_for, condition_of, topic_in_words, why_silent
+from ragboard.report.diagnosis.words import caution_of, command_for, condition_of, topic_in_words, why_silent
 
 __all__ = [
     "QUANTITIES",
@@ -37,6 +37,7 @@ __all__ = [
     "TopicLoss",
     "TopicsLookedAt",
     "apply_rules",
+    "caution_of",
     "command_for",
     "condition_of",
     "diagnose",

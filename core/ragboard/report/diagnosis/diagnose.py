@@ -14,6 +14,7 @@ from ragboard.report.diagnosis.quantities import QUANTITIES, RECALL, UTILIZATION
 from ragboard.report.diagnosis.rules import RULES
 from ragboard.report.diagnosis.words import sentence_of
 from ragboard.report.hallucinations import HallucinationQuery, hallucinations
+from ragboard.report.overruled import overruled
 from ragboard.report.runs import run_summary
 from ragboard.report.shapes import category_values, columns
 from ragboard.stats import Interval, NoInterval
@@ -51,6 +52,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     return Diagnosis(
         run=summary.name,
         judged=summary.judged,
+        overruled=overruled(store, summary).overruled,
         samples=summary.samples,
         references=references,
         split=_split(references, there),

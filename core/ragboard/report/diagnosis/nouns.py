@@ -165,6 +165,8 @@ class Diagnosis:
 
     run: str
     judged: JudgedBy | None
+    overruled: int
+    """Verdicts that people overruled; everything here counts the judge's."""
     samples: int
     references: int
     """Samples with a reference answer."""

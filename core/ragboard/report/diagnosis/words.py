@@ -9,7 +9,7 @@ from ragboard.report.diagnosis.nouns import Diagnosis, Rule, Silent, TopicLoss
 from ragboard.report.diagnosis.quantities import QUANTITIES
 from ragboard.stats import Interval, NoInterval
 
-__all__ = ["command_for", "condition_of", "sentence_of", "topic_in_words", "why_silent"]
+__all__ = ["caution_of", "command_for", "condition_of", "sentence_of", "topic_in_words", "why_silent"]
 
 
 def condition_of(rule: Rule) -> str:
@@ -25,6 +25,16 @@ def command_for(found: Diagnosis) -> str:
     sources = Counter(spec.partition(".")[0] for spec in found.missing)
     names = dict.fromkeys(source if sources[source := spec.partition(".")[0]] > 1 else spec for spec in found.missing)
     return f"ragboard evaluate {quote(found.run)} --metrics {','.join(names)}" if names else ""
+
+
+def caution_of(found: Diagnosis) -> str:
+    """What its sentences rest on; empty where there is nothing to beware of."""
+    said: list[str] = []
+    if found.judged and found.judged.heuristic:
+        said.append(f"Judged by {found.judged.judge}, which goes by rules of thumb: so do these sentences.")
+    if found.overruled:
+        said.append(f"Counted with the judge's verdicts; {found.overruled:,} of them were overruled by people.")
+    return " ".join(said)
 
 
 def sentence_of(rule: Rule, found: Interval) -> str:
