@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from ragboard.records import JsonValue
 from ragboard.report.metrics import described, in_order
@@ -131,4 +132,5 @@ def _difference(
         " AND a.value IS NOT NULL AND b.value IS NOT NULL",
         {"shown": run.evaluation_id, "other": other, "metric": spec},
     ).fetchnumpy()
-    return paired_difference(got["shown"], got["other"], bounds=bounds) if len(got["shown"]) else None
+    shown, others = (np.asarray(got[side], dtype=np.float64) for side in ("shown", "other"))
+    return paired_difference(shown, others, bounds=bounds) if shown.size else None

@@ -68,7 +68,8 @@ def _scale(found: Finding) -> str:
 
 def rules_html(found: Diagnosis) -> str:
     """Every rule: its condition, its figure, whether it spoke or why not, where it comes from."""
-    by_rule: dict[str, Finding | Silent] = {one.rule.id: one for one in (*found.findings, *found.silent)}
+    every: list[Finding | Silent] = [*found.findings, *found.silent]
+    by_rule = {one.rule.id: one for one in every}
     rows = "".join(_row(by_rule[rule.id]) for rule in RULES)
     head = "".join(
         f'<th scope="col">{title}</th>' for title in ("It speaks where", "Figure here", "What it did", "Source")
