@@ -13,13 +13,14 @@ from ragboard.report import (
     HallucinationQuery,
     Look,
     PassageLoss,
+    SampleQuery,
     caution_of,
     command_for,
     topic_in_words,
 )
 from ragboard_dashboard.components.diagnosis import figure_html, finding_html, rules_html
 from ragboard_dashboard.components.findings import Way, way_list
-from ragboard_dashboard.data import evaluates, get_diagnosis, get_run
+from ragboard_dashboard.data import evaluates, get_diagnosis, get_leaderboard, get_run
 from ragboard_dashboard.navigation import link_to, open_page
 from ragboard_dashboard.shared import choose_run, column_label, column_title, judged_line, plain
 from ragboard_dashboard.views.run import ONLY, ORDERS
@@ -89,13 +90,20 @@ def _link(one: Finding, name: str) -> None:
 
 
 def _address(look: Look, name: str) -> tuple[str, dict[str, str], str]:
-    """The page with the evidence, its query, and what stands there."""
+    """The page with the evidence, its query, and what stands there.
+
+    Statements are listed of a run's newest evaluation; of another, its samples with such statements are.
+    """
+    if isinstance(look, HallucinationQuery) and all(run.name != name for run in get_leaderboard()):
+        look = SampleQuery(order="worst", only="loose", search=look.question)
     if isinstance(look, HallucinationQuery):
         query = {"runs": name, "verdict": look.verdict or "all", "question": look.question, "passage": look.passage}
         return "hallucinations", {key: value for key, value in query.items() if value}, "Read the statements"
     if isinstance(look, Breakdown):
         return "run", {"run": name, "column": column_label(look.column), "group": column_title(look.by)}, "See it drawn"
     query = {"run": name, "order": ORDERS[look.order], "only": ONLY[look.only]}
+    if look.search:
+        query |= {"q": look.search}
     if not look.column:
         return "run", query, "Read the samples"
     way = ", highest first" if look.order == "highest" else ", lowest first"
