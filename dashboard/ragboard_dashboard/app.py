@@ -11,6 +11,7 @@ from ragboard_dashboard.navigation import keep_pages
 from ragboard_dashboard.theme import STYLE
 from ragboard_dashboard.views import (
     compare,
+    diagnosis,
     estimate,
     evaluate,
     hallucinations,
@@ -26,6 +27,7 @@ st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / 
 pages = {
     "runs": st.Page(runs.page, title="Runs", icon=":material/leaderboard:", url_path="runs", default=True),
     "run": st.Page(run.page, title="Run", icon=":material/bar_chart:", url_path="run"),
+    "diagnosis": st.Page(diagnosis.page, title="Diagnosis", icon=":material/stethoscope:", url_path="diagnosis"),
     "sample": st.Page(sample.page, title="Sample", icon=":material/find_in_page:", url_path="sample"),
     "hallucinations": st.Page(
         hallucinations.page, title="Hallucinations", icon=":material/error:", url_path="hallucinations"

@@ -15,6 +15,7 @@ from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
     Comparison,
+    Diagnosis,
     Distribution,
     Estimates,
     FailureKind,
@@ -23,10 +24,12 @@ from ragboard.report import (
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    JudgeNoise,
     LooseStatement,
     Measured,
     Overruled,
     PairedRuns,
+    PairPlace,
     PairQuery,
     PairReport,
     PairsPage,
@@ -39,17 +42,20 @@ from ragboard.report import (
     breakdown,
     columns,
     compare_runs,
+    diagnose,
     distribution,
     estimate_runs,
     estimated_metrics,
     failures,
     hallucination_groups,
     hallucinations,
+    judge_noise,
     judges_of,
     leaderboard,
     loose_statements,
     metric_descriptions,
     overruled,
+    pair_place,
     pair_report,
     pair_rows,
     pair_runs,
@@ -65,6 +71,7 @@ from ragboard_dashboard.settings import settings
 __all__ = [
     "evaluates",
     "get_comparison",
+    "get_diagnosis",
     "get_estimated_metrics",
     "get_estimates",
     "get_failures",
@@ -75,8 +82,10 @@ __all__ = [
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
+    "get_noise",
     "get_overruled",
     "get_pair",
+    "get_pair_place",
     "get_pair_rows",
     "get_run",
     "get_sample",
@@ -176,6 +185,11 @@ def get_failures(run: RunRef) -> tuple[FailureKind, ...]:
     return _failures(str(store().folder), store().version, run)
 
 
+def get_diagnosis(run: RunRef) -> Diagnosis:
+    """What the numbers of an evaluation suggest."""
+    return _diagnosis(str(store().folder), store().version, run)
+
+
 def get_judging(run: RunRef) -> JudgeOptions | None:
     """How the judges of an evaluation were named; None where nobody named them."""
     return _judging(str(store().folder), store().version, run)
@@ -226,9 +240,19 @@ def get_comparison(a: RunRef, b: RunRef) -> Comparison:
     return _comparison(str(store().folder), store().version, a, b)
 
 
+def get_noise(run: RunRef) -> tuple[JudgeNoise, ...]:
+    """How far two evaluations of a run by the same judge differ."""
+    return _noise(str(store().folder), store().version, run)
+
+
 def get_pair_rows(a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
     """A page of the pairs of two runs."""
     return _pair_rows(str(store().folder), store().version, a, b, query)
+
+
+def get_pair_place(a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
+    """Where a pair stands among those of a query. Raises NotFoundError."""
+    return _pair_place(str(store().folder), store().version, a, b, query, sample_id)
 
 
 def get_pair(a: RunRef, b: RunRef, sample_id: str) -> PairReport:
@@ -337,6 +361,12 @@ def _failures(folder: str, version: str, run: RunRef) -> tuple[FailureKind, ...]
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
+def _diagnosis(folder: str, version: str, run: RunRef) -> Diagnosis:
+    del version
+    return diagnose(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
 def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
     del version
     return Store(Path(folder)).judging(run.evaluation_id) if run.evaluation_id else None
@@ -365,6 +395,12 @@ def _comparison(folder: str, version: str, a: RunRef, b: RunRef) -> Comparison:
     return compare_runs(Store(Path(folder)), a, b, _pairing(folder, version, a, b))
 
 
+@st.cache_data(max_entries=16, show_spinner=False)
+def _noise(folder: str, version: str, run: RunRef) -> tuple[JudgeNoise, ...]:
+    del version
+    return judge_noise(Store(Path(folder)), run)
+
+
 @st.cache_data(max_entries=64, show_spinner=False)
 def _pair_rows(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
     return pair_rows(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query)
@@ -373,3 +409,8 @@ def _pair_rows(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery
 @st.cache_data(max_entries=64, show_spinner=False)
 def _pair(folder: str, version: str, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     return pair_report(Store(Path(folder)), a, b, _pairing(folder, version, a, b), sample_id)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _pair_place(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
+    return pair_place(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query, sample_id)

@@ -18,6 +18,7 @@ from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.comparing import check, compare
 from ragboard.cli.data import import_runs, runs, show
+from ragboard.cli.diagnosing import diagnose_run
 from ragboard.cli.doctor import doctor
 from ragboard.cli.estimating import estimate
 from ragboard.cli.hallucinating import list_hallucinations
@@ -90,6 +91,7 @@ for command in (
     prefer,
     compare,
     check,
+    diagnose_run,
     report_judge,
     runs,
     show,

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
 from ragboard.records import MetricDescription
 from ragboard.report.metrics import described, in_order
@@ -26,6 +28,7 @@ __all__ = [
     "Point",
     "Scatter",
     "breakdown",
+    "category_values",
     "column_values",
     "columns",
     "distribution",
@@ -211,6 +214,15 @@ def breakdown(store: Store, run: RunRef, column: str, by: str) -> tuple[Group, .
         )
         for key, scored, total, mean, deviation, varying in rows
     )
+
+
+def category_values(connection: duckdb.DuckDBPyConnection, run: RunRef, by: str) -> NDArray[np.object_]:
+    """The value of a metadata column of each sample, in order, as text; None where there is none."""
+    rows = connection.execute(
+        "SELECT json_extract_string(metadata, $by) FROM samples WHERE run_id = $run ORDER BY position",
+        {"run": run.run_id, "by": pointer(by)},
+    ).fetchall()
+    return np.array([row[0] for row in rows], dtype=np.object_)
 
 
 def column_values(run: RunRef, column: str, name: str) -> tuple[str, dict[str, Any]]:

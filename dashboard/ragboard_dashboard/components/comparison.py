@@ -13,6 +13,7 @@ from ragboard.records import Outcome, Passage, Score
 from ragboard.report import (
     Comparison,
     JudgedStatement,
+    JudgeNoise,
     MetricComparison,
     PairReport,
     PairRow,
@@ -41,9 +42,9 @@ def _component(name: str) -> Any:
 _mount_forest, _mount_pairs, _mount_pair = (_component(name) for name in ("forest", "pairs", "pair"))
 
 
-def forest(compared: Comparison, *, key: str) -> None:
-    """Draw the difference of each metric."""
-    _mount_forest(key=key, data=forest_data(compared))
+def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> None:
+    """Draw the difference of each metric, and behind it how far two evaluations of one run differ."""
+    _mount_forest(key=key, data=forest_data(compared, noise))
 
 
 def pair_list(
@@ -60,13 +61,15 @@ def pair_view(found: PairReport, *, key: str) -> None:
     _mount_pair(key=key, data=pair_data(found))
 
 
-def forest_data(compared: Comparison) -> dict[str, Any]:
+def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    rows = [_metric(metric) for metric in compared.metrics]
+    rows = [_metric(metric) | {"noise": _noise(metric.metric, noise)} for metric in compared.metrics]
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
+    ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
+    band = " Pale band: how far two evaluations of one run by the same judge differ." if noise else ""
     return {
         "caption": "Difference B less A with its 95% interval, all on one scale; the dashed line is no difference."
-        " Grey: no difference seen.",
+        f" Grey: no difference seen.{band}",
         "reach": max(ends, default=0.0) or 1.0,
         "titles": {
             "difference": "Difference",
@@ -103,6 +106,15 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "won": f"{found.sign.wins} / {found.ties} / {found.sign.losses}" if found else "–",
         "detectable": f"{found.detectable:.3f}" if found and found.detectable is not None else "–",
     }
+
+
+def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
+    """The bands behind one metric, and what they are."""
+    return [
+        {"low": one.found.interval.low, "high": one.found.interval.high, "words": inert(f"Noise: {one}.")}
+        for one in noise
+        if one.metric == metric and isinstance(one.found.interval, Interval)
+    ]
 
 
 def _interval(metric: MetricComparison) -> str:

@@ -47,7 +47,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_evaluate, open_sample
+from ragboard_dashboard.navigation import open_diagnosis, open_evaluate, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.shared import (
     choose_run,
@@ -120,6 +120,8 @@ def _title(run: RunRef, summary: RunSummary) -> None:
         plain(summary.name, "title")
     with actions:
         report_button(summary.name, lambda: run_report(store(), run))
+    if actions.button("Diagnose", icon=":material/stethoscope:"):
+        open_diagnosis(st.query_params["run"])
     if writable() and actions.button("Edit", icon=":material/edit:"):
         edit_run(summary, back=False)
     if evaluates() and actions.button("Evaluate", icon=":material/gavel:"):
