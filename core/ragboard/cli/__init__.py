@@ -24,6 +24,7 @@ from ragboard.cli.estimating import estimate
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
 from ragboard.cli.labelling import label
+from ragboard.cli.limiting import threshold
 from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
@@ -92,6 +93,7 @@ for command in (
     compare,
     check,
     diagnose_run,
+    threshold,
     report_judge,
     runs,
     show,

@@ -41,7 +41,16 @@ from ragboard.report.estimates import (
     needed_for,
 )
 from ragboard.report.failures import FailureKind, failures
-from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
+from ragboard.report.gates import (
+    Condition,
+    Gated,
+    check_run,
+    gate_comparison,
+    read_condition,
+    spec_named,
+    threshold_conditions,
+    verdict_of,
+)
 from ragboard.report.hallucinations import (
     LOOSE,
     Grouping,
@@ -116,14 +125,18 @@ from ragboard.report.systems import (
     systems_report,
 )
 from ragboard.report.tables import StoreColumn, StoreTable, store_tables
+from ragboard.report.thresholds import STANDINGS, Share, Standing, Threshold, set_threshold, thresholds
+from ragboard.report.unscored import POLICIES, UnscoredPolicy
 from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
     "EXAMPLES",
     "LOOSE",
+    "POLICIES",
     "QUANTITIES",
     "RULES",
+    "STANDINGS",
     "Bin",
     "Breakdown",
     "Change",
@@ -178,8 +191,10 @@ __all__ = [
     "SampleReport",
     "SampleRow",
     "Scatter",
+    "Share",
     "Silent",
     "Spending",
+    "Standing",
     "StatementChange",
     "StoreColumn",
     "StoreTable",
@@ -187,8 +202,10 @@ __all__ = [
     "SystemDifference",
     "SystemEstimate",
     "SystemsReport",
+    "Threshold",
     "TopicLoss",
     "Unpaired",
+    "UnscoredPolicy",
     "Which",
     "breakdown",
     "caution_of",
@@ -236,11 +253,14 @@ __all__ = [
     "sample_table",
     "samples_sql",
     "scatter",
+    "set_threshold",
     "source_of",
     "spec_named",
     "statement_changes",
     "store_tables",
     "systems_report",
+    "threshold_conditions",
+    "thresholds",
     "topic_in_words",
     "verdict_of",
     "why_silent",

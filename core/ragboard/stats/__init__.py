@@ -21,6 +21,7 @@ from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fishe
 from ragboard.stats.gate import GateVerdict, gate
 from ragboard.stats.groups import GroupDifference, group_difference
 from ragboard.stats.intervals import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
+from ragboard.stats.missing import outer_difference, outer_interval
 from ragboard.stats.multiple import holm
 from ragboard.stats.paired import PairedDifference, SignTest, mcnemar, paired_difference, sign_test
 from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
@@ -76,6 +77,8 @@ __all__ = [
     "mean_interval",
     "moments",
     "outcomes",
+    "outer_difference",
+    "outer_interval",
     "paired_difference",
     "pairwise_accuracy",
     "pearson",
