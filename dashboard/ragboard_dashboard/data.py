@@ -17,16 +17,21 @@ from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
     Comparison,
+    Diagnosis,
     Distribution,
+    Estimates,
     FailureKind,
     Group,
     Grouping,
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    JudgeNoise,
     LooseStatement,
+    Measured,
     Overruled,
     PairedRuns,
+    PairPlace,
     PairQuery,
     PairReport,
     PairsPage,
@@ -40,15 +45,20 @@ from ragboard.report import (
     breakdown,
     columns,
     compare_runs,
+    diagnose,
     distribution,
+    estimate_runs,
+    estimated_metrics,
     failures,
     hallucination_groups,
     hallucinations,
+    judge_noise,
     judges_of,
     leaderboard,
     loose_statements,
     metric_descriptions,
     overruled,
+    pair_place,
     pair_report,
     pair_rows,
     pair_runs,
@@ -66,6 +76,9 @@ __all__ = [
     "evaluates",
     "get_calls",
     "get_comparison",
+    "get_diagnosis",
+    "get_estimated_metrics",
+    "get_estimates",
     "get_failures",
     "get_hallucination_groups",
     "get_hallucinations",
@@ -74,8 +87,10 @@ __all__ = [
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
+    "get_noise",
     "get_overruled",
     "get_pair",
+    "get_pair_place",
     "get_pair_rows",
     "get_run",
     "get_sample",
@@ -176,6 +191,11 @@ def get_failures(run: RunRef) -> tuple[FailureKind, ...]:
     return _failures(str(store().folder), store().version, run)
 
 
+def get_diagnosis(run: RunRef) -> Diagnosis:
+    """What the numbers of an evaluation suggest."""
+    return _diagnosis(str(store().folder), store().version, run)
+
+
 def get_judging(run: RunRef) -> JudgeOptions | None:
     """How the judges of an evaluation were named; None where nobody named them."""
     return _judging(str(store().folder), store().version, run)
@@ -221,14 +241,34 @@ def get_tables() -> tuple[StoreTable, ...]:
     return _tables(str(store().folder), store().version)
 
 
+def get_estimated_metrics(run: RunRef) -> tuple[MetricDescription, ...]:
+    """The metrics of an evaluation that an estimate can lean on."""
+    return _estimated_metrics(str(store().folder), store().version, run)
+
+
+def get_estimates(runs: tuple[RunRef, ...], metric: str, measured: Measured) -> Estimates:
+    """Runs estimated from labels and a judge. Raises SettingError for a metric that one of them does not have."""
+    return _estimates(str(store().folder), store().version, runs, metric, measured)
+
+
 def get_comparison(a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
     """Run B against run A."""
     return _comparison(str(store().folder), store().version, a, b, unscored)
 
 
+def get_noise(run: RunRef) -> tuple[JudgeNoise, ...]:
+    """How far two evaluations of a run by the same judge differ."""
+    return _noise(str(store().folder), store().version, run)
+
+
 def get_pair_rows(a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
     """A page of the pairs of two runs."""
     return _pair_rows(str(store().folder), store().version, a, b, query)
+
+
+def get_pair_place(a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
+    """Where a pair stands among those of a query. Raises NotFoundError."""
+    return _pair_place(str(store().folder), store().version, a, b, query, sample_id)
 
 
 def get_pair(a: RunRef, b: RunRef, sample_id: str) -> PairReport:
@@ -345,6 +385,12 @@ def _failures(folder: str, version: str, run: RunRef) -> tuple[FailureKind, ...]
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
+def _diagnosis(folder: str, version: str, run: RunRef) -> Diagnosis:
+    del version
+    return diagnose(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
 def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
     del version
     return Store(Path(folder)).judging(run.evaluation_id) if run.evaluation_id else None
@@ -357,8 +403,26 @@ def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> PairedRuns:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
+def _estimated_metrics(folder: str, version: str, run: RunRef) -> tuple[MetricDescription, ...]:
+    del version
+    return estimated_metrics(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _estimates(folder: str, version: str, runs: tuple[RunRef, ...], metric: str, measured: Measured) -> Estimates:
+    del version
+    return estimate_runs(Store(Path(folder)), runs, metric=metric, measured=measured)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
 def _comparison(folder: str, version: str, a: RunRef, b: RunRef, unscored: UnscoredPolicy) -> Comparison:
     return compare_runs(Store(Path(folder)), a, b, _pairing(folder, version, a, b), unscored=unscored)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _noise(folder: str, version: str, run: RunRef) -> tuple[JudgeNoise, ...]:
+    del version
+    return judge_noise(Store(Path(folder)), run)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -369,3 +433,8 @@ def _pair_rows(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery
 @st.cache_data(max_entries=64, show_spinner=False)
 def _pair(folder: str, version: str, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     return pair_report(Store(Path(folder)), a, b, _pairing(folder, version, a, b), sample_id)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _pair_place(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
+    return pair_place(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query, sample_id)

@@ -21,6 +21,7 @@ from ragboard.report import (
     check_run,
     compare_runs,
     gate_comparison,
+    judge_noise,
     read_condition,
     run_summary,
     spec_named,
@@ -72,15 +73,21 @@ def compare(
     ragboard compare baseline rerank --fail-if 'faithfulness < -0.02' --markdown
     """
     limits = [read_condition(text) for text in conditions]
-    found = compare_runs(store, store.resolve(run_a), store.resolve(run_b), unscored=unscored)
+    a, b = store.resolve(run_a), store.resolve(run_b)
+    found = compare_runs(store, a, b, unscored=unscored)
+    noise = (*judge_noise(store, a), *(judge_noise(store, b) if b.run_id != a.run_id else ()))
     gated = gate_comparison(found, limits)
     shown = _chosen(found, names)
     if as_json:
-        print_json({"comparison": found, "gates": gated, "verdict": verdict_of(gated) if gated else None})
+        print_json(
+            {"comparison": found, "gates": gated, "verdict": verdict_of(gated) if gated else None, "noise": noise}
+        )
     elif markdown:
         click.echo(plain(comparison_markdown(found, shown, gated)))
     else:
         _print_comparison(found, shown)
+        for one in noise:
+            click.echo(plain(f"noise: {one}"))
         _print_gates(gated)
     _leave(gated)
 

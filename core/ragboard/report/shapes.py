@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
 from ragboard.records import MetricDescription
 from ragboard.report.means import moments_read
@@ -29,6 +31,7 @@ __all__ = [
     "Point",
     "Scatter",
     "breakdown",
+    "category_values",
     "columns",
     "distribution",
     "scatter",
@@ -218,6 +221,15 @@ def breakdown(
         mean = mean_of(metric, scored, policy, missing, others)
         found.append(Group(value=key, scored=n, total=total, mean=mean.mean, interval=mean.interval))
     return tuple(found)
+
+
+def category_values(connection: duckdb.DuckDBPyConnection, run: RunRef, by: str) -> NDArray[np.object_]:
+    """The value of a metadata column of each sample, in order, as text; None where there is none."""
+    rows = connection.execute(
+        "SELECT json_extract_string(metadata, $by) FROM samples WHERE run_id = $run ORDER BY position",
+        {"run": run.run_id, "by": pointer(by)},
+    ).fetchall()
+    return np.array([row[0] for row in rows], dtype=np.object_)
 
 
 def _groups(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
+from ragboard.htmlreport import run_report
 from ragboard.records import Score
 from ragboard.report import (
     Bin,
@@ -23,6 +25,8 @@ from ragboard.report import (
     SampleRow,
     UnscoredPolicy,
     ragas_score,
+    sample_table,
+    samples_sql,
 )
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
@@ -44,7 +48,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_evaluate, open_sample
+from ragboard_dashboard.navigation import open_diagnosis, open_evaluate, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.shared import (
     choose_run,
@@ -53,10 +57,13 @@ from ragboard_dashboard.shared import (
     facts,
     file_facts,
     judged_line,
+    offer_sql,
+    page_number,
     plain,
     summary_facts,
     unscored_choice,
 )
+from ragboard_dashboard.sharing import export_control, report_button
 from ragboard_dashboard.thresholds import share_line, threshold_editor
 
 __all__ = ["page"]
@@ -111,15 +118,20 @@ def page() -> None:
 
 def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
     """Draw the run's name and what can be done with it; its summary, and how unscored samples count in it."""
-    title, count, edit, evaluate = st.columns([4.2, 1.8, 1, 1.3], vertical_alignment="bottom")
+    title, count, right = st.columns([3, 1.6, 3], vertical_alignment="bottom")
+    actions = right.container(horizontal=True, horizontal_alignment="right")
     with count:
         unscored = unscored_choice()
     summary = get_run(run, unscored)
     with title:
         plain(summary.name, "title")
-    if writable() and edit.button("Edit", icon=":material/edit:", width="stretch"):
+    with actions:
+        report_button(summary.name, lambda: run_report(store(), run))
+    if actions.button("Diagnose", icon=":material/stethoscope:"):
+        open_diagnosis(st.query_params["run"])
+    if writable() and actions.button("Edit", icon=":material/edit:"):
         edit_run(summary, back=False)
-    if evaluates() and evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
+    if evaluates() and actions.button("Evaluate", icon=":material/gavel:"):
         open_evaluate(summary.name)
     return summary, unscored
 
@@ -296,17 +308,21 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
 
 
 def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
-    found = get_sample_rows(run, _query(column, between))
+    query = _query(run, column, between)
+    found = get_sample_rows(run, query)
+    if query.offset and not found.rows:
+        found = get_sample_rows(run, replace(query, offset=0))
     if not found.rows:
         st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
         return
     _table(run, summary, found)
+    offer_sql(samples_sql(run, query, (*summary.metrics, *summary.file_scores)), "samples")
     if found.total > PAGE_SIZE:
         st.pagination(-(-found.total // PAGE_SIZE), key="page", bind="query-params")
 
 
-def _query(column: str, between: Range | None) -> SampleQuery:
-    search, only, order = st.columns([3, 2, 2])
+def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
+    search, only, order, export = st.columns([3, 2, 2, 1])
     words = search.text_input(
         "Search", placeholder="Search questions and answers", label_visibility="collapsed", key="q", bind="query-params"
     )
@@ -321,16 +337,18 @@ def _query(column: str, between: Range | None) -> SampleQuery:
         key="order",
         bind="query-params",
     )
-    number = st.session_state.get("page", 1)
-    return SampleQuery(
+    query = SampleQuery(
         column=column,
         order=sort,
         only=chosen,
         between=between,
         search=words,
         limit=PAGE_SIZE,
-        offset=(number - 1) * PAGE_SIZE,
+        offset=(page_number() - 1) * PAGE_SIZE,
     )
+    with export:
+        export_control(f"{run.name} samples", lambda: sample_table(store(), run, query))
+    return query
 
 
 def _table(run: RunRef, summary: RunSummary, found: SamplePage) -> None:
