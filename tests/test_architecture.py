@@ -17,7 +17,7 @@ DASHBOARD = Path(ragboard_dashboard.__file__).parent
 LAYERS = (
     ("errors",),
     ("records",),
-    ("settings", "schema", "stats", "problems"),
+    ("settings", "schema", "stats", "problems", "opinions"),
     ("readers", "database", "judges", "prices"),
     ("metrics", "store", "samples", "pairing"),
     ("evaluation", "report", "exporting"),

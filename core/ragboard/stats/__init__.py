@@ -33,6 +33,7 @@ from ragboard.stats.ppi import (
     powered_means,
 )
 from ragboard.stats.ranking import Arm, Ranked, RankingSimulation, rank_systems, simulate_ranking
+from ragboard.stats.raters import alpha_interval, kappa_interval
 
 __all__ = [
     "CORRELATIONS",
@@ -54,6 +55,7 @@ __all__ = [
     "Ranked",
     "RankingSimulation",
     "SignTest",
+    "alpha_interval",
     "auroc",
     "best_cut",
     "binary_agreement",
@@ -66,6 +68,7 @@ __all__ = [
     "fisher_interval",
     "gate",
     "holm",
+    "kappa_interval",
     "kendall",
     "krippendorff_alpha",
     "labels_needed",
