@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from ragboard.cli.agreeing import agree_with_people
 from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.comparing import check, compare
@@ -27,6 +28,7 @@ from ragboard.cli.preferring import prefer
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
+from ragboard.cli.simulating import simulate
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
@@ -85,6 +87,7 @@ for command in (
     prefer,
     compare,
     check,
+    agree_with_people,
     report_judge,
     runs,
     show,
@@ -93,6 +96,7 @@ for command in (
     rename,
     tag,
     rm,
+    simulate,
     metrics,
     cache,
     doctor,

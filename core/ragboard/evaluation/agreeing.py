@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import groupby
 from typing import TypeAlias
@@ -153,10 +154,10 @@ async def _all(work: Sequence[Work], together: int, watch: Callable[[int, int], 
 def _work(judged: Judged, panel: Panel, lined: LineUp, asker: Asker) -> Iterator[Work]:
     numbered = list(enumerate(judged.items))
     if judged.form != "statements":
-        yield from ((lambda each=each: _item(each, lined, asker)) for each in numbered)
+        yield from (partial(_item, each, lined, asker) for each in numbered)
         return
     for _, group in groupby(numbered, key=_together):
-        yield lambda group=list(group): _statements(group, panel.name, asker)
+        yield partial(_statements, list(group), panel.name, asker)
 
 
 def _together(numbered: Numbered) -> tuple[object, ...]:
@@ -203,7 +204,11 @@ def _of_orders(a_first: Choice | None, b_first: Choice | None, problem: str) -> 
         failed = Unscored(reason="failed", detail=problem)
         return failed, failed
     chosen = [a_first, b_first].count("a")
-    return tuple(Score(value=times, counted=f"chosen in {times} of 2 orders") for times in (chosen, 2 - chosen))  # type: ignore[return-value]
+    return _chosen(chosen), _chosen(2 - chosen)
+
+
+def _chosen(times: int) -> Score:
+    return Score(value=times, counted=f"chosen in {times} of 2 orders")
 
 
 async def _statements(group: Sequence[Numbered], judge: str, asker: Asker) -> list[Said]:
@@ -227,9 +232,9 @@ async def _supported(sample: Sample, texts: tuple[str, ...], ask: Ask) -> list[O
         return [(_unheard(reply), None)] * len(texts)
     return [
         _words(
-            verdict.label == "supported",
             f"{verdict.label}: {verdict.reason}" if verdict.reason else verdict.label,
             verdict.score,
+            yes=verdict.label == "supported",
         )
         for verdict in reply.joint
     ]
@@ -241,10 +246,12 @@ async def _helping(sample: Sample, texts: tuple[str, ...], ask: Ask) -> list[Own
         return [(_unheard(reply), None)] * len(texts)
     chosen = [place in reply.chosen for place in range(len(texts))]
     scores = reply.scores or [None] * len(texts)
-    return [_words(yes, "chosen" if yes else "not chosen", score) for yes, score in zip(chosen, scores, strict=True)]
+    return [
+        _words("chosen" if yes else "not chosen", score, yes=yes) for yes, score in zip(chosen, scores, strict=True)
+    ]
 
 
-def _words(yes: bool, said: str, score: float | None) -> OwnWords:
+def _words(said: str, score: float | None, *, yes: bool) -> OwnWords:
     return Score(value=float(yes), counted=said), None if score is None else Score(value=score, counted=said)
 
 

@@ -119,12 +119,12 @@ def _items(path: Path, row: RawRow | BadRow, read: Callable[[_Row], Iterator[Ite
         place = ".".join(filter(None, (row.place, error.field))) or None
         raise RunFileError(path, str(error), line=row.line, field=place) from error
     belongs = _cluster(row, cluster)
-    return [
-        replace(
-            item, id=item.id or f"{row.line}", cluster=belongs or item.sides[0].question or item.sides[0].answer or ""
-        )
-        for item in items
-    ]
+    return [replace(item, id=item.id or f"{row.line}", cluster=belongs or _asked(item)) for item in items]
+
+
+def _asked(item: Item) -> str:
+    """The question that it is about; without one the text itself."""
+    return item.sides[0].question or item.sides[0].answer or ""
 
 
 def _cluster(row: RawRow, column: str | None) -> str:

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from ragboard.report.agreements import (
+    Heard,
+    KeptAgreement,
+    Opened,
+    agreement_named,
+    agreements,
+    item_report,
+    listen,
+    questions_of,
+)
 from ragboard.report.compare import (
     Comparison,
     ConfigDifference,
@@ -14,6 +24,15 @@ from ragboard.report.compare import (
 )
 from ragboard.report.failures import FailureKind, failures
 from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
+from ragboard.report.grading import (
+    GradeLine,
+    GradePeople,
+    GradeReport,
+    GradeVerdict,
+    Ratings,
+    grade_report,
+    grade_verdicts,
+)
 from ragboard.report.hallucinations import (
     LOOSE,
     Grouping,
@@ -28,6 +47,7 @@ from ragboard.report.hallucinations import (
     judges_of,
 )
 from ragboard.report.harmonic import ragas_score
+from ragboard.report.measuring import Correlations, Measure
 from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.nouns import (
     GeneratedQuestion,
@@ -58,6 +78,17 @@ from ragboard.report.pairs import (
     pair_rows,
     statement_changes,
 )
+from ragboard.report.preferring import (
+    PAPER,
+    PairCell,
+    PairLine,
+    PairPeople,
+    PairVerdict,
+    PreferenceReport,
+    Published,
+    pair_verdicts,
+    preference_report,
+)
 from ragboard.report.runs import leaderboard, run_summary, runs_matching
 from ragboard.report.samples import loose_statements, sample_report, sample_rows
 from ragboard.report.shapes import (
@@ -77,16 +108,22 @@ from ragboard.report.worddiff import Change, word_diff
 __all__ = [
     "BETTER",
     "LOOSE",
+    "PAPER",
     "Bin",
     "Change",
     "Columns",
     "Comparison",
     "Condition",
     "ConfigDifference",
+    "Correlations",
     "Distribution",
     "FailureKind",
     "Gated",
     "GeneratedQuestion",
+    "GradeLine",
+    "GradePeople",
+    "GradeReport",
+    "GradeVerdict",
     "Group",
     "Grouping",
     "Hallucination",
@@ -94,20 +131,31 @@ __all__ = [
     "HallucinationGroups",
     "HallucinationPage",
     "HallucinationQuery",
+    "Heard",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
+    "KeptAgreement",
     "LooseStatement",
+    "Measure",
     "MetricComparison",
     "MetricSummary",
     "MovedPassage",
     "Only",
+    "Opened",
     "Order",
+    "PairCell",
+    "PairLine",
+    "PairPeople",
     "PairQuery",
     "PairReport",
     "PairRow",
+    "PairVerdict",
     "PairsPage",
     "Point",
+    "PreferenceReport",
+    "Published",
+    "Ratings",
     "RefusalComparison",
     "RunSummary",
     "SamplePage",
@@ -119,6 +167,8 @@ __all__ = [
     "StatementChange",
     "Unpaired",
     "Which",
+    "agreement_named",
+    "agreements",
     "breakdown",
     "check_run",
     "columns",
@@ -126,12 +176,16 @@ __all__ = [
     "distribution",
     "failures",
     "gate_comparison",
+    "grade_report",
+    "grade_verdicts",
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
     "in_words",
+    "item_report",
     "judges_of",
     "leaderboard",
+    "listen",
     "loose_statements",
     "metric_descriptions",
     "metric_groups",
@@ -140,7 +194,10 @@ __all__ = [
     "pair_report",
     "pair_rows",
     "pair_runs",
+    "pair_verdicts",
     "passages_named",
+    "preference_report",
+    "questions_of",
     "ragas_score",
     "read_condition",
     "run_summary",

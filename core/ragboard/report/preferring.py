@@ -10,6 +10,8 @@ from ragboard.opinions import Contender, Opinion
 from ragboard.report.agreements import Heard, KeptAgreement, orient
 from ragboard.report.measuring import DRAWS, Correlations, Measure, correlations, measure
 from ragboard.stats import (
+    Interval,
+    NoInterval,
     Pair,
     PairwiseAccuracy,
     SignTest,
@@ -59,6 +61,8 @@ class PairCell:
     """Which metric it is there; empty where it is none."""
     accuracy: PairwiseAccuracy
     """Over the pairs of which people prefer one side."""
+    interval: Interval | NoInterval
+    """The one of its intervals to read: by drawing groups where pairs share one, else Wilson's."""
     duel: SignTest | None
     """McNemar's test of the reference contender against this one; a win is a pair that only this one got right."""
     p: float | None
@@ -144,9 +148,7 @@ def preference_report(heard: Heard, *, ties: Ties = "random", against: str = "")
         lines=tuple(lines),
         people={dimension: _people(heard, dimension, ties) for dimension in heard.kept.dimensions},
         published=tuple(
-            replace(
-                line, accuracy={name: line.accuracy[name] for name in heard.kept.dimensions if name in line.accuracy}
-            )
+            replace(line, accuracy={name: line.accuracy[name] for name in columns if name in line.accuracy})
             for line in PAPER
             if line.accuracy.keys() & set(heard.kept.dimensions)
         ),
@@ -226,7 +228,8 @@ def _column(heard: Heard, dimension: str, ties: Ties, reference: str) -> dict[st
     return {
         name: PairCell(
             metric=metrics[name],
-            accuracy=_accuracy(heard, found, ties),
+            accuracy=(accuracy := _accuracy(heard, found, ties)),
+            interval=accuracy.bootstrap if _grouped(heard, found) else accuracy.wilson,
             duel=duels.get(name),
             p=corrected.get(name),
             votes=_votes(heard, dimension, name),
@@ -238,6 +241,11 @@ def _column(heard: Heard, dimension: str, ties: Ties, reference: str) -> dict[st
 def _accuracy(heard: Heard, pairs: Mapping[int, Pair], ties: Ties) -> PairwiseAccuracy:
     groups: dict[str, Hashable] = {pair.id: heard.clusters[position] for position, pair in pairs.items()}
     return pairwise_accuracy(list(pairs.values()), ties=ties, seed=heard.kept.agreement.seed, groups=groups)
+
+
+def _grouped(heard: Heard, pairs: Mapping[int, Pair]) -> bool:
+    """Whether pairs share what they belong to."""
+    return len({heard.clusters[position] for position in pairs}) < len(pairs)
 
 
 def _votes(heard: Heard, dimension: str, contender: str) -> Correlations | None:
