@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ragboard.errors import SettingError
 from ragboard.opinions import Contender, Opinion
@@ -66,7 +67,11 @@ class GradeLine:
 
 @dataclass(frozen=True, kw_only=True)
 class GradePeople:
-    """People with each other: no contender can be expected to do better."""
+    """People with each other: what may be expected of a contender.
+
+    One annotator is held against the mean of the others, a contender against the mean of all, which is steadier: a good
+    one may come out a little above people.
+    """
 
     raters: int
     rated: int
@@ -239,7 +244,7 @@ def _ratings(
     seed: int,
 ) -> Ratings:
     first, second, levels = graded
-    drawing = {"draws": DRAWS, "seed": seed}
+    drawing: dict[str, Any] = {"draws": DRAWS, "seed": seed}
     return Ratings(
         correlations=correlations(scores, means, groups, seed),
         auroc=measure(

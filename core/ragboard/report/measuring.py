@@ -43,11 +43,12 @@ def measure(value: Callable[[], float], interval: Callable[[], Interval | NoInte
 
 def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashable], seed: int) -> Correlations:
     """All three with intervals that draw whole groups of rows."""
-    found = {
-        kind: measure(
-            lambda kind=kind: CORRELATIONS[kind](x, y),
-            lambda kind=kind: correlation_interval(x, y, kind=kind, groups=groups, seed=seed, draws=DRAWS),
-        )
-        for kind in CORRELATIONS
-    }
+    found = {kind: _correlation(kind, x, y, groups, seed) for kind in CORRELATIONS}
     return Correlations(n=len(x), **found)
+
+
+def _correlation(kind: str, x: Sequence[float], y: Sequence[float], groups: Sequence[Hashable], seed: int) -> Measure:
+    return measure(
+        lambda: CORRELATIONS[kind](x, y),
+        lambda: correlation_interval(x, y, kind=kind, groups=groups, seed=seed, draws=DRAWS),
+    )
