@@ -6,6 +6,7 @@ import click
 
 from ragboard.cli.options import as_json
 from ragboard.cli.output import print_json, print_table
+from ragboard.errors import SettingError
 from ragboard.stats import RankingSimulation, simulate_ranking
 
 __all__ = ["simulate"]
@@ -36,6 +37,8 @@ def ranking(
     \b
     ragboard simulate ranking --labels 300 --sensitivity 0.85
     """
+    if labels > items - 2:
+        raise SettingError(f"2 items without a label are needed, got {labels} of {items} labelled")
     found = simulate_ranking(
         sensitivity=sensitivity, specificity=specificity, labels=labels, items=items, repeats=repeats, seed=seed
     )
