@@ -150,7 +150,8 @@ def _cell(cell: PairCell | None) -> str:
         return "-"
     if cell.accuracy.accuracy is None:
         return f"no score ({cell.accuracy.unscored} unscored)"
-    counts = {"ties": cell.accuracy.ties, "unscored": cell.accuracy.unscored}
+    ties = cell.accuracy.ties
+    counts = {"tie" if ties == 1 else "ties": ties, "unscored": cell.accuracy.unscored}
     said = "".join(f", {count} {word}" for word, count in counts.items() if count)
     return f"{_number(cell.accuracy.accuracy, cell.interval)} of {cell.accuracy.n}{said}"
 
