@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from changes import changed, names_in
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sources import SETS, raw_rows, read_set
 
 from ragboard.evaluation.judge_report import word_overlap
 from ragboard.evaluation.labelled import Labelled
+from ragboard.judges.embedded.changes import changed, names_in
 from ragboard.judges.embedded.features import FEATURES, Seen, look
 from ragboard.judges.embedded.library import Library
 from ragboard.judges.embedded.lookup import Lookup
@@ -45,7 +45,7 @@ from ragboard.stats.clustered import auroc_difference
 
 FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed")
 HELD_OUT = ("wice", "factcheck_gpt", "begin", "mtrag", "sample")
-FOR = {"sentence", "pair", "words", "bigrams", *HELP}
+FOR = {"sentence", "pair", "words", *HELP}
 """Features that speak for a claim, or for a sentence; all others speak against it."""
 RIDGE, EXAMPLES = 40.0, 1500.0
 """The penalty of squared standardised coefficients, against so many examples."""

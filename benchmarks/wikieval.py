@@ -70,7 +70,7 @@ WAYS: dict[str, dict[str, Side]] = {
         "without names and numbers": faithfulness(
             {name for name in FEATURES if name.startswith(("names", "figures", "other"))}
         ),
-        "without coverage": faithfulness({"sentence", "pair", "words", "new_words", "bigrams"}),
+        "without coverage": faithfulness({"sentence", "pair", "words", "new_words"}),
     },
     "answer_relevance": {"the judge": lambda row, answer: rate(row["question"], answer)[0]},
     "context_relevance": {

@@ -18,10 +18,11 @@ LAYERS = (
     ("errors",),
     ("records",),
     ("settings", "schema", "stats", "problems", "opinions"),
-    ("readers", "database", "judges", "prices"),
+    ("readers", "database", "judges", "prices", "answer_keys"),
     ("metrics", "store", "samples", "pairing"),
-    ("evaluation", "report", "exporting"),
-    ("api",),
+    ("labels",),
+    ("evaluation", "report", "exporting", "query"),
+    ("api", "synthesis"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

@@ -13,7 +13,8 @@ from typing import Any, Literal, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from ragboard.database import Database
+from ragboard.answer_keys import answer_key
+from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
 from ragboard.judges.options import JudgeOptions, options_kept, options_read
 from ragboard.opinions import Agreement, Item, Said
@@ -70,11 +71,24 @@ class AskedSample(NamedTuple):
 
 
 class Store:
-    """Runs, evaluations and results in a folder. Every call is one short lease on the database."""
+    """Runs, evaluations and results in a folder. Every call is one short lease on the database.
 
-    def __init__(self, folder: Path) -> None:
+    Of a store that is not `writable` every call that would change something raises StoreError. `wait` is how
+    long, in seconds, a call waits for other processes.
+    """
+
+    def __init__(self, folder: Path, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
         self.folder = folder
-        self.database = Database(folder / "ragboard.duckdb")
+        self.database = Database(folder / "ragboard.duckdb", writable=writable, wait=wait)
+
+    def check(self) -> None:
+        """Raise StoreError where the store cannot be read, StoreBusyError where others keep it too long."""
+        with self.database.read():
+            pass
+
+    def require_writable(self) -> None:
+        """Raise StoreError where the store was opened for reading alone."""
+        self.database.require_writable()
 
     @property
     def version(self) -> str:
@@ -600,6 +614,7 @@ def _sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
         None if sample.reference_contexts is None else _json(sample.reference_contexts),
         _json([asdict(turn) for turn in sample.history]),
         json.dumps(sample.metadata, ensure_ascii=False),
+        answer_key(sample),
     )
 
 
@@ -623,6 +638,7 @@ _SCHEMAS = {
             ("reference_contexts", _TEXT),
             ("history", _TEXT),
             ("metadata", _TEXT),
+            ("answer_key", _TEXT),
         ]
     ),
     "passages": pa.schema(

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from ragboard_dashboard.data import writable
 from ragboard_dashboard.navigation import keep_pages
-from ragboard_dashboard.views import compare, evaluate, hallucinations, metrics, run, runs, sample, upload
+from ragboard_dashboard.views import compare, evaluate, hallucinations, metrics, query, run, runs, sample, upload
 
 st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / "static" / "icon.svg"), layout="wide")
 pages = {
@@ -18,8 +19,15 @@ pages = {
         hallucinations.page, title="Hallucinations", icon=":material/error:", url_path="hallucinations"
     ),
     "compare": st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
-    "upload": st.Page(upload.page, title="Upload", icon=":material/upload_file:", url_path="upload"),
+    "upload": st.Page(
+        upload.page,
+        title="Upload",
+        icon=":material/upload_file:",
+        url_path="upload",
+        visibility="visible" if writable() else "hidden",
+    ),
     "evaluate": st.Page(evaluate.page, title="Evaluate", url_path="evaluate", visibility="hidden"),
+    "query": st.Page(query.page, title="Query", icon=":material/database:", url_path="query"),
     "metrics": st.Page(metrics.page, title="Metrics", icon=":material/functions:", url_path="metrics"),
 }
 keep_pages(pages)

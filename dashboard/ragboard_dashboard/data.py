@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from ragboard.evaluation.background import Surroundings
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
-from ragboard.pairing import Pairing
 from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
@@ -25,6 +23,8 @@ from ragboard.report import (
     HallucinationPage,
     HallucinationQuery,
     LooseStatement,
+    Overruled,
+    PairedRuns,
     PairQuery,
     PairReport,
     PairsPage,
@@ -33,6 +33,7 @@ from ragboard.report import (
     SampleQuery,
     SampleReport,
     Scatter,
+    StoreTable,
     breakdown,
     columns,
     compare_runs,
@@ -44,6 +45,7 @@ from ragboard.report import (
     leaderboard,
     loose_statements,
     metric_descriptions,
+    overruled,
     pair_report,
     pair_rows,
     pair_runs,
@@ -51,10 +53,13 @@ from ragboard.report import (
     sample_report,
     sample_rows,
     scatter,
+    store_tables,
 )
 from ragboard.store import RunRef, Store
+from ragboard_dashboard.settings import settings
 
 __all__ = [
+    "evaluates",
     "get_comparison",
     "get_failures",
     "get_hallucination_groups",
@@ -64,33 +69,45 @@ __all__ = [
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
+    "get_overruled",
     "get_pair",
     "get_pair_rows",
     "get_run",
     "get_sample",
     "get_sample_rows",
+    "get_tables",
     "known_metrics",
     "plugins",
     "resolve",
     "store",
     "surroundings",
+    "writable",
 ]
 
 
 def store() -> Store:
-    """The store this server was started over."""
-    return Store(Path(os.environ.get("RAGBOARD_STORE", ".ragboard")))
+    """The store this server was started over. Every write to it raises StoreError on a server that is read only."""
+    return Store(settings().store, writable=writable())
+
+
+def writable() -> bool:
+    """Whether pages may change what is kept; where not they draw no control that would."""
+    return not settings().read_only
+
+
+def evaluates() -> bool:
+    """Whether evaluations may be started from this server's pages."""
+    return settings().evaluates and writable()
 
 
 def plugins() -> tuple[Path, ...]:
     """The files of own metrics that this server was started with."""
-    return tuple(Path(name) for name in os.environ.get("RAGBOARD_PLUGIN", "").split(os.pathsep) if name)
+    return settings().plugins
 
 
 def surroundings() -> Surroundings:
     """What goes with every evaluation started from this server."""
-    prices = os.environ.get("RAGBOARD_PRICES")
-    return Surroundings(plugins=plugins(), prices=Path(prices) if prices else None)
+    return Surroundings(plugins=plugins(), prices=settings().prices, may_start=evaluates())
 
 
 def known_metrics() -> Mapping[str, Metric]:
@@ -158,6 +175,11 @@ def get_judging(run: RunRef) -> JudgeOptions | None:
     return _judging(str(store().folder), store().version, run)
 
 
+def get_overruled(run: RunRef) -> Overruled:
+    """What people make of a run's verdicts."""
+    return _overruled(str(store().folder), store().version, run)
+
+
 def get_columns(run: RunRef) -> Columns:
     """What can be drawn of a run."""
     return _columns(str(store().folder), store().version, run)
@@ -176,6 +198,11 @@ def get_breakdown(run: RunRef, column: str, by: str) -> tuple[Group, ...]:
 def get_scatter(run: RunRef, x: str, y: str) -> Scatter:
     """One column against another."""
     return _scatter(str(store().folder), store().version, run, x, y)
+
+
+def get_tables() -> tuple[StoreTable, ...]:
+    """The tables of the store."""
+    return _tables(str(store().folder), store().version)
 
 
 def get_comparison(a: RunRef, b: RunRef) -> Comparison:
@@ -252,6 +279,11 @@ def _sample(folder: str, version: str, run: RunRef, sample_id: str) -> SampleRep
     return sample_report(Store(Path(folder)), run, sample_id)
 
 
+@st.cache_data(max_entries=16, show_spinner=False)
+def _overruled(folder: str, version: str, run: RunRef) -> Overruled:
+    return overruled(Store(Path(folder)), _run(folder, version, run))
+
+
 @st.cache_data(max_entries=32, show_spinner=False)
 def _columns(folder: str, version: str, run: RunRef) -> Columns:
     del version
@@ -276,6 +308,12 @@ def _scatter(folder: str, version: str, run: RunRef, x: str, y: str) -> Scatter:
     return scatter(Store(Path(folder)), run, x, y)
 
 
+@st.cache_data(max_entries=4, show_spinner=False)
+def _tables(folder: str, version: str) -> tuple[StoreTable, ...]:
+    del version
+    return store_tables(Store(Path(folder)))
+
+
 @st.cache_data(max_entries=16, show_spinner=False)
 def _failures(folder: str, version: str, run: RunRef) -> tuple[FailureKind, ...]:
     del version
@@ -289,7 +327,7 @@ def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> Pairing:
+def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> PairedRuns:
     del version
     return pair_runs(Store(Path(folder)), a, b)
 

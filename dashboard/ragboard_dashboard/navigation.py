@@ -11,6 +11,7 @@ __all__ = [
     "keep_pages",
     "open_comparison",
     "open_evaluate",
+    "open_query",
     "open_run",
     "open_runs",
     "open_sample",
@@ -46,6 +47,11 @@ def open_run(run: str) -> NoReturn:
 def open_sample(run: str, sample_id: str, statement: int | None = None) -> NoReturn:
     """Go to a sample, at a statement where one is named (counted from 1)."""
     _go("sample", {"run": run, "sample": sample_id} | ({"statement": str(statement)} if statement else {}))
+
+
+def open_query(sql: str) -> NoReturn:
+    """Go to the console with a statement, which is not run yet."""
+    _go("query", {"sql": sql})
 
 
 def open_comparison(a: str, b: str) -> NoReturn:

@@ -11,13 +11,13 @@ import streamlit as st
 
 from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Score
-from ragboard.report import MetricSummary, RunSummary
+from ragboard.report import MetricSummary, Overruled, RunSummary
 from ragboard.stats import Interval
 from ragboard.store import RunRef
 from ragboard_dashboard.components.board import ago
 from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve
-from ragboard_dashboard.navigation import open_upload
+from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve, writable
+from ragboard_dashboard.navigation import open_query, open_upload
 
 __all__ = [
     "choose_run",
@@ -28,6 +28,8 @@ __all__ = [
     "facts",
     "file_facts",
     "judged_line",
+    "offer_sql",
+    "offer_upload",
     "outcome_fact",
     "plain",
     "summary_facts",
@@ -82,23 +84,28 @@ def column_label(column: str) -> str:
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
 
 
-def outcome_fact(spec: str, outcome: Outcome) -> tuple[str, str, str]:
-    """A sample's score as a fact; an unscored one says why."""
+def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> tuple[str, str, str]:
+    """A sample's score as a fact, with what more there is to say of it; an unscored one says why."""
     if isinstance(outcome, Score):
-        return f"{outcome.value:.2f}", column_title(spec), outcome.counted
+        return f"{outcome.value:.2f}", column_title(spec), " · ".join(filter(None, (outcome.counted, more)))
     return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
 
 
-def summary_facts(metrics: Mapping[str, MetricSummary]) -> list[tuple[str, str, str]]:
-    """A run's metrics as facts: the mean, and under it the interval and how many were scored."""
-    return [_summary_fact(metric) for metric in metrics.values()]
+def summary_facts(metrics: Mapping[str, MetricSummary], people: Overruled | None = None) -> list[tuple[str, str, str]]:
+    """A run's metrics as facts: the mean, under it the interval, how many were scored, what people make of it."""
+    return [_summary_fact(metric, _by_people(metric.metric, people)) for metric in metrics.values()]
 
 
-def _summary_fact(metric: MetricSummary) -> tuple[str, str, str]:
+def _by_people(spec: str, people: Overruled | None) -> str:
+    again = people.metrics.get(spec) if people else None
+    return f" · {again.mean:.2f} with {people.in_words}" if people and again and again.mean is not None else ""
+
+
+def _summary_fact(metric: MetricSummary, more: str) -> tuple[str, str, str]:
     shown = "unscored" if metric.mean is None else f"{metric.mean:.2f}"
     bounds = metric.interval
     interval = f"{bounds.low:.2f} – {bounds.high:.2f} · " if isinstance(bounds, Interval) else ""
-    return shown, column_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
+    return shown, column_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored{more}"
 
 
 def dollars(cost: float | None) -> str:
@@ -124,6 +131,18 @@ def judged_line(summary: RunSummary) -> None:
     plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
 
 
+def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
+    """A button to the upload page, where this server takes files."""
+    if writable() and st.button("Upload a run", icon=":material/upload_file:", width=width):
+        open_upload()
+
+
+def offer_sql(sql: str, key: str) -> None:
+    """A button that opens the SQL behind a table in the console."""
+    if st.button("SQL", key=f"sql-{key}", icon=":material/database:", help="The SQL behind this table"):
+        open_query(sql)
+
+
 def choose_run(where: str) -> RunRef | None:
     """The run that the address names, else the newest; None after saying what to do instead."""
     wanted = st.query_params.get("run")
@@ -131,8 +150,7 @@ def choose_run(where: str) -> RunRef | None:
     if not runs:
         st.header("No run yet", anchor=False)
         st.markdown(f"There is nothing to show on the {where} page before a run is uploaded.")
-        if st.button("Upload a run", icon=":material/upload_file:"):
-            open_upload()
+        offer_upload()
         return None
     if wanted is None:
         wanted = st.query_params["run"] = runs[0].name

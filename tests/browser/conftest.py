@@ -34,11 +34,10 @@ PATIENCE = 60
 LAUNCH = """
 import sys
 from pathlib import Path
-import streamlit as st
-from ragboard import Store
-from ragboard_dashboard.server import SERVER
-from ragboard_dashboard.theme import OPTIONS
-st.App(Path(sys.argv[1])).run(config=SERVER | OPTIONS | {"server.port": int(sys.argv[2])})
+from ragboard_dashboard.server import app_of, server_options
+from ragboard_dashboard.settings import ServerSettings
+given = ServerSettings(store=Path('.ragboard'))
+app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
 """
 OpenPage = Callable[..., Page]
 
@@ -110,10 +109,11 @@ def unused_port() -> int:
 
 
 @contextmanager
-def serving(folder: Path) -> Generator[str]:
+def serving(folder: Path, *options: str) -> Generator[str]:
     """`ragboard serve` over a folder, in a process of its own, until the end of the block."""
     port = unused_port()
     command = [sys.executable, "-m", "ragboard", "serve", "--port", str(port), "--no-browser", "--store", str(folder)]
+    command += options
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         address = f"http://127.0.0.1:{port}"
         assert wait_until_healthy(address, PATIENCE)

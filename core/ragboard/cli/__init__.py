@@ -22,13 +22,16 @@ from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
+from ragboard.cli.labelling import label
 from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
+from ragboard.cli.querying import query
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
 from ragboard.cli.simulating import simulate
+from ragboard.cli.synthesising import synth
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
@@ -93,10 +96,13 @@ for command in (
     show,
     list_hallucinations,
     export,
+    query,
+    label,
     rename,
     tag,
     rm,
     simulate,
+    synth,
     metrics,
     cache,
     doctor,

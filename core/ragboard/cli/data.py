@@ -25,10 +25,12 @@ from ragboard.readers import ImportReport, read_runs
 from ragboard.records import Score
 from ragboard.report import (
     JudgedStatement,
+    Overruled,
     RunSummary,
     SampleReport,
     leaderboard,
     metric_descriptions,
+    overruled,
     ragas_score,
     run_summary,
     sample_report,
@@ -186,8 +188,9 @@ def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
         print_json(report) if as_json else _print_sample(report)
         return
     summary = run_summary(store, ref)
+    people = overruled(store, summary)
     if as_json:
-        print_json(run_json(summary))
+        print_json({**run_json(summary), "people": people})
         return
     click.echo(f"{plain(summary.name)}: {summary.samples} samples of {plain(summary.dataset)}")
     click.echo(f"judge: {_judge(summary)}")
@@ -195,11 +198,7 @@ def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
         click.echo(plain(f"{what}: {said}")) if said else None
     for key, value in summary.config.items():
         click.echo(plain(f"  {key} = {value}"))
-    for spec, metric in summary.metrics.items():
-        reasons = ", ".join(f"{count} {reason}" for reason, count in metric.unscored.items())
-        click.echo(f"{spec}: {show_summary(metric)}{f' (unscored: {reasons})' if reasons else ''}")
-    for spec, metric in summary.file_scores.items():
-        click.echo(plain(f"{spec}: {show_summary(metric)} (from the file, not counted here)"))
+    _print_metrics(summary, people)
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
         click.echo(f"ragas score: {score.value:.3f} ({score.counted})")
@@ -211,10 +210,22 @@ def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
         click.echo(plain(f"spent: {summary.spending}"))
 
 
+def _print_metrics(summary: RunSummary, people: Overruled) -> None:
+    for spec, metric in summary.metrics.items():
+        reasons = ", ".join(f"{count} {reason}" for reason, count in metric.unscored.items())
+        click.echo(f"{spec}: {show_summary(metric)}{f' (unscored: {reasons})' if reasons else ''}")
+        if spec in people.metrics:
+            click.echo(f"  with {people.in_words}: {show_summary(people.metrics[spec])}")
+    for spec, metric in summary.file_scores.items():
+        click.echo(plain(f"{spec}: {show_summary(metric)} (from the file, not counted here)"))
+
+
 def _print_sample(report: SampleReport) -> None:
     click.echo(plain(report.sample.question))
     for spec, outcome in report.scores.items():
         click.echo(f"  {spec}: {show_outcome(outcome)}")
+        if spec in report.recounted:
+            click.echo(f"    with overruled verdicts: {show_outcome(report.recounted[spec])}")
     for spec, outcome in report.file_scores.items():
         click.echo(plain(f"  {spec}: {show_outcome(outcome)}"))
     if report.judged and report.judged.heuristic:
@@ -235,6 +246,7 @@ def _print_statement(said: JudgedStatement) -> None:
         said.verdict.reason if said.verdict else said.alone_in_words,
         ORIGINS[said.origin] if said.origin else "",
     ]
+    notes += [f"{one.label}, says {one.annotator}{f': {one.note}' if one.note else ''}" for one in said.people]
     for note in filter(None, notes):
         click.echo(f"  {'':<12} {plain(note)}")
 

@@ -50,7 +50,9 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
         texts = frame.select_dtypes(include=["object", "string"]).columns
         safe = frame.assign(**{name: frame[name].map(_defused, na_action="ignore") for name in texts})
         return safe.to_csv(index=False, lineterminator="\n").encode()
-    return frame.to_json(None, orient="records", lines=kind == "jsonl", force_ascii=False, indent=None).encode()
+    return frame.to_json(
+        None, orient="records", lines=kind == "jsonl", date_format="iso", force_ascii=False, indent=None
+    ).encode()
 
 
 def _defused(cell: object) -> object:

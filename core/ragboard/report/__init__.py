@@ -20,7 +20,6 @@ from ragboard.report.compare import (
     Unpaired,
     compare_runs,
     in_words,
-    pair_runs,
 )
 from ragboard.report.failures import FailureKind, failures
 from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
@@ -41,6 +40,7 @@ from ragboard.report.hallucinations import (
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    Human,
     hallucination_groups,
     hallucination_table,
     hallucinations,
@@ -66,6 +66,8 @@ from ragboard.report.nouns import (
     Spending,
     passages_named,
 )
+from ragboard.report.overruled import Overruled, overruled, recounted
+from ragboard.report.pairing import PairedRuns, pair_runs
 from ragboard.report.pairs import (
     MovedPassage,
     PairQuery,
@@ -103,10 +105,13 @@ from ragboard.report.shapes import (
     distribution,
     scatter,
 )
+from ragboard.report.shown_sql import EXAMPLES, hallucinations_sql, pairs_sql, runs_sql, samples_sql
+from ragboard.report.tables import StoreColumn, StoreTable, store_tables
 from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
+    "EXAMPLES",
     "LOOSE",
     "PAPER",
     "Bin",
@@ -132,6 +137,7 @@ __all__ = [
     "HallucinationPage",
     "HallucinationQuery",
     "Heard",
+    "Human",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
@@ -144,6 +150,7 @@ __all__ = [
     "Only",
     "Opened",
     "Order",
+    "Overruled",
     "PairCell",
     "PairLine",
     "PairPeople",
@@ -151,6 +158,7 @@ __all__ = [
     "PairReport",
     "PairRow",
     "PairVerdict",
+    "PairedRuns",
     "PairsPage",
     "Point",
     "PreferenceReport",
@@ -165,6 +173,8 @@ __all__ = [
     "Scatter",
     "Spending",
     "StatementChange",
+    "StoreColumn",
+    "StoreTable",
     "Unpaired",
     "Which",
     "agreement_named",
@@ -181,6 +191,7 @@ __all__ = [
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
+    "hallucinations_sql",
     "in_words",
     "item_report",
     "judges_of",
@@ -191,22 +202,28 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "overruled",
     "pair_report",
     "pair_rows",
     "pair_runs",
     "pair_verdicts",
+    "pairs_sql",
     "passages_named",
     "preference_report",
     "questions_of",
     "ragas_score",
     "read_condition",
+    "recounted",
     "run_summary",
     "runs_matching",
+    "runs_sql",
     "sample_report",
     "sample_rows",
+    "samples_sql",
     "scatter",
     "spec_named",
     "statement_changes",
+    "store_tables",
     "verdict_of",
     "word_diff",
 ]

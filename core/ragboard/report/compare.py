@@ -9,12 +9,12 @@ from typing import Literal
 import duckdb
 import numpy as np
 
-from ragboard.pairing import Pairing, pair_samples
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.report.cautions import cautions_of
 from ragboard.report.columns import MetricColumn, claim_counts, metric_columns, paired_flags, unscored_reasons
 from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import RunSummary
+from ragboard.report.pairing import PairedRuns, Places, pair_runs
 from ragboard.report.runs import run_summary
 from ragboard.stats import Interval, PairedDifference, SignTest, holm, mcnemar, paired_difference
 from ragboard.store import RunRef, Store
@@ -27,7 +27,6 @@ __all__ = [
     "Unpaired",
     "compare_runs",
     "in_words",
-    "pair_runs",
 ]
 
 Change = Literal["better", "worse", "differs", "no difference seen", "not compared"]
@@ -124,29 +123,24 @@ class Comparison:
     """The result, to copy."""
 
 
-def pair_runs(store: Store, a: RunRef, b: RunRef) -> Pairing:
-    """Which sample of A is which of B, by id, else by question and history; passages are not read."""
-    return pair_samples(store.asked(a.run_id), store.asked(b.run_id))
-
-
-def compare_runs(store: Store, a: RunRef, b: RunRef, pairing: Pairing | None = None) -> Comparison:
+def compare_runs(store: Store, a: RunRef, b: RunRef, paired: PairedRuns | None = None) -> Comparison:
     """Compare what both evaluations have, pair by pair. Raises NotFoundError where a run is gone."""
-    pairing = pairing or pair_runs(store, a, b)
+    paired = paired or pair_runs(store, a, b)
     first, second = run_summary(store, a), run_summary(store, b)
     with store.database.read() as connection:
-        metrics = _metrics(connection, a, b, pairing)
-        refusals = _refusals(connection, a, b, pairing)
-        claims = claim_counts(connection, a, b, pairing)
+        metrics = _metrics(connection, a, b, paired)
+        refusals = _refusals(connection, a, b, paired)
+        claims = claim_counts(connection, a, b, paired)
         cautions = cautions_of(connection, first, second)
         unpaired = [
-            _unpaired(connection, a, pairing.only_a, pairing.ambiguous_a),
-            _unpaired(connection, b, pairing.only_b, pairing.ambiguous_b),
+            _unpaired(connection, a, paired.only_a, paired.ambiguous_a),
+            _unpaired(connection, b, paired.only_b, paired.ambiguous_b),
         ]
     return Comparison(
         a=first,
         b=second,
-        paired=len(pairing.pairs),
-        by_question=pairing.by_question,
+        paired=paired.a.size,
+        by_question=paired.by_question,
         unpaired_a=unpaired[0],
         unpaired_b=unpaired[1],
         config=tuple(_config_differences(first.config, second.config)),
@@ -155,7 +149,7 @@ def compare_runs(store: Store, a: RunRef, b: RunRef, pairing: Pairing | None = N
         refusals=refusals,
         claims_a=claims[0],
         claims_b=claims[1],
-        sentence=_sentence(first.name, second.name, len(pairing.pairs), metrics),
+        sentence=_sentence(first.name, second.name, paired.a.size, metrics),
     )
 
 
@@ -176,11 +170,11 @@ def _config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) 
 
 
 def _metrics(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, pairing: Pairing
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[MetricComparison, ...]:
     known = described(connection)
-    columns = metric_columns(connection, a, b, pairing)
-    reasons = unscored_reasons(connection, a, b, pairing)
+    columns = metric_columns(connection, a, b, paired)
+    reasons = unscored_reasons(connection, a, b, paired)
     found = {spec: _difference(column, known.get(spec)) for spec, column in columns.items()}
     compared = [spec for spec, difference in found.items() if difference]
     adjusted = dict(zip(compared, holm([difference.p for difference in found.values() if difference]), strict=True))
@@ -238,13 +232,12 @@ def _change(
 
 
 def _refusals(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, pairing: Pairing
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> RefusalComparison | None:
-    flags = paired_flags(connection, a, b, pairing)
-    if not flags:
+    ours, theirs = paired_flags(connection, a, b, paired)
+    n, first, second = ours.size, int(ours.sum()), int(theirs.sum())
+    if not n:
         return None
-    ours, theirs = [one for one, _ in flags], [other for _, other in flags]
-    n, first, second = len(flags), sum(ours), sum(theirs)
     warning = ""
     if abs(second - first) / n >= LARGE_REFUSALS:
         more = "B" if second > first else "A"
@@ -255,14 +248,12 @@ def _refusals(
     return RefusalComparison(n=n, a=first, b=second, test=mcnemar(ours, theirs), warning=warning)
 
 
-def _unpaired(
-    connection: duckdb.DuckDBPyConnection, run: RunRef, only: Sequence[int], ambiguous: Sequence[int]
-) -> Unpaired:
+def _unpaired(connection: duckdb.DuckDBPyConnection, run: RunRef, only: Places, ambiguous: Places) -> Unpaired:
     rows = connection.execute(
         "SELECT sample_id FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?)) ORDER BY position",
-        [run.run_id, sorted([*only, *ambiguous])[:NAMED]],
+        [run.run_id, np.sort(np.concatenate([only, ambiguous]))[:NAMED].tolist()],
     ).fetchall()
-    return Unpaired(only=len(only), ambiguous=len(ambiguous), ids=tuple(row[0] for row in rows))
+    return Unpaired(only=only.size, ambiguous=ambiguous.size, ids=tuple(row[0] for row in rows))
 
 
 def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison]) -> str:

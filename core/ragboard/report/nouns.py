@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from ragboard.labels import HumanVerdict
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import Origin
 from ragboard.records import JsonValue, Label, Outcome, Sample, Spend, Statement, Verdict
@@ -55,6 +56,18 @@ class JudgedStatement:
     """Of each passage by itself, by rank; empty where nobody judged that."""
     origin: Origin | None = None
     """Its class of the six-way partition; None where a table that this takes was not judged."""
+    people: tuple[HumanVerdict, ...] = ()
+    """What people say of it now, the latest last; the judge's verdict stays beside it."""
+
+    @property
+    def by_people(self) -> HumanVerdict | None:
+        """The verdict of people that counts: the latest."""
+        return self.people[-1] if self.people else None
+
+    @property
+    def overruled(self) -> bool:
+        """Whether people give another verdict than the judge does on the passages together."""
+        return bool(self.by_people and self.verdict and self.by_people.label != self.verdict.label)
 
     @property
     def alone(self) -> Label | None:
@@ -267,6 +280,8 @@ class SampleReport:
     file_scores: Mapping[str, Outcome]
     """Another tool's scores, from the run file."""
     statements: tuple[JudgedStatement, ...]
+    recounted: Mapping[str, Outcome]
+    """The metrics that follow from people's verdicts, counted with them; empty where none was overruled."""
     refuses: bool | None
     questions: tuple[GeneratedQuestion, ...]
     chosen_sentences: tuple[Sentence, ...]

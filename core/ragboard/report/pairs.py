@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.errors import NotFoundError
-from ragboard.pairing import Pairing
 from ragboard.records import Outcome, Passage, Unscored
 from ragboard.report.alignment import align
 from ragboard.report.columns import SHOWN, MetricColumn, metric_columns
 from ragboard.report.metrics import described
 from ragboard.report.nouns import JudgedStatement, SampleReport
+from ragboard.report.pairing import PairedRuns, Places
 from ragboard.report.samples import outcome_of, sample_report
 from ragboard.report.worddiff import Change, word_diff
 from ragboard.store import RunRef, Store
@@ -120,33 +120,34 @@ class PairReport:
     lost: tuple[Passage, ...]
 
 
-def pair_rows(store: Store, a: RunRef, b: RunRef, pairing: Pairing, query: PairQuery) -> PairsPage:
+def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery) -> PairsPage:
     """A page of pairs: the greatest losses first, then what is the same, gains, and the unscored last.
 
     A query for gains has the greatest first. Of a metric that is better neither way the greatest changes come
     first. Raises NotFoundError where the two evaluations do not share the metric.
     """
     with store.database.read() as connection:
-        column = metric_columns(connection, a, b, pairing).get(query.metric)
+        column = metric_columns(connection, a, b, paired, query.metric).get(query.metric)
         if column is None:
             raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {query.metric!r}")
         metric = described(connection).get(query.metric)
         direction = metric.direction if metric else "neutral"
         gains = _gains(column, direction)
         order = _order(gains, column, query.which)
-        chosen = [pairing.pairs[place] for place in order[query.offset : query.offset + query.limit]]
+        places = order[query.offset : query.offset + query.limit]
+        chosen = list(zip(paired.a[places].tolist(), paired.b[places].tolist(), strict=True))
         rows = tuple(_rows(connection, a, b, chosen, query.metric, direction))
-    return PairsPage(rows=rows, total=len(order), counts=_counts(gains, column))
+    return PairsPage(rows=rows, total=order.size, counts=_counts(gains, column))
 
 
-def pair_report(store: Store, a: RunRef, b: RunRef, pairing: Pairing, sample_id: str) -> PairReport:
+def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_id: str) -> PairReport:
     """A sample of A beside its partner in B. Raises NotFoundError where it is not there or has no partner."""
     ours = sample_report(store, a, sample_id)
-    partner = dict(pairing.pairs).get(ours.position)
-    if partner is None:
+    partner = paired.b[paired.a == ours.position].tolist()
+    if not partner:
         raise NotFoundError(f"sample {sample_id!r} of {a.name!r} has no partner in {b.name!r}")
     with store.database.read() as connection:
-        (other,) = _texts(connection, b, [partner]).values()
+        (other,) = _texts(connection, b, partner).values()
     theirs = sample_report(store, b, other[0])
     shared, gained, lost = _passages(ours.sample.contexts or (), theirs.sample.contexts or ())
     return PairReport(
@@ -212,7 +213,7 @@ def _gains(column: MetricColumn, direction: str) -> NDArray[np.float64]:
     return difference if direction == "higher" else -difference
 
 
-def _order(gains: NDArray[np.float64], column: MetricColumn, which: Which) -> list[int]:
+def _order(gains: NDArray[np.float64], column: MetricColumn, which: Which) -> Places:
     both = column.both
     kept = {
         "all": np.ones_like(both),
@@ -223,7 +224,7 @@ def _order(gains: NDArray[np.float64], column: MetricColumn, which: Which) -> li
     }[which]
     keys = -gains if which == "better" else gains
     order = np.lexsort((keys, ~both))
-    return [int(place) for place in order if kept[place]]
+    return order[kept[order]]
 
 
 def _counts(gains: NDArray[np.float64], column: MetricColumn) -> dict[Which, int]:

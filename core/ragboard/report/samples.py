@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,11 +9,10 @@ import duckdb
 
 from ragboard.errors import NotFoundError
 from ragboard.metrics.needs import Sentence
-from ragboard.records import Evidence, Label, Outcome, Score, Span, Statement, Unscored, Verdict
+from ragboard.records import Outcome, Score, Unscored, Verdict
 from ragboard.report.metrics import in_order
 from ragboard.report.nouns import (
     GeneratedQuestion,
-    JudgedStatement,
     Judgement,
     LooseStatement,
     Only,
@@ -25,11 +23,13 @@ from ragboard.report.nouns import (
     SampleReport,
     SampleRow,
 )
+from ragboard.report.overruled import recounted
 from ragboard.report.runs import judged_by
 from ragboard.report.shapes import column_values
+from ragboard.report.statements import judged_statements
 from ragboard.store import RunRef, Store, read_samples
 
-__all__ = ["loose_statements", "outcome_of", "sample_report", "sample_rows", "verdict_read"]
+__all__ = ["loose_statements", "outcome_of", "sample_report", "sample_rows"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -189,17 +189,20 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
         sentences = connection.execute(
             "SELECT rank, start, stop, chosen FROM sentences" + _AT + " ORDER BY rank, start", at
         ).fetchall()
+        scores = _outcomes(connection.execute(_SCORES + " AND position = $position", at).fetchall())
+        statements, refuses = judged_statements(connection, run.evaluation_id, position)
         return SampleReport(
             run=run,
             judged=judged_by(judged) if judged else None,
             position=position,
             sample=sample,
-            scores=_outcomes(connection.execute(_SCORES + " AND position = $position", at).fetchall()),
+            scores=scores,
             file_scores=_outcomes(
                 connection.execute(_FILE_SCORES + " AND position = $position", at | {"run": run.run_id}).fetchall()
             ),
-            statements=_statements(connection, at),
-            refuses=_refuses(connection, at),
+            statements=statements,
+            recounted=recounted(sample, statements, refuses=refuses, specs=tuple(scores)),
+            refuses=refuses,
             questions=_questions(connection, at),
             chosen_sentences=tuple(
                 Sentence(rank=rank, start=start, end=stop) for rank, start, stop, chosen in sentences if chosen
@@ -222,55 +225,6 @@ def _judgements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object])
         Judgement(about=about, number=number, says=says, value=value, reason=reason)
         for about, number, says, value, reason in rows
     )
-
-
-def _statements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[JudgedStatement, ...]:
-    rows = connection.execute(
-        "SELECT s.statement, s.text, s.span_start, s.span_end, s.span_how, s.origin, v.label, v.reason, v.score,"
-        " v.evidence FROM statements s LEFT JOIN verdicts v"
-        " ON v.evaluation_id = s.evaluation_id AND v.position = s.position AND v.side = s.side"
-        " AND v.statement = s.statement AND v.target = 'joint'"
-        " WHERE s.evaluation_id = $evaluation AND s.position = $position AND s.side = 'response'"
-        " ORDER BY s.statement",
-        dict(at),
-    ).fetchall()
-    single = _single_verdicts(connection, at)
-    return tuple(
-        JudgedStatement(
-            statement=Statement(
-                side="response", text=text, span=None if start is None else Span(start=start, end=end, how=how)
-            ),
-            verdict=None if label is None else verdict_read(label, reason, score, evidence),
-            single=single.get(number, {}),
-            origin=origin,
-        )
-        for number, text, start, end, how, origin, label, reason, score, evidence in rows
-    )
-
-
-def _single_verdicts(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> dict[int, dict[int, Verdict]]:
-    """For each statement of the answer the verdict of each passage by itself, by rank."""
-    rows = connection.execute(
-        "SELECT statement, split_part(target, ':', 2)::INTEGER AS rank, label, reason, score, evidence FROM verdicts"
-        + _AT
-        + " AND side = 'response' AND target LIKE 'passage:%' ORDER BY statement, rank",
-        dict(at),
-    ).fetchall()
-    found: dict[int, dict[int, Verdict]] = {}
-    for number, rank, *said in rows:
-        found.setdefault(number, {})[rank] = verdict_read(*said)
-    return found
-
-
-def verdict_read(label: Label, reason: str, score: float | None, evidence: str) -> Verdict:
-    """A verdict from its columns in the store."""
-    marks = tuple(Evidence(**mark) for mark in json.loads(evidence))
-    return Verdict(label=label, reason=reason, score=score, evidence=marks)
-
-
-def _refuses(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> bool | None:
-    row = connection.execute("SELECT refuses FROM sides" + _AT + " AND side = 'response'", dict(at)).fetchone()
-    return None if row is None else bool(row[0])
 
 
 def _questions(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[GeneratedQuestion, ...]:

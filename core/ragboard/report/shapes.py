@@ -202,7 +202,7 @@ def breakdown(store: Store, run: RunRef, column: str, by: str) -> tuple[Group, .
             " count(value) - coalesce(any_value(n), 0)"
             " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
             " LIMIT $groups",
-            given | {"by": _pointer(by), "groups": CATEGORIES},
+            given | {"by": pointer(by), "groups": CATEGORIES},
         ).fetchall()
         metric = described(connection).get(column)
     return tuple(
@@ -220,7 +220,7 @@ def column_values(run: RunRef, column: str, name: str) -> tuple[str, dict[str, A
             f"SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS value FROM samples"
             " WHERE run_id = $run"
         )
-        return sql, {"run": run.run_id, f"at_{name}": _pointer(column)}
+        return sql, {"run": run.run_id, f"at_{name}": pointer(column)}
     sql = (
         f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, value FROM scores WHERE"
         f" {_SHOWN} AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
@@ -228,7 +228,7 @@ def column_values(run: RunRef, column: str, name: str) -> tuple[str, dict[str, A
     return sql, {"run": run.run_id, "evaluation": run.evaluation_id, f"metric_{name}": column}
 
 
-def _pointer(column: str) -> str:
+def pointer(column: str) -> str:
     """The JSON pointer of a metadata column."""
     return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
 

@@ -100,7 +100,8 @@ function runCell(row, open, edit) {
     event.preventDefault()
     open(row.key)
   })
-  node.append(link, editButton(row, edit))
+  node.append(link)
+  if (edit) node.append(editButton(row, edit))
   for (const tag of row.tags) node.append(element("span", "tag", tag))
   node.append(element("div", "config", row.config))
   return node
@@ -145,7 +146,7 @@ export default function (component) {
       runCell(
         row,
         (key) => setTriggerValue("open", key),
-        (key) => setTriggerValue("edit", key),
+        data.editable ? (key) => setTriggerValue("edit", key) : null,
       ),
     )
     data.columns.forEach((column, place) => line.append(metricCell(row.metrics[place], column)))

@@ -40,12 +40,11 @@ class Asked:
 
 
 def run_board(
-    runs: Sequence[RunSummary], metrics: Mapping[str, MetricDescription], *, key: str, now: datetime
+    runs: Sequence[RunSummary], metrics: Mapping[str, MetricDescription], *, editable: bool, key: str, now: datetime
 ) -> Asked:
     """Draw the leaderboard by what its metrics are. Returns what a person just asked for."""
-    result = _mount(
-        key=key, data=board_data(runs, metrics, now), on_open_change=lambda: None, on_edit_change=lambda: None
-    )
+    data = board_data(runs, metrics, now) | {"editable": editable}
+    result = _mount(key=key, data=data, on_open_change=lambda: None, on_edit_change=lambda: None)
     return Asked(open=result.open, edit=result.edit)
 
 

@@ -11,7 +11,7 @@ from streamlit.components.v2 import component
 
 from ragboard.report import Hallucination, HallucinationGroup, LooseStatement
 from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.components.verdicts import VERDICTS, VerdictLook, statement_look
+from ragboard_dashboard.components.verdicts import VERDICTS, VerdictLook, said_by, statement_look
 
 __all__ = ["finding_list", "group_list", "hallucination_list"]
 
@@ -76,6 +76,7 @@ def _hallucination(place: int, row: Hallucination) -> dict[str, Any]:
         "where": inert(row.question),
         "aside": inert(row.run),
         "note": inert(judge),
+        "people": [inert(said_by(one)) for one in said.people],
     }
 
 

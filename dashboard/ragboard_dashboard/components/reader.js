@@ -154,6 +154,7 @@ class Reader {
     said.append(element("div", "text", statement.text))
     if (statement.reason) said.append(element("div", "reason", statement.reason))
     if (statement.origin) said.append(element("div", "origin", statement.origin))
+    for (const { look, text } of statement.people) said.append(element("div", `people ${look}`, text))
     const verdict = element("div", `verdict ${statement.verdict}`)
     verdict.append(element("span", "icon", icon), element("span", "", word))
     node.append(verdict, said)

@@ -18,7 +18,15 @@ from ragboard.metrics.partition import ORIGINS
 from ragboard.records import Evidence, Passage, Verdict
 from ragboard.report import JudgedStatement, passages_named
 from ragboard_dashboard.components.spans import Stretch, apart, inert, layered, utf16
-from ragboard_dashboard.components.verdicts import ALONE, NOT_JUDGED, VERDICTS, VerdictLook, look_of, statement_look
+from ragboard_dashboard.components.verdicts import (
+    ALONE,
+    NOT_JUDGED,
+    VERDICTS,
+    VerdictLook,
+    look_of,
+    said_by,
+    statement_look,
+)
 
 __all__ = ["reader_data", "statement_reader"]
 
@@ -123,6 +131,7 @@ def _statement(
         "reason": inert(verdict.reason) if verdict else "",
         "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": f"support {verdict.score:.2f}" if verdict and verdict.score is not None else "",
+        "people": _people(judged),
         "says": _says(verdict, evidence),
         "evidence": [
             _evidence(verdict, rank, [mark for mark in evidence if mark.rank == rank], passages[rank].text, units[rank])
@@ -146,6 +155,7 @@ def _statement_alone(
         "reason": "",
         "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": "",
+        "people": _people(judged),
         "says": " ".join(filter(None, [*(says if any(says) else ["No single passage says this."]), _ASKED_ALONE])),
         "evidence": [
             _evidence_alone(verdict, rank, passages[rank].text, units[rank])
@@ -153,6 +163,11 @@ def _statement_alone(
             if rank in passages and verdict.label != "unsupported"
         ],
     }
+
+
+def _people(judged: JudgedStatement) -> list[dict[str, str]]:
+    """What people say of a statement, the latest last."""
+    return [{"look": VERDICTS[one.label].css, "text": inert(said_by(one))} for one in judged.people]
 
 
 def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ragboard.labels import HumanVerdict
 from ragboard.records import Label, Verdict
 from ragboard.report import JudgedStatement
 
-__all__ = ["ALONE", "NOT_JUDGED", "VERDICTS", "VerdictLook", "look_of", "statement_look"]
+__all__ = ["ALONE", "NOT_JUDGED", "VERDICTS", "VerdictLook", "look_of", "said_by", "statement_look"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,3 +56,9 @@ def statement_look(judged: JudgedStatement) -> VerdictLook:
     """The look of a statement: by the passages together, else by what each says alone."""
     alone = judged.alone
     return ALONE[alone] if judged.verdict is None and alone else look_of(judged.verdict)
+
+
+def said_by(one: HumanVerdict) -> str:
+    """What a person says, in a line: `✕ contradicted, says ada: the passage has 1983`."""
+    look = VERDICTS[one.label]
+    return f"{look.icon} {look.word}, says {one.annotator}" + (f": {one.note}" if one.note else "")

@@ -11,8 +11,8 @@ from ragboard.report import Comparison, PairQuery, RunSummary, Unpaired, Which
 from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
 from ragboard_dashboard.data import get_comparison, get_leaderboard, get_pair, get_pair_rows, resolve
-from ragboard_dashboard.navigation import open_sample, open_upload
-from ragboard_dashboard.shared import column_label, default_pair, facts, outcome_fact, plain
+from ragboard_dashboard.navigation import open_sample
+from ragboard_dashboard.shared import column_label, default_pair, facts, offer_upload, outcome_fact, plain
 
 __all__ = ["page"]
 
@@ -48,8 +48,7 @@ def page() -> None:
 def _empty() -> None:
     st.header("Nothing to compare yet", anchor=False)
     st.markdown("A comparison takes two runs: the answers of two configurations to the same questions.")
-    if st.button("Upload a run", icon=":material/upload_file:"):
-        open_upload()
+    offer_upload()
 
 
 def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef] | None:

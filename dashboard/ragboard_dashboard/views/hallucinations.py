@@ -11,7 +11,7 @@ import streamlit as st
 from ragboard.errors import NotFoundError
 from ragboard.exporting import TABLE_FORMATS, table_bytes
 from ragboard.records import Label
-from ragboard.report import Grouping, HallucinationPage, HallucinationQuery, hallucination_table
+from ragboard.report import Grouping, HallucinationPage, HallucinationQuery, Human, hallucination_table
 from ragboard.store import RunRef
 from ragboard_dashboard.components.findings import group_list, hallucination_list
 from ragboard_dashboard.components.verdicts import VERDICTS
@@ -23,8 +23,8 @@ from ragboard_dashboard.data import (
     resolve,
     store,
 )
-from ragboard_dashboard.navigation import open_sample, open_upload
-from ragboard_dashboard.shared import plain
+from ragboard_dashboard.navigation import open_sample
+from ragboard_dashboard.shared import offer_upload, plain
 
 __all__ = ["page"]
 
@@ -35,6 +35,12 @@ GROUPS: dict[str, Grouping | None] = {
     "by question": "question",
     "by passage": "passage",
     "by judge": "judge",
+}
+HUMAN: dict[str, Human | None] = {
+    "whatever people say": None,
+    "no label by people": "none",
+    "people agree": "agrees",
+    "overruled": "overruled",
 }
 OPENED = "hallucinations-opened"
 """Where the group that a person just opened waits for the filters to be drawn again."""
@@ -65,7 +71,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
     """Draw the filters; what they say, and how to group."""
     _enter_group()
     verdict, words, passage = st.columns([2, 2, 1.3])
-    runs, judge, grouping = st.columns([2, 1, 2.3])
+    runs, judge, people, grouping = st.columns([1.6, 1, 1, 2.3])
     bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
     shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **bound)
     text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **bound)
@@ -73,11 +79,13 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
     names = [run.name for run in get_leaderboard()]
     chosen = runs.multiselect("Runs", names, placeholder="All runs", key="runs", **bound)
     judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **bound)
+    human = people.selectbox("People", list(HUMAN), key="people", **bound)
     by = grouping.segmented_control("List them", list(GROUPS), default="one by one", required=True, key="by", **bound)
     query = HallucinationQuery(
         runs=_refs(chosen),
         verdict=SHOWN[shown],
         judge=judged_by,
+        human=HUMAN[human],
         text=text or "",
         passage=retrieved or "",
         question=_question(),
@@ -185,5 +193,4 @@ def _pages(total: int) -> None:
 def _empty() -> None:
     st.header("No run yet", anchor=False)
     st.markdown("Statements that no passage supports are listed here once a run is evaluated.")
-    if st.button("Upload a run", icon=":material/upload_file:"):
-        open_upload()
+    offer_upload()

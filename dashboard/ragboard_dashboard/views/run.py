@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -23,27 +24,23 @@ from ragboard.report import (
     ragas_score,
 )
 from ragboard.store import RunRef
-from ragboard_dashboard.charts import (
-    SHAPES,
-    Shape,
-    breakdown_figure,
-    distribution_figure,
-    origins_bar,
-    palette,
-    scatter_figure,
-)
+from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
+from ragboard_dashboard.components.shapes import SHAPES, Range, Shape, groups_chart, spread_chart
 from ragboard_dashboard.components.verdicts import VERDICTS
 from ragboard_dashboard.data import (
+    evaluates,
     get_breakdown,
     get_columns,
     get_distribution,
     get_failures,
     get_judging,
+    get_overruled,
     get_run,
     get_sample_rows,
     get_scatter,
     store,
     surroundings,
+    writable,
 )
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_evaluate, open_sample
@@ -90,7 +87,7 @@ def page() -> None:
     if summary.notes:
         plain(summary.notes)
     run_panels(run)
-    facts(summary_facts(summary.metrics))
+    facts(summary_facts(summary.metrics, get_overruled(run)))
     file_facts(summary_facts(summary.file_scores))
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
@@ -113,9 +110,9 @@ def _title(summary: RunSummary) -> None:
     title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
     with title:
         plain(summary.name, "title")
-    if edit.button("Edit", icon=":material/edit:", width="stretch"):
+    if writable() and edit.button("Edit", icon=":material/edit:", width="stretch"):
         edit_run(summary, back=False)
-    if evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
+    if evaluates() and evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
         open_evaluate(summary.name)
 
 
@@ -137,7 +134,8 @@ def _failed(run: RunRef) -> None:
                 open_sample(run.name, kind.sample_id)
         if len(kinds) > KINDS:
             plain(f"and {len(kinds) - KINDS:,} kinds more: ragboard evaluate and retry list them all", "note")
-        _retry(run)
+        if evaluates():
+            _retry(run)
 
 
 def _retry(run: RunRef) -> None:
@@ -167,7 +165,7 @@ def _origins(summary: RunSummary) -> None:
     plain("Right: the reference says so. Relevant: the passage says something that the reference says.", "note")
 
 
-def _overview(run: RunRef, there: Columns) -> tuple[str, tuple[float, float] | None]:
+def _overview(run: RunRef, there: Columns) -> tuple[str, Range | None]:
     """Draw one column's spread and what it breaks down into; the column, and the range chosen in it."""
     options = [*there.metrics, *there.numeric]
     chart, groups = st.columns([3, 2], gap="large")
@@ -188,7 +186,7 @@ def _overview(run: RunRef, there: Columns) -> tuple[str, tuple[float, float] | N
     return column, between
 
 
-def _spread(run: RunRef, column: str) -> tuple[float, float] | None:
+def _spread(run: RunRef, column: str) -> Range | None:
     """Draw the distribution; the range that was brushed in it, None where it is the whole."""
     found = get_distribution(run, column)
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
@@ -203,35 +201,28 @@ def _spread(run: RunRef, column: str) -> tuple[float, float] | None:
         required=True,
         label_visibility="collapsed",
     )
-    picked = st.plotly_chart(
-        distribution_figure(found, shape, column_title(column), palette(st.context.theme.type)),
-        key=f"spread-{run.run_id}-{column}-{shape}",
-        on_select="rerun",
-        selection_mode="box",
-        config=CHART,
-    )
-    return _range(f"range-{column}", found.bins, picked["selection"]["box"])
-
-
-def _range(key: str, bins: tuple[Bin, ...], boxes: list[Any]) -> tuple[float, float] | None:
-    """The range slider: a fresh brush in the chart sets it, and unlike the brush it stays."""
-    whole = bins[0].low, bins[-1].high
-    brush = tuple(sorted(boxes[0]["x"])) if boxes else None
-    if brush != st.session_state.get(f"{key}-brush"):
-        st.session_state[f"{key}-brush"] = brush
-        within = [part for part in bins if brush and brush[0] <= (part.low + part.high) / 2 <= brush[1]]
-        if within:
-            st.session_state[key] = within[0].low, within[-1].high
+    chart = st.container()
+    key, whole = f"range-{column}", (found.bins[0].low, found.bins[-1].high)
     initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
-    between: tuple[float, float] = st.slider(
-        "Only samples within",
-        *whole,
-        **initial,
-        key=key,
-        bind="query-params",
-        format="%.2f",
-    )
-    return None if between == whole else between
+    between: Range = st.slider("Only samples within", *whole, **initial, key=key, bind="query-params", format="%.2f")
+    chosen = None if between == whole else between
+    with chart:
+        spread_chart(
+            found,
+            shape,
+            column_title(column),
+            chosen,
+            partial(_draw_range, key, found.bins),
+            key=f"spread-{run.run_id}-{column}-{shape}",
+        )
+    return chosen
+
+
+def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
+    """Set the slider to the bins whose middle lies within what was drawn over the chart."""
+    within = [part for part in bins if drawn[0] <= (part.low + part.high) / 2 <= drawn[1]]
+    if within:
+        st.session_state[key] = within[0].low, within[-1].high
 
 
 def _counted(found: Distribution) -> str:
@@ -253,8 +244,7 @@ def _groups(run: RunRef, there: Columns, column: str) -> None:
         plain("No column of the file to break this down by.", "note")
         return
     by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
-    figure = breakdown_figure(get_breakdown(run, column, by), column_title(column), palette(st.context.theme.type))
-    st.plotly_chart(figure, key=f"groups-{run.run_id}-{column}-{by}", config=CHART)
+    groups_chart(get_breakdown(run, column, by), column_title(column), key=f"groups-{run.run_id}-{column}-{by}")
 
 
 def _against(run: RunRef, there: Columns, column: str) -> None:
@@ -262,7 +252,17 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
     if not others:
         return
     st.subheader("One column against another", anchor=False)
-    other = st.selectbox("Against", others, format_func=column_title, key="against", bind="query-params")
+    other = st.selectbox(
+        "Against",
+        others,
+        index=None,
+        placeholder="Choose a column to draw it against",
+        format_func=column_title,
+        key="against",
+        bind="query-params",
+    )
+    if other is None:
+        return
     found = get_scatter(run, column, other)
     picked = st.plotly_chart(
         scatter_figure(found, column_title(column), column_title(other), palette(st.context.theme.type)),
@@ -278,7 +278,7 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
         open_sample(run.name, points[0]["customdata"][0])
 
 
-def _samples(run: RunRef, summary: RunSummary, column: str, between: tuple[float, float] | None) -> None:
+def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
     found = get_sample_rows(run, _query(column, between))
     if not found.rows:
         st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
@@ -288,7 +288,7 @@ def _samples(run: RunRef, summary: RunSummary, column: str, between: tuple[float
         st.pagination(-(-found.total // PAGE_SIZE), key="page", bind="query-params")
 
 
-def _query(column: str, between: tuple[float, float] | None) -> SampleQuery:
+def _query(column: str, between: Range | None) -> SampleQuery:
     search, only, order = st.columns([3, 2, 2])
     words = search.text_input(
         "Search", placeholder="Search questions and answers", label_visibility="collapsed", key="q", bind="query-params"

@@ -9,11 +9,11 @@ import streamlit as st
 from ragboard.report import RunSummary, runs_matching
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
-from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics
+from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, writable
 from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_comparison, open_run, open_sample, open_upload
+from ragboard_dashboard.navigation import open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
-from ragboard_dashboard.shared import default_pair
+from ragboard_dashboard.shared import default_pair, offer_upload
 
 __all__ = ["page"]
 
@@ -33,11 +33,13 @@ def page() -> None:
     if not shown:
         st.info("No run has all of these words in its name, tags or dataset.", icon=":material/filter_alt_off:")
         return
-    asked = run_board(shown, get_metrics(), key="board", now=datetime.now(UTC).replace(tzinfo=None))
+    asked = run_board(
+        shown, get_metrics(), editable=writable(), key="board", now=datetime.now(UTC).replace(tzinfo=None)
+    )
     by_id = {run.run_id: run for run in runs}
     if asked.open in by_id:
         open_run(by_id[asked.open].name)
-    if asked.edit in by_id:
+    if writable() and asked.edit in by_id:
         edit_run(by_id[asked.edit], back=True)
     _compare(runs)
     _first()
@@ -65,8 +67,8 @@ def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:
         key="q",
         bind="query-params",
     )
-    if action.button("Upload a run", icon=":material/upload_file:", width="stretch"):
-        open_upload()
+    with action:
+        offer_upload("stretch")
     if any("sample" in run.tags for run in runs):
         st.markdown(
             "The sample: one question set, answered by two configurations of the same retrieval pipeline. "
@@ -92,7 +94,6 @@ def _empty() -> None:
         "Upload a run file: questions, the passages that were retrieved, the answers. ragboard splits each answer "
         "into statements, holds every one against the passages and shows which none of them supports."
     )
-    if st.button("Upload a run", icon=":material/upload_file:"):
-        open_upload()
+    offer_upload()
     st.markdown("Nothing at hand? `ragboard demo` brings two sample runs. From the command line:")
     st.code("ragboard evaluate answers.jsonl --name my-run --config k=5", language=None, wrap_lines=True)

@@ -9,6 +9,7 @@ from ragboard.report import SampleQuery, SampleReport
 from ragboard.store import RunRef
 from ragboard_dashboard.components.reader import statement_reader
 from ragboard_dashboard.data import get_run, get_sample, get_sample_rows
+from ragboard_dashboard.labelling import recounted_note, verdict_row
 from ragboard_dashboard.navigation import open_run, open_sample
 from ragboard_dashboard.shared import choose_run, config_line, facts, file_facts, outcome_fact, plain
 
@@ -25,7 +26,7 @@ def page() -> None:
         return
     _head(report, config_line(get_run(run)))
     plain(report.sample.question, "title")
-    facts([outcome_fact(spec, outcome) for spec, outcome in report.scores.items()])
+    facts([outcome_fact(spec, outcome, recounted_note(report, spec)) for spec, outcome in report.scores.items()])
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     _reader(report)
     _more(report)
@@ -64,6 +65,7 @@ def _reader(report: SampleReport) -> None:
     key = f"reader-{report.run.run_id}-{sample.id}"
     asked = st.query_params.get("statement", "")
     start = int(asked) - 1 if asked.isdecimal() else None
+    above = st.container()
     chosen = statement_reader(
         key=key,
         answer=sample.answer or "",
@@ -76,6 +78,8 @@ def _reader(report: SampleReport) -> None:
         st.query_params.pop("statement", None)
     else:
         st.query_params["statement"] = str(chosen + 1)
+    with above:
+        verdict_row(report, chosen)
 
 
 def _note(report: SampleReport) -> str:

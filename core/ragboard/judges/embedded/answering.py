@@ -134,7 +134,7 @@ def gives(kind: Kind, said: Reading, known: frozenset[str]) -> bool:
         case "figure":
             return bool(new_figures) or bool(_COUNT.search(text))
         case "person":
-            return bool(new_names) or (len(said.tokens) <= SHORT and bool(_capitalised(said) - known))
+            return bool(new_names) or (len(said.spelt) <= SHORT and bool(_capitalised(said) - known))
         case "place":
             return bool(new_names) or (bool(_SITE.search(text)) and bool(said.content - known))
         case "reason":
@@ -153,9 +153,7 @@ def _dates(figure: Figure) -> bool:
 
 
 def _capitalised(said: Reading) -> frozenset[str]:
-    return frozenset(
-        place for token, place in zip(said.tokens, said.places, strict=True) if place and token.text[0].isupper()
-    )
+    return frozenset(place for word, place in zip(said.spelt, said.places, strict=True) if place and word[0].isupper())
 
 
 def rate(question: str, answer: str) -> tuple[float, str]:
@@ -194,7 +192,7 @@ def _answered(each: Asked, said: Sequence[_Said], known: frozenset[str]) -> tupl
 def _value(each: Asked, one: _Said, known: frozenset[str], around: frozenset[str]) -> tuple[float, bool]:
     fits = gives(each.kind, one.reading, known)
     here, elsewhere = each.about & one.reading.everything, (each.about & around) - one.reading.everything
-    terse = len(one.reading.tokens) <= SHORT or one.reading.refers_back
+    terse = len(one.reading.spelt) <= SHORT or one.reading.refers_back
     topic = (len(here) + MENTIONED * len(elsewhere)) / len(each.about) if each.about else 1.0
     topic = max(topic, UNDERSTOOD) if terse else topic
     value = FITS * (1.0 if fits else WRONG_KIND) + TOPIC * topic + NEW * _news(one)

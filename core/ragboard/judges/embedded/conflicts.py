@@ -121,7 +121,7 @@ def _names(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[C
             continue
         for other in sentence.names:
             if _other_bearer(name, other, claim) or _in_its_place(name, other, claim, sentence):
-                start, end = sentence.tokens[other.first].start, sentence.tokens[other.stop - 1].end
+                start, end = sentence.span(other.first, other.stop)
                 yield Conflict(sentence.text[start:end], claim.reading.said(name.first, name.stop), start, end, "name")
 
 
@@ -158,8 +158,8 @@ def _opposites(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterat
         if other is None or other not in sentence.content or other in claim.items:
             continue
         if _rest(claim, found, frozenset({word})) >= MUCH_ALIKE:
-            token = sentence.tokens[sentence.places.index(other)]
-            yield Conflict(token.text, claim.words({word})[0], token.start, token.end, "opposite")
+            at = sentence.places.index(other)
+            yield Conflict(sentence.spelt[at], claim.words({word})[0], *sentence.span(at, at + 1), "opposite")
 
 
 @lru_cache(maxsize=8)

@@ -18,7 +18,6 @@ FEATURES = {
     "pair": "the same in that sentence and the one that adds most to it",
     "words": "share of all its words, function words too, in the sentence or two",
     "new_words": "log of 1 + words of any sort, as they stand, that are said nowhere",
-    "bigrams": "share of its pairs of neighbouring words there",
     "names_away": "share of its names' words that are not in the sentence or two",
     "names_missing": "share of its names' words said nowhere",
     "figures_away": "share of its numbers and dates that are not in the sentence or two",
@@ -26,10 +25,10 @@ FEATURES = {
     "other_figure": "1 where the sentence has another number or date in that place",
     "other_name": "1 where the sentence has another name in that place",
     "denial": "1 where one of the two denies what the other says, or says the opposite word",
-    "negation": "1 where only one of the two has a word such as not",
+    "negation": "1 where it denies something and the sentence has no word such as not",
     "strong": "share of its words such as first, only, all, most that the sentence or two lack",
-    "personal": "1 where it speaks of I or you, and the passages do not",
-    "hedged": "1 where it takes back what it says, or asks",
+    "personal": "share of its words that speak of me, the passages not doing so",
+    "hedged": "share of its words by which it takes back what it says, question marks counting as words",
 }
 """Every feature, and what it says."""
 
@@ -121,7 +120,6 @@ def _wording(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[s
     return (
         _within(claim.words, [sentence.words for sentence in sentences]),
         math.log1p(len(claim.words - around)),
-        _within(claim.bigrams, [sentence.bigrams for sentence in sentences]),
     )
 
 
@@ -144,9 +142,10 @@ def _absent(items: frozenset[str], both: dict[str, float], around: dict[str, flo
 def _manner(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:
     said = sentences[0].words if len(sentences) == 1 else sentences[0].words | sentences[1].words
     strong = claim.words & STRONG
+    mine = (claim.words & FIRST_PERSON) - around
     return (
-        float(claim.words.isdisjoint(NEGATORS) != sentences[0].words.isdisjoint(NEGATORS)),
+        float(bool(claim.denials) and sentences[0].words.isdisjoint(NEGATORS)),
         len(strong - said) / len(claim.words) if strong else 0.0,
-        float(not (claim.words & FIRST_PERSON) <= around),
-        float(claim.hedged),
+        sum(map(claim.lowered.count, mine)) / len(claim.lowered) if mine else 0.0,
+        claim.hedged,
     )

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, SMALL_MONTHS, UNITS, word_set
-from ragboard.judges.embedded.text import Language, Token, is_number
+from ragboard.judges.embedded.text import Language, Words
 
 __all__ = ["Figure", "figures", "figures_at", "numeric"]
 
@@ -48,20 +48,20 @@ class _Found(NamedTuple):
     end: int
 
 
-def figures(text: str, words: Sequence[Token], language: Language) -> tuple[Figure, ...]:
-    """All figures among `words`, the tokens of a stretch of `text`, in reading order."""
-    return tuple(_scan(text, words, [at for at, word in enumerate(words) if numeric(word.text)], language))
+def figures(words: Words, language: Language) -> tuple[Figure, ...]:
+    """All figures among these words, in reading order."""
+    return figures_at(words, [at for at, word in enumerate(words.spelt) if numeric(word)], language)
 
 
-def figures_at(text: str, words: Sequence[Token], places: Sequence[int], language: Language) -> tuple[Figure, ...]:
+def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple[Figure, ...]:
     """The same where it is known at which words a figure may begin."""
-    return tuple(_scan(text, words, places, language))
+    return tuple(_scan(words, places, language))
 
 
-def _scan(text: str, words: Sequence[Token], places: Sequence[int], language: Language) -> Iterator[Figure]:
+def _scan(words: Words, places: Sequence[int], language: Language) -> Iterator[Figure]:
     done = 0
     for at in places:
-        found = _read(text, words, at, language) if at >= done else None
+        found = _read(words, at, language) if at >= done else None
         if found is None:
             continue
         for key, loose, kind, value in found.values:
@@ -77,17 +77,17 @@ def numeric(word: str) -> bool:
     return month or word[0].isdigit() or plain in NUMBER_WORDS
 
 
-def _read(text: str, words: Sequence[Token], at: int, language: Language) -> _Found | None:
-    return _date(text, words, at) or _quantity(text, words, at, language)
+def _read(words: Words, at: int, language: Language) -> _Found | None:
+    return _date(words, at) or _quantity(words, at, language)
 
 
 # Dates
 
 
-def _date(text: str, words: Sequence[Token], at: int) -> _Found | None:
-    if _no_date(text, words, at):
+def _date(words: Words, at: int) -> _Found | None:
+    if _no_date(words, at):
         return None
-    year, month, day, stop = _iso(text, words, at) or _dotted(words, at) or _named(text, words, at) or (0, 0, 0, at)
+    year, month, day, stop = _iso(words, at) or _dotted(words, at) or _named(words, at) or (0, 0, 0, at)
     if not month:
         return None
     parts = [(f"#month{month}", "date month", month)]
@@ -96,22 +96,27 @@ def _date(text: str, words: Sequence[Token], at: int) -> _Found | None:
     if year:
         parts.append((f"#{year}", "year", year))
     values = tuple((key, key, kind, float(value)) for key, kind, value in parts)
-    return _Found(values, stop, words[at].start, words[stop - 1].end)
+    return _Found(values, stop, words.starts[at], words.end(stop - 1))
 
 
-def _no_date(text: str, words: Sequence[Token], at: int) -> bool:
+def _no_date(words: Words, at: int) -> bool:
     """Whether what follows a number shows at once that it begins no date: no mark, and no name of a month."""
-    word = words[at]
-    after = words[at + 1].text if at + 1 < len(words) else ""
-    dated = text[word.end : word.end + 1] == "-" or "." in word.text or after.lower() in MONTHS or after == "de"
-    return word.text[0].isdigit() and not dated
+    word = words.spelt[at]
+    after = words.spelt[at + 1] if at + 1 < len(words.spelt) else ""
+    return (
+        word[0].isdigit()
+        and "." not in word
+        and after.lower() not in MONTHS
+        and after != "de"
+        and not words.text.startswith("-", words.end(at))
+    )
 
 
-def _iso(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
-    if at + 3 > len(words) or not _plain(words[at], 4) or text[words[at].end] != "-":
+def _iso(words: Words, at: int) -> tuple[int, int, int, int] | None:
+    if at + 3 > len(words.spelt) or not _plain(words.spelt[at], 4) or not words.text.startswith("-", words.end(at)):
         return None
-    start, end = words[at].start, words[at + 2].end
-    match = re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", text[start:end])
+    start, end = words.starts[at], words.end(at + 2)
+    match = re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", words.text[start:end])
     return (
         (int(match[1]), int(match[2]), int(match[3]), at + 3)
         if match and int(match[2]) <= len("JFMAMJJASOND")
@@ -119,83 +124,84 @@ def _iso(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int
     )
 
 
-def _dotted(words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
-    match = _DOTTED_DATE.fullmatch(words[at].text) if "." in words[at].text else None
+def _dotted(words: Words, at: int) -> tuple[int, int, int, int] | None:
+    match = _DOTTED_DATE.fullmatch(words.spelt[at]) if "." in words.spelt[at] else None
     return (int(match[3]), int(match[2]), int(match[1]), at + 1) if match else None
 
 
-def _named(text: str, words: Sequence[Token], at: int) -> tuple[int, int, int, int] | None:
+def _named(words: Words, at: int) -> tuple[int, int, int, int] | None:
     """`1 July 2000`, `July 1, 2000`, `July 2000`, `in July`."""
-    if is_number(words[at]):
-        day, place = _day(words[at]), _after_of(words, at + 1)
+    if words.spelt[at][0].isdigit():
+        day, place = _day(words.spelt[at]), _after_of(words, at + 1)
         month, after = _month(words, place), _after_of(words, place + 1)
         year = _year(words, after)
         return (year, month, day, after + 1 if year else place + 1) if day and month else None
     month = _month(words, at)
     if not month:
         return None
-    day = _day(words[at + 1]) if at + 1 < len(words) and not text[words[at].end : words[at + 1].start].strip() else 0
+    day = _day(words.spelt[at + 1]) if at + 1 < len(words.spelt) and not words.after(at).strip() else 0
     stop = at + 2 if day else at + 1
     year = _year(words, stop)
-    if not day and not year and not (at and words[at - 1].text.lower() in _WITHOUT_DAY):
+    if not day and not year and not (at and words.spelt[at - 1].lower() in _WITHOUT_DAY):
         return None
     return year, month, day, stop + 1 if year else stop
 
 
-def _plain(word: Token, length: int) -> bool:
-    return len(word.text) == length and word.text.isdecimal()
+def _plain(word: str, length: int) -> bool:
+    return len(word) == length and word.isdecimal()
 
 
-def _day(word: Token) -> int:
-    digits = _SUFFIX.sub("", word.text)
+def _day(word: str) -> int:
+    digits = _SUFFIX.sub("", word)
     return int(digits) if digits.isdecimal() and len(digits) <= 2 and 1 <= int(digits) <= 31 else 0
 
 
-def _year(words: Sequence[Token], at: int) -> int:
-    return int(words[at].text) if at < len(words) and _plain(words[at], 4) else 0
+def _year(words: Words, at: int) -> int:
+    return int(words.spelt[at]) if at < len(words.spelt) and _plain(words.spelt[at], 4) else 0
 
 
-def _month(words: Sequence[Token], at: int) -> int:
-    if at >= len(words) or not (words[at].text[0].isupper() or words[at].text in SMALL_MONTHS):
+def _month(words: Words, at: int) -> int:
+    if at >= len(words.spelt) or not (words.spelt[at][0].isupper() or words.spelt[at] in SMALL_MONTHS):
         return 0
-    return MONTHS.get(words[at].text.lower(), 0)
+    return MONTHS.get(words.spelt[at].lower(), 0)
 
 
-def _after_of(words: Sequence[Token], at: int) -> int:
+def _after_of(words: Words, at: int) -> int:
     """`4 de marzo de 1890`: the place of what follows the Spanish `de`."""
-    return at + 1 if at < len(words) and words[at].text == "de" else at
+    return at + 1 if at < len(words.spelt) and words.spelt[at] == "de" else at
 
 
 # Quantities
 
 
-def _quantity(text: str, words: Sequence[Token], at: int, language: Language) -> _Found | None:
-    value, stop = _value(text, words, at, language)
+def _quantity(words: Words, at: int, language: Language) -> _Found | None:
+    value, stop = _value(words, at, language)
     if value is None:
         return None
-    if century := _century(text, words, at):
-        return _found(century + value, ("year", 1.0), stop, words[at].start, words[at].end)
-    start, end = words[at].start, words[stop - 1].end
-    if text[start - 1 : start] in _CURRENCY and start:
-        return _found(value, (_CURRENCY[text[start - 1]], 1.0), stop, start - 1, end)
-    after = _PERCENT.match(text, end)
+    if century := _century(words, at):
+        return _found(century + value, ("year", 1.0), stop, words.starts[at], words.end(at))
+    start, end = words.starts[at], words.end(stop - 1)
+    sign = words.text[start - 1 : start]
+    if start and sign in _CURRENCY:
+        return _found(value, (_CURRENCY[sign], 1.0), stop, start - 1, end)
+    after = _PERCENT.match(words.text, end)
     if after:
         spelt = "cent" in after.group()
         return _found(value, ("%", 1.0), stop + 2 if spelt else stop, start, after.end())
-    unit = UNITS.get(words[stop].text.lower()) if stop < len(words) else None
-    if unit and len(text[end : words[stop].start].strip("\u00a0 .-")) == 0:
-        return _found(value, unit, stop + 1, start, words[stop].end)
-    if suffix := _KINDS.get(words[at].text.lstrip("0123456789")):
+    unit = UNITS.get(words.spelt[stop].lower()) if stop < len(words.spelt) else None
+    if unit and not words.after(stop - 1).strip("\u00a0 .-"):
+        return _found(value, unit, stop + 1, start, words.end(stop))
+    if suffix := _KINDS.get(words.spelt[at].lstrip("0123456789")):
         return _found(value, (suffix, 1.0), stop, start, end)
     return _found(value, ("year" if _is_year(words, at, stop) else "", 1.0), stop, start, end)
 
 
-def _century(text: str, words: Sequence[Token], at: int) -> int:
+def _century(words: Words, at: int) -> int:
     """1900 for the second number of `1998-99`, else 0."""
-    if not at or not _plain(words[at], 2) or not _plain(words[at - 1], 4):
+    if not at or not _plain(words.spelt[at], 2) or not _plain(words.spelt[at - 1], 4):
         return 0
-    between = text[words[at - 1].end : words[at].start]
-    return int(words[at - 1].text) // 100 * 100 if between in {"-", "\u2013", "/"} else 0
+    between = words.after(at - 1)
+    return int(words.spelt[at - 1]) // 100 * 100 if between in {"-", "\u2013", "/"} else 0
 
 
 def _found(value: float, unit: tuple[str, float], stop: int, start: int, end: int) -> _Found:
@@ -208,34 +214,35 @@ def _found(value: float, unit: tuple[str, float], stop: int, start: int, end: in
 _BEFORE_YEAR = word_set("in since by until till from to of year around and between before after im jahr seit bis von")
 
 
-def _is_year(words: Sequence[Token], at: int, stop: int) -> bool:
-    if stop != at + 1 or not _plain(words[at], 4) or not 1000 <= int(words[at].text) < 2100:
+def _is_year(words: Words, at: int, stop: int) -> bool:
+    if stop != at + 1 or not _plain(words.spelt[at], 4) or not 1000 <= int(words.spelt[at]) < 2100:
         return False
-    after = words[stop].text if stop < len(words) else ""
-    return not after or (bool(at) and words[at - 1].text.lower() in _BEFORE_YEAR) or not after[0].islower()
+    after = words.spelt[stop] if stop < len(words.spelt) else ""
+    return not after or (bool(at) and words.spelt[at - 1].lower() in _BEFORE_YEAR) or not after[0].islower()
 
 
-def _value(text: str, words: Sequence[Token], at: int, language: Language) -> tuple[float | None, int]:
-    if is_number(words[at]):
-        value, stop = _digits(words[at].text, language), at + 1
+def _value(words: Words, at: int, language: Language) -> tuple[float | None, int]:
+    if words.spelt[at][0].isdigit():
+        value, stop = _digits(words.spelt[at], language), at + 1
     else:
-        value, stop = _spelt(text, words, at)
-    while value is not None and stop < len(words) and (scale := SCALES.get(words[stop].text.lower())):
+        value, stop = _spelt(words, at)
+    while value is not None and stop < len(words.spelt) and (scale := SCALES.get(words.spelt[stop].lower())):
         value, stop = value * scale, stop + 1
     return value, stop
 
 
-def _spelt(text: str, words: Sequence[Token], at: int) -> tuple[float | None, int]:
-    value = NUMBER_WORDS.get(words[at].text.lower())
+def _spelt(words: Words, at: int) -> tuple[float | None, int]:
+    value = NUMBER_WORDS.get(words.spelt[at].lower())
     if value is None:
         return None, at
-    if value >= 20 and at + 1 < len(words) and text[words[at].end : words[at + 1].start] == "-":
-        rest = NUMBER_WORDS.get(words[at + 1].text.lower(), 1 if words[at + 1].text.lower() == "one" else 0)
+    if value >= 20 and at + 1 < len(words.spelt) and words.after(at) == "-":
+        rest = NUMBER_WORDS.get(words.spelt[at + 1].lower(), 1 if words.spelt[at + 1].lower() == "one" else 0)
         if 1 <= rest <= 9:
             return value + rest, at + 2
     return value, at + 1
 
 
+@lru_cache(maxsize=4096)
 def _digits(written: str, language: Language) -> float | None:
     """`1,000.5`, `1.000,5` (the last mark, where both occur, is the decimal one), `53 000`, `3rd`."""
     plain = re.sub(r"\s", "", _SUFFIX.sub("", written))

@@ -11,6 +11,7 @@ from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.similarity import similarities
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.embedded.verify import verify
+from ragboard.judges.embedded.writing import questions_to, write_answer
 from ragboard.judges.tasks import (
     AnswerRated,
     ExtractStatements,
@@ -26,12 +27,14 @@ from ragboard.judges.tasks import (
     Similarity,
     Task,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
     unheard,
 )
 
 __all__ = ["VERSION", "EmbeddedJudge"]
 
-VERSION = "2"
+VERSION = "3"
 """Changes with every change of rules that could change an answer."""
 
 
@@ -49,6 +52,7 @@ class EmbeddedJudge:
     heuristic: bool = True
     answers: frozenset[type[Task]] = frozenset(
         {ExtractStatements, Verify, GenerateQuestions, SelectSentences, Similarity, RateAnswer}
+        | {WriteQuestions, WriteAnswer}
     )
 
     def identity(self, task: type[Task]) -> str:
@@ -76,5 +80,9 @@ def _reply(task: Task) -> Reply | Failure:
         case RateAnswer():
             score, reason = rate(task.question, task.answer)
             return AnswerRated(score=score, reason=reason)
+        case WriteQuestions():
+            return Questions(questions=questions_to(task.passage, task.n))
+        case WriteAnswer():
+            return write_answer(task)
         case _:
             return Failure(detail=f"the embedded judge does not answer {type(task).__name__}")

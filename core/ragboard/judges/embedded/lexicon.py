@@ -87,9 +87,8 @@ NEGATORS = word_set(
     "ne pas jamais aucun aucune sans rien nunca jamás ningún ninguna sin nada tampoco नहीं न मत बिना 不 没 無 无 未 非"
 )
 
-FIRST_PERSON = word_set(
-    "i me my mine myself i'm i've i'd i'll we'd you your yours ich mich mir mein meine meinen meiner du dein deine"
-)
+FIRST_PERSON = word_set("i me my mine myself i'm i've i'd i'll we'd ich mich mir mein meine meinen meiner")
+"""Words by which a text speaks of its writer; `you` may be anyone."""
 
 STRONG = word_set(
     "first last only sole all every each none always never most least best worst largest biggest smallest highest "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -17,7 +17,7 @@ from ragboard.judges.embedded.lexicon import (
     word_set,
 )
 from ragboard.judges.embedded.phrases import hedge
-from ragboard.judges.embedded.text import Language, Token, normal, placed, term, words_in
+from ragboard.judges.embedded.text import Language, Words, normal, term, words_in
 
 __all__ = ["BEGINNING", "Name", "Reading", "read"]
 
@@ -47,9 +47,9 @@ class Reading:
     start: int
     end: int
     language: Language
-    spelt: list[str]
+    spelt: Sequence[str]
     """Its words as they stand."""
-    places: list[str]
+    places: Sequence[str]
     """For each word its term where it is a content word, else ``."""
     figures: tuple[Figure, ...]
 
@@ -57,13 +57,13 @@ class Reading:
     """Terms of all content words; figures are apart."""
     everything: frozenset[str]
     """Content terms and figure keys, with and without their units."""
-    lowered: list[str]
+    lowered: Sequence[str]
     """Its words in small letters."""
 
     @cached_property
-    def tokens(self) -> Sequence[Token]:
-        """Its words with their offsets."""
-        return placed(self.text, self.start, self.spelt)
+    def placed(self) -> Words:
+        """Its words with their places in the text."""
+        return Words.of(self.text, self.start, self.spelt)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -71,15 +71,10 @@ class Reading:
         return frozenset(self.lowered)
 
     @cached_property
-    def bigrams(self) -> frozenset[tuple[str, str]]:
-        """Its pairs of neighbouring words in small letters."""
-        return frozenset(zip(self.lowered, self.lowered[1:], strict=False))
-
-    @cached_property
-    def hedged(self) -> bool:
-        """Whether it takes back what it says, or asks."""
+    def hedged(self) -> float:
+        """The share of its words by which it takes back what it says; a question mark counts as one of them."""
         said = self.text[self.start : self.end]
-        return "?" in said or bool(hedge(said))
+        return (len(hedge(said).split()) + said.count("?")) / len(self.spelt) if self.spelt else 0.0
 
     @property
     def keys(self) -> frozenset[str]:
@@ -102,38 +97,51 @@ class Reading:
         return tuple(_names(self))
 
     @cached_property
+    def denials(self) -> tuple[int, ...]:
+        """Where a word such as not stands that denies something; `not only` and `not,` deny nothing."""
+        if self.words.isdisjoint(NEGATORS) and "\u2019" not in self.text:
+            return ()
+        return tuple(at for at, word in enumerate(self.lowered) if normal(word) in NEGATORS and self._denies(at))
+
+    @cached_property
     def negated(self) -> frozenset[str]:
         """Terms that a negation reaches; German ones also reach back to the verb."""
         found: set[str] = set()
-        for at, word in enumerate(self.lowered):
-            if normal(word) in NEGATORS and self._denies(at):
-                before = self.places[max(0, at - _BEFORE) : at] if self.language == "de" else ()
-                found.update(place for place in (*before, *self.places[at + 1 : at + 1 + _AFTER]) if place)
+        for at in self.denials:
+            before = self.places[max(0, at - _BEFORE) : at] if self.language == "de" else ()
+            found.update(place for place in (*before, *self.places[at + 1 : at + 1 + _AFTER]) if place)
         return frozenset(found)
 
     def _denies(self, at: int) -> bool:
         following = self.lowered[at + 1] if at + 1 < len(self.lowered) else ""
-        end = self.tokens[at].end
+        end = self.placed.end(at)
         return self.text[end : end + 1] != "," and following not in UNNEGATED
 
+    def span(self, first: int, stop: int) -> tuple[int, int]:
+        """Where in the text the words from `first` up to `stop` stand."""
+        return self.placed.starts[first], self.placed.end(stop - 1)
+
     def said(self, first: int, stop: int) -> str:
-        """The words from token `first` up to `stop`, as they stand."""
-        return self.text[self.tokens[first].start : self.tokens[stop - 1].end]
+        """The words from `first` up to `stop`, as they stand."""
+        start, end = self.span(first, stop)
+        return self.text[start:end]
 
 
 def read(text: str, start: int, end: int, language: Language) -> Reading:
     """Read `text[start:end]`."""
     spelt = words_in(text, start, end)
-    known = [_known(word, language) for word in spelt]
-    places = [place for place, _, _ in known]
-    found: tuple[Figure, ...] = ()
-    if numbers := [at for at, (_, _, starts_figure) in enumerate(known) if starts_figure]:
-        found = figures_at(text, placed(text, start, spelt[: numbers[-1] + AFTER_NUMBER]), numbers, language)
-        for figure in found:
-            places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
-    content = frozenset(places) - NO_TERM
-    everything = content.union(*((figure.key, figure.loose) for figure in found)) if found else content
-    return Reading(text, start, end, language, spelt, places, found, content, everything, [each[1] for each in known])
+    places, lowered, counting = zip(*map(_knowing(language), spelt), strict=True) if spelt else ((), (), ())
+    if not any(counting):
+        content = frozenset(places) - NO_TERM
+        return Reading(text, start, end, language, spelt, places, (), content, content, lowered)
+    numbers = [at for at, counts in enumerate(counting) if counts]
+    found = figures_at(Words.of(text, start, spelt[: numbers[-1] + AFTER_NUMBER]), numbers, language)
+    left = list(places)
+    for figure in found:
+        left[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
+    content = frozenset(left) - NO_TERM
+    everything = content.union(*((figure.key, figure.loose) for figure in found))
+    return Reading(text, start, end, language, spelt, left, found, content, everything, lowered)
 
 
 NO_TERM = frozenset(("",))
@@ -141,12 +149,19 @@ AFTER_NUMBER = 8
 """Words from a number on that may belong to its figure."""
 
 
-@lru_cache(maxsize=65536)
-def _known(word: str, language: Language) -> tuple[str, str, bool]:
-    """The term of a content word or ``, the word in small letters, and whether a figure may begin with it."""
-    plain = word.lower()
-    empty = plain in FUNCTION_WORDS[language] or plain in NEGATORS or plain.endswith("n't") or word[0].isdigit()
-    return "" if empty else term(word, language), plain, numeric(word)
+@lru_cache(maxsize=8)
+def _knowing(language: Language) -> Callable[[str], tuple[str, str, bool]]:
+    """How words are read in a language; asked with nothing but the word, it is remembered at half the cost."""
+    function_words = FUNCTION_WORDS[language] | NEGATORS
+
+    @lru_cache(maxsize=65536)
+    def known(word: str) -> tuple[str, str, bool]:
+        """The term of a content word or ``, the word in small letters, and whether a figure may begin with it."""
+        plain = word.lower()
+        empty = plain in function_words or plain.endswith("n't") or word[0].isdigit()
+        return "" if empty else term(word, language), plain, numeric(word)
+
+    return known
 
 
 def _names(reading: Reading) -> Sequence[Name]:
@@ -164,9 +179,7 @@ def _capitals(reading: Reading, at: int) -> int:
     """Where the run of capitalised content words that starts at token `at` stops."""
     stop = at
     while stop < len(reading.spelt) and reading.places[stop] and reading.spelt[stop][0].isupper():
-        if stop > at and reading.text[reading.tokens[stop - 1].end : reading.tokens[stop].start].strip(
-            "\u00a0 .-'\u2019"
-        ):
+        if stop > at and reading.placed.after(stop - 1).strip("\u00a0 .-'\u2019"):
             break
         stop += 1
     return stop

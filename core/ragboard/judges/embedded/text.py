@@ -9,7 +9,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from operator import add
 from typing import Any, Literal, NamedTuple, cast
 
 import sentencex
@@ -20,7 +19,7 @@ from ragboard.judges.embedded.lexicon import FUNCTION_WORDS, HINDI_ENDINGS, IRRE
 __all__ = [
     "Language",
     "Token",
-    "is_number",
+    "Words",
     "language_of",
     "normal",
     "sentence_spans",
@@ -76,32 +75,43 @@ class Token(NamedTuple):
     end: int
 
 
+class Words(NamedTuple):
+    """The words of a stretch of a text, and where in the text each starts."""
+
+    text: str
+    spelt: Sequence[str]
+    starts: Sequence[int]
+
+    @classmethod
+    def of(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
+        """The places of what `words_in` found from `start` on: between two nothing stands that could begin a word."""
+        starts: list[int] = []
+        find, keep = text.index, starts.append
+        at = start
+        for word in spelt:
+            at = find(word, at)
+            keep(at)
+            at += len(word)
+        return cls(text, spelt, starts)
+
+    def end(self, at: int) -> int:
+        """Where the word ends."""
+        return self.starts[at] + len(self.spelt[at])
+
+    def after(self, at: int) -> str:
+        """What stands between the word and the next."""
+        return self.text[self.end(at) : self.starts[at + 1]]
+
+
 def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ...]:
     """The tokens of `text[start:end]` in reading order, with offsets in `text`."""
-    return placed(text, start, words_in(text, start, len(text) if end is None else end))
-
-
-def placed(text: str, start: int, spelt: Sequence[str]) -> tuple[Token, ...]:
-    """The tokens that `words_in` found in order from `start` on: between two nothing stands that could begin a word."""
-    starts: list[int] = []
-    find, keep = text.index, starts.append
-    at = start
-    for word in spelt:
-        at = find(word, at)
-        keep(at)
-        at += len(word)
-    ends = map(add, starts, map(len, spelt))
-    return tuple(map(Token._make, zip(spelt, starts, ends, strict=True)))
+    words = Words.of(text, start, words_in(text, start, len(text) if end is None else end))
+    return tuple(Token(word, at, at + len(word)) for word, at in zip(words.spelt, words.starts, strict=True))
 
 
 def words_in(text: str, start: int, end: int) -> list[str]:
     """The tokens of `text[start:end]` as `tokens` finds them, without their places: five times as fast."""
     return cast("list[str]", _TOKEN.findall(text, start, end))
-
-
-def is_number(token: Token) -> bool:
-    """Whether it is written in digits."""
-    return token.text[0].isdigit()
 
 
 def normal(word: str) -> str:
@@ -143,12 +153,12 @@ def _hindi(word: str) -> str:
 def language_of(text: str) -> Language:
     """The language of its script, else that whose function words are most frequent; English where none is."""
     head = text[:SAMPLE].lower()
-    letters = len(_WORD.findall(head))
-    if 2 * len(_CHARACTER.findall(head)) > letters:
-        return "zh"
-    if 2 * len(_DEVANAGARI.findall(head)) > letters:
-        return "hi"
     words = _WORD.findall(head)
+    if not head.isascii():
+        if 2 * len(_CHARACTER.findall(head)) > len(words):
+            return "zh"
+        if 2 * len(_DEVANAGARI.findall(head)) > len(words):
+            return "hi"
     return max(_SNOWBALL, key=lambda each: sum(map(FUNCTION_WORDS[each].__contains__, words)))
 
 
@@ -159,7 +169,7 @@ def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[i
     Marks of headings and list items are left out, and so is a stretch without letter or digit. The
     language is told from the text where it is not given.
     """
-    whole = _SURROGATE.sub("\ufffd", text)
+    whole = text if text.isascii() else _SURROGATE.sub("\ufffd", text)
     language = language or language_of(whole)
     return tuple(
         span

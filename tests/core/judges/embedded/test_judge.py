@@ -18,6 +18,8 @@ from ragboard.judges.tasks import (
     Similarity,
     Task,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
 )
 
 TEXT = "The Forth Bridge was built in 1890 by Arrol. It carries two tracks."
@@ -28,6 +30,8 @@ TASKS: tuple[Task, ...] = (
     SelectSentences(question="When was it built?", sentences=(TEXT,)),
     Similarity(text=TEXT, others=("", TEXT)),
     RateAnswer(question="When was it built?", answer=TEXT),
+    WriteQuestions(passage=TEXT, n=2),
+    WriteAnswer(question="When was it built?", passage=TEXT, kind="grounded"),
 )
 
 

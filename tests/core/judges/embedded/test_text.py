@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard.judges.embedded.figures import figures
-from ragboard.judges.embedded.text import Language, language_of, sentence_spans, term, tokens
+from ragboard.judges.embedded.text import Language, Words, language_of, sentence_spans, term, tokens, words_in
 
 ANY_TEXT = st.text(max_size=200) | st.text(
     alphabet="aB 1.,;:?!-*#\n\r\u2028[]()'\u2019\u00e9\u0301\u4ed6\U0001d518", max_size=200
@@ -21,7 +21,7 @@ def sentences(text: str) -> list[str]:
 
 
 def keys(text: str, language: Language = "en") -> list[str]:
-    return [figure.key for figure in figures(text, tokens(text), language)]
+    return [figure.key for figure in figures(Words.of(text, 0, words_in(text, 0, len(text))), language)]
 
 
 @given(ANY_TEXT)
