@@ -8,7 +8,18 @@ import streamlit as st
 
 from ragboard_dashboard.data import writable
 from ragboard_dashboard.navigation import keep_pages
-from ragboard_dashboard.views import compare, evaluate, hallucinations, metrics, query, run, runs, sample, upload
+from ragboard_dashboard.views import (
+    agreement,
+    compare,
+    evaluate,
+    hallucinations,
+    metrics,
+    query,
+    run,
+    runs,
+    sample,
+    upload,
+)
 
 st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / "static" / "icon.svg"), layout="wide")
 pages = {
@@ -19,6 +30,7 @@ pages = {
         hallucinations.page, title="Hallucinations", icon=":material/error:", url_path="hallucinations"
     ),
     "compare": st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
+    "agreement": st.Page(agreement.page, title="Agreement", icon=":material/handshake:", url_path="agreement"),
     "upload": st.Page(
         upload.page,
         title="Upload",

@@ -13,6 +13,7 @@ import duckdb
 from ragboard.errors import NotFoundError
 from ragboard.opinions import Agreement, Contender, Opinion
 from ragboard.records import Outcome, Passage, Sample, Score, Turn, Unscored
+from ragboard.report.worddiff import Change, word_diff
 from ragboard.store import Store
 
 __all__ = [
@@ -63,6 +64,8 @@ class Opened:
     said: Mapping[str, tuple[Opinion, ...]]
     outcomes: Mapping[str, Mapping[str, tuple[Outcome, ...]]]
     """By dimension and contender, an outcome for each side."""
+    changes: tuple[Change, ...]
+    """Of a pair, word by word, from A to B: answers, or passages where those are what it is about."""
 
 
 def agreements(store: Store) -> tuple[KeptAgreement, ...]:
@@ -112,14 +115,21 @@ def item_report(store: Store, kept: KeptAgreement, item_id: str) -> Opened:
     by_dimension: dict[str, dict[str, tuple[Outcome, ...]]] = {}
     for (dimension, contender), found in outcomes.items():
         by_dimension.setdefault(dimension, {})[contender] = found[row[0]]
+    sides = tuple(map(_sample, json.loads(row[4])))
     return Opened(
         position=row[0],
         item_id=row[1],
         cluster=row[2],
         said=_said(row[3]),
-        sides=tuple(map(_sample, json.loads(row[4]))),
+        sides=sides,
         outcomes=by_dimension,
+        changes=word_diff(*map(_compared, sides)) if len(sides) == 2 else (),
     )
+
+
+def _compared(side: Sample) -> str:
+    """What two sides differ in."""
+    return "\n\n".join(passage.text for passage in side.contexts or ()) if side.answer is None else side.answer
 
 
 def questions_of(store: Store, kept: KeptAgreement, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
