@@ -10,6 +10,7 @@ from ragboard_dashboard.data import writable
 from ragboard_dashboard.navigation import keep_pages
 from ragboard_dashboard.theme import STYLE
 from ragboard_dashboard.views import (
+    agreement,
     compare,
     diagnosis,
     estimate,
@@ -33,6 +34,7 @@ pages = {
         hallucinations.page, title="Hallucinations", icon=":material/error:", url_path="hallucinations"
     ),
     "compare": st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
+    "agreement": st.Page(agreement.page, title="Agreement", icon=":material/handshake:", url_path="agreement"),
     "upload": st.Page(
         upload.page,
         title="Upload",

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from ragboard.cli.agreeing import agree_with_people
 from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.comparing import check, compare
@@ -33,6 +34,7 @@ from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
 from ragboard.cli.sharing import export, report
+from ragboard.cli.simulating import simulate
 from ragboard.cli.synthesising import synth
 from ragboard.errors import RagboardError
 
@@ -94,6 +96,7 @@ for command in (
     check,
     diagnose_run,
     threshold,
+    agree_with_people,
     report_judge,
     runs,
     show,
@@ -106,6 +109,7 @@ for command in (
     rename,
     tag,
     rm,
+    simulate,
     synth,
     metrics,
     cache,

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from ragboard.report.agreements import (
+    Heard,
+    KeptAgreement,
+    Opened,
+    agreement_named,
+    agreements,
+    item_report,
+    listen,
+    questions_of,
+)
 from ragboard.report.compare import (
     Comparison,
     ConfigDifference,
@@ -51,6 +61,15 @@ from ragboard.report.gates import (
     threshold_conditions,
     verdict_of,
 )
+from ragboard.report.grading import (
+    GradeLine,
+    GradePeople,
+    GradeReport,
+    GradeVerdict,
+    Ratings,
+    grade_report,
+    grade_verdicts,
+)
 from ragboard.report.hallucinations import (
     LOOSE,
     Grouping,
@@ -66,6 +85,7 @@ from ragboard.report.hallucinations import (
     judges_of,
 )
 from ragboard.report.harmonic import ragas_score
+from ragboard.report.measuring import Correlations, Measure
 from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.noise import JudgeNoise, judge_noise
 from ragboard.report.nouns import (
@@ -101,6 +121,17 @@ from ragboard.report.pairs import (
     pair_rows,
     statement_changes,
 )
+from ragboard.report.preferring import (
+    PAPER,
+    PairCell,
+    PairLine,
+    PairPeople,
+    PairVerdict,
+    PreferenceReport,
+    Published,
+    pair_verdicts,
+    preference_report,
+)
 from ragboard.report.runs import leaderboard, run_summary, runs_matching
 from ragboard.report.samples import loose_statements, sample_report, sample_rows, sample_table
 from ragboard.report.shapes import (
@@ -133,6 +164,7 @@ __all__ = [
     "BETTER",
     "EXAMPLES",
     "LOOSE",
+    "PAPER",
     "POLICIES",
     "QUANTITIES",
     "RULES",
@@ -144,6 +176,7 @@ __all__ = [
     "Comparison",
     "Condition",
     "ConfigDifference",
+    "Correlations",
     "Diagnosis",
     "Distribution",
     "Estimated",
@@ -153,6 +186,10 @@ __all__ = [
     "Finding",
     "Gated",
     "GeneratedQuestion",
+    "GradeLine",
+    "GradePeople",
+    "GradeReport",
+    "GradeVerdict",
     "Group",
     "Grouping",
     "Hallucination",
@@ -160,29 +197,40 @@ __all__ = [
     "HallucinationGroups",
     "HallucinationPage",
     "HallucinationQuery",
+    "Heard",
     "Human",
     "JudgeNoise",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
+    "KeptAgreement",
     "Look",
     "LooseStatement",
+    "Measure",
     "Measured",
     "MetricComparison",
     "MetricSummary",
     "MovedPassage",
     "Only",
+    "Opened",
     "Order",
     "Overruled",
+    "PairCell",
+    "PairLine",
+    "PairPeople",
     "PairPlace",
     "PairQuery",
     "PairReport",
     "PairRow",
+    "PairVerdict",
     "PairedRuns",
     "PairsPage",
     "PassageLoss",
     "Point",
+    "PreferenceReport",
+    "Published",
     "QuestionLoss",
+    "Ratings",
     "RefusalComparison",
     "Rule",
     "RunSummary",
@@ -207,6 +255,8 @@ __all__ = [
     "Unpaired",
     "UnscoredPolicy",
     "Which",
+    "agreement_named",
+    "agreements",
     "breakdown",
     "caution_of",
     "check_run",
@@ -221,14 +271,18 @@ __all__ = [
     "estimated_metrics",
     "failures",
     "gate_comparison",
+    "grade_report",
+    "grade_verdicts",
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
     "hallucinations_sql",
     "in_words",
+    "item_report",
     "judge_noise",
     "judges_of",
     "leaderboard",
+    "listen",
     "loose_statements",
     "metric_descriptions",
     "metric_groups",
@@ -240,8 +294,11 @@ __all__ = [
     "pair_report",
     "pair_rows",
     "pair_runs",
+    "pair_verdicts",
     "pairs_sql",
     "passages_named",
+    "preference_report",
+    "questions_of",
     "ragas_score",
     "read_condition",
     "recounted",
