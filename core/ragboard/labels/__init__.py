@@ -15,14 +15,17 @@ from ragboard.labels.nouns import (
     Queue,
 )
 from ragboard.labels.outcomes import labelled_samples
-from ragboard.labels.table import (
-    add_labels,
-    human_verdicts,
+from ragboard.labels.saying import (
+    Preferred,
+    Undone,
+    grade_answer,
     label_statement,
-    latest_verdicts,
-    people_of_statements,
+    prefer_answer,
+    turned,
+    undo,
     withdraw_statement,
 )
+from ragboard.labels.table import add_labels, human_verdicts, latest_verdicts, people_of_statements
 
 __all__ = [
     "Design",
@@ -33,14 +36,20 @@ __all__ = [
     "LabelledSample",
     "LabelledSamples",
     "NewLabel",
+    "Preferred",
     "Queue",
+    "Undone",
     "add_labels",
     "draw_of",
     "draw_samples",
+    "grade_answer",
     "human_verdicts",
     "label_statement",
     "labelled_samples",
     "latest_verdicts",
     "people_of_statements",
+    "prefer_answer",
+    "turned",
+    "undo",
     "withdraw_statement",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragboard.report.annotating import AnnotationQueue, Kappa, QueueItem, annotation_queue, annotator_agreement
 from ragboard.report.compare import (
     Comparison,
     ConfigDifference,
@@ -82,6 +83,7 @@ __all__ = [
     "BETTER",
     "EXAMPLES",
     "LOOSE",
+    "AnnotationQueue",
     "Bin",
     "Change",
     "Columns",
@@ -103,6 +105,7 @@ __all__ = [
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
+    "Kappa",
     "LooseStatement",
     "MetricComparison",
     "MetricSummary",
@@ -116,6 +119,7 @@ __all__ = [
     "PairedRuns",
     "PairsPage",
     "Point",
+    "QueueItem",
     "RefusalComparison",
     "RunSummary",
     "SamplePage",
@@ -129,6 +133,8 @@ __all__ = [
     "StoreTable",
     "Unpaired",
     "Which",
+    "annotation_queue",
+    "annotator_agreement",
     "breakdown",
     "check_run",
     "columns",
