@@ -21,7 +21,7 @@ from ragboard.cli.data import export, import_runs, runs, show
 from ragboard.cli.doctor import doctor
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
-from ragboard.cli.labelling import label
+from ragboard.cli.labelling import label, labels
 from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
@@ -95,6 +95,7 @@ for command in (
     export,
     query,
     label,
+    labels,
     rename,
     tag,
     rm,

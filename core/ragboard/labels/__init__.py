@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragboard.labels.draws import draw_of, draw_samples
+from ragboard.labels.exchange import ImportedLabels, export_labels, import_labels
 from ragboard.labels.nouns import (
     Design,
     Draw,
@@ -31,6 +32,7 @@ __all__ = [
     "Design",
     "Draw",
     "HumanVerdict",
+    "ImportedLabels",
     "LabelKind",
     "LabelledAnswer",
     "LabelledSample",
@@ -42,8 +44,10 @@ __all__ = [
     "add_labels",
     "draw_of",
     "draw_samples",
+    "export_labels",
     "grade_answer",
     "human_verdicts",
+    "import_labels",
     "label_statement",
     "labelled_samples",
     "latest_verdicts",
