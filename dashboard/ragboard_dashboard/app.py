@@ -8,7 +8,18 @@ import streamlit as st
 
 from ragboard_dashboard.data import writable
 from ragboard_dashboard.navigation import keep_pages
-from ragboard_dashboard.views import compare, evaluate, hallucinations, metrics, query, run, runs, sample, upload
+from ragboard_dashboard.views import (
+    annotate,
+    compare,
+    evaluate,
+    hallucinations,
+    metrics,
+    query,
+    run,
+    runs,
+    sample,
+    upload,
+)
 
 st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / "static" / "icon.svg"), layout="wide")
 pages = {
@@ -19,6 +30,13 @@ pages = {
         hallucinations.page, title="Hallucinations", icon=":material/error:", url_path="hallucinations"
     ),
     "compare": st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
+    "annotate": st.Page(
+        annotate.page,
+        title="Annotate",
+        icon=":material/rate_review:",
+        url_path="annotate",
+        visibility="visible" if writable() else "hidden",
+    ),
     "upload": st.Page(
         upload.page,
         title="Upload",

@@ -9,10 +9,13 @@ import streamlit as st
 
 from ragboard.evaluation.background import Surroundings
 from ragboard.judges import JudgeOptions
+from ragboard.judges.tasks import Quality
+from ragboard.labels import LabelKind, Queue
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
 from ragboard.report import (
+    AnnotationQueue,
     Columns,
     Comparison,
     Distribution,
@@ -22,6 +25,7 @@ from ragboard.report import (
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    Kappa,
     LooseStatement,
     Overruled,
     PairedRuns,
@@ -34,6 +38,8 @@ from ragboard.report import (
     SampleReport,
     Scatter,
     StoreTable,
+    annotation_queue,
+    annotator_agreement,
     breakdown,
     columns,
     compare_runs,
@@ -60,6 +66,7 @@ from ragboard_dashboard.settings import settings
 
 __all__ = [
     "evaluates",
+    "get_agreement",
     "get_comparison",
     "get_failures",
     "get_hallucination_groups",
@@ -72,6 +79,7 @@ __all__ = [
     "get_overruled",
     "get_pair",
     "get_pair_rows",
+    "get_queue",
     "get_run",
     "get_sample",
     "get_sample_rows",
@@ -180,6 +188,18 @@ def get_overruled(run: RunRef) -> Overruled:
     return _overruled(str(store().folder), store().version, run)
 
 
+def get_queue(
+    run: RunRef, queue: Queue, annotator: str, kind: LabelKind, dimension: Quality, against: RunRef | None
+) -> AnnotationQueue:
+    """What a person is to label, and how far they are."""
+    return _queue(str(store().folder), store().version, run, queue, annotator, kind, dimension, against)
+
+
+def get_agreement(run: RunRef, queue: Queue, annotator: str) -> tuple[Kappa, ...]:
+    """How a person agrees with the judge and with others on what they finished."""
+    return _agreement(str(store().folder), store().version, run, queue, annotator)
+
+
 def get_columns(run: RunRef) -> Columns:
     """What can be drawn of a run."""
     return _columns(str(store().folder), store().version, run)
@@ -282,6 +302,28 @@ def _sample(folder: str, version: str, run: RunRef, sample_id: str) -> SampleRep
 @st.cache_data(max_entries=16, show_spinner=False)
 def _overruled(folder: str, version: str, run: RunRef) -> Overruled:
     return overruled(Store(Path(folder)), _run(folder, version, run))
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _queue(
+    folder: str,
+    version: str,
+    run: RunRef,
+    queue: Queue,
+    annotator: str,
+    kind: LabelKind,
+    dimension: Quality,
+    against: RunRef | None,
+) -> AnnotationQueue:
+    del version
+    kept = Store(Path(folder))
+    return annotation_queue(kept, run, queue, annotator=annotator, kind=kind, dimension=dimension, against=against)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _agreement(folder: str, version: str, run: RunRef, queue: Queue, annotator: str) -> tuple[Kappa, ...]:
+    del version
+    return annotator_agreement(Store(Path(folder)), run, queue, annotator=annotator)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

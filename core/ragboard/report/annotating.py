@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,8 @@ class QueueItem:
     """Why it is in the disagreement queue."""
     other_id: str = ""
     """Of a pair: the sample of the other run."""
+    swapped: bool = False
+    """Of a pair: whether this person sees the other run's answer first; by lot, the same every time."""
 
     @property
     def done(self) -> bool:
@@ -102,6 +105,7 @@ def annotation_queue(
             labelled=labelled,
             why=why.get(position, ""),
             other_id=others.get(position, ""),
+            swapped=_by_lot(annotator, sample_id),
         )
         for position, sample_id, wanted, labelled in rows
     }
@@ -111,17 +115,16 @@ def annotation_queue(
 def annotator_agreement(store: Store, run: RunRef, queue: Queue, *, annotator: str) -> tuple[Kappa, ...]:
     """Kappa of a person with the judge, then with every other annotator, on the samples that this person finished."""
     with store.database.read() as connection:
-        judge = connection.execute(
-            "SELECT judge FROM evaluations WHERE evaluation_id = ?", [run.evaluation_id]
-        ).fetchone()
         said = _said(connection, run, queue)
         whole = _finished(connection, run, said.get(annotator, {}))
         judged = _judged(connection, run, whole)
     mine = {place: label for place, label in said.get(annotator, {}).items() if place[0] in whole}
-    others = {f"the {judge[0] if judge else ''} judge": judged} | {
-        name: labels for name, labels in sorted(said.items()) if name != annotator
-    }
+    others = {"the judge": judged} | {name: labels for name, labels in sorted(said.items()) if name != annotator}
     return tuple(found for name, labels in others.items() if (found := _kappa(annotator, mine, name, labels)).n)
+
+
+def _by_lot(annotator: str, sample_id: str) -> bool:
+    return random.Random(f"{annotator}\0{sample_id}").random() < 0.5  # noqa: S311 - a lot, not a secret
 
 
 def _kappa(first: str, ours: Mapping[Any, Label], second: str, theirs: Mapping[Any, Label]) -> Kappa:

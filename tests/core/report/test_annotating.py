@@ -65,7 +65,7 @@ def test_agreement_is_with_the_judge_on_finished_samples_and_with_others(store: 
     say(store, run, 4, "supported", "supported")
     say(store, run, 0, "unsupported", "supported", annotator="bob")
     judge, bob = annotator_agreement(store, run, "random", annotator="ada")
-    assert (judge.second, judge.n, judge.kappa) == ("the plain judge", 4, pytest.approx(0.5))
+    assert (judge.second, judge.n, judge.kappa) == ("the judge", 4, pytest.approx(0.5))
     assert (bob.second, bob.n, bob.kappa) == ("bob", 2, pytest.approx(-1.0))
 
 
