@@ -30,6 +30,9 @@ from ragboard.judges.tasks import (
     Usefulness,
     Verification,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
+    Written,
 )
 from ragboard.records import Sample, Verdict
 
@@ -57,6 +60,10 @@ def _task(task: Task, sample: Sample) -> str:
         case JudgePassages():
             toward = _side(task.answer, sample)
             return f"Say which of {_count(task.passages, 'passage')} are useful to arrive at the {toward}"
+        case WriteQuestions():
+            return f"Write {task.n} questions that a passage answers"
+        case WriteAnswer():
+            return f"Write an answer to a question: {task.kind}"
         case _:
             return _opinion(task)
 
@@ -108,6 +115,8 @@ def reply_in_words(reply: Reply) -> str:
             return ", ".join(f"{value:.2f}" for value in reply.values) or "none"
         case Usefulness():
             return f"{sum(reply.useful)} of {_count(reply.useful, 'passage')} useful"
+        case Written():
+            return reply.text or "no text"
         case _:
             return _said(reply)
 

@@ -82,8 +82,9 @@ def sample_table(store: Store, run: RunRef, query: SampleQuery) -> pd.DataFrame:
     Columns: sample_id, question, answer, reference, metric, value (empty where unscored), counted, reason, detail.
     Scores that the run file brought are among them.
     """
-    where, given = _sample_filter(run, query)
     with store.database.read() as connection:
+        limit = thresholds_read(connection, described(connection)).get(query.column)
+        where, given = _sample_filter(run, query, limit)
         return connection.execute(
             f"WITH found AS (SELECT s.position, row_number() OVER (ORDER BY {_ORDER[query.order]}, s.position) AS place"
             f" {where}) SELECT s.sample_id, s.question, s.answer, s.reference, c.metric, c.value, c.counted, c.reason,"

@@ -145,7 +145,7 @@ def pairs_data(rows: Sequence[PairRow], compared: Comparison, address: dict[str,
     """What the component draws, as JSON-ready data."""
     return {
         "caption": caption,
-        "titles": [f"A {inert(compared.a.name)}", f"B {inert(compared.b.name)}"],
+        "titles": {"change": "Change", "a": f"A {inert(compared.a.name)}", "b": f"B {inert(compared.b.name)}"},
         "rows": [_pair_row(row, address) for row in rows],
     }
 
