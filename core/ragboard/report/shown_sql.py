@@ -179,6 +179,14 @@ _SAMPLE_ORDER: dict[Order, str] = {
 }
 
 
+def _beyond(column: str) -> str:
+    """On the bad side of the column's threshold."""
+    spec, value = _text(column), _column(column)
+    limit = f"(SELECT value FROM thresholds WHERE metric = {spec})"
+    lower = f"(SELECT any_value(description ->> 'direction') = 'lower' FROM metrics WHERE metric = {spec})"
+    return f"CASE WHEN {lower} THEN {value} > {limit} ELSE {value} < {limit} END"
+
+
 def _sample_tests(query: SampleQuery) -> list[str]:
     only: dict[Only, list[str]] = {
         "all": [],
@@ -188,6 +196,7 @@ def _sample_tests(query: SampleQuery) -> list[str]:
             " WHERE side = 'response' AND refuses)"
         ],
         "unscored": [f"{_column(query.column)} IS NULL"],
+        "beyond": [_beyond(query.column)],
     }
     tests = only[query.only]
     if query.between:
