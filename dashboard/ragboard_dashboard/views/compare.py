@@ -163,10 +163,9 @@ def _wanted(compared: Comparison) -> PairQuery | None:
     specs = [metric.metric for metric in compared.metrics if metric.pairs]
     if not specs:
         return None
-    metric, which = (st.query_params.get(key, "") for key in ("metric", "which"))
-    return PairQuery(
-        metric=metric if metric in specs else specs[0], which=next((one for one in WHICH if one == which), "all")
-    )
+    metric, wanted = (st.query_params.get(key, "") for key in ("metric", "which"))
+    which: Which = next((one for one in WHICH if one == wanted), "all")
+    return PairQuery(metric=metric if metric in specs else specs[0], which=which)
 
 
 def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
