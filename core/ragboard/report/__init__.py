@@ -32,6 +32,14 @@ from ragboard.report.diagnosis import (
     topic_in_words,
     why_silent,
 )
+from ragboard.report.estimates import (
+    Estimated,
+    Estimates,
+    Measured,
+    estimate_runs,
+    estimated_metrics,
+    needed_for,
+)
 from ragboard.report.failures import FailureKind, failures
 from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
 from ragboard.report.hallucinations import (
@@ -85,7 +93,7 @@ from ragboard.report.pairs import (
     statement_changes,
 )
 from ragboard.report.runs import leaderboard, run_summary, runs_matching
-from ragboard.report.samples import loose_statements, sample_report, sample_rows
+from ragboard.report.samples import loose_statements, sample_report, sample_rows, sample_table
 from ragboard.report.shapes import (
     Bin,
     Columns,
@@ -99,6 +107,14 @@ from ragboard.report.shapes import (
     scatter,
 )
 from ragboard.report.shown_sql import EXAMPLES, hallucinations_sql, pairs_sql, runs_sql, samples_sql
+from ragboard.report.systems import (
+    System,
+    SystemDifference,
+    SystemEstimate,
+    SystemsReport,
+    estimate_system,
+    systems_report,
+)
 from ragboard.report.tables import StoreColumn, StoreTable, store_tables
 from ragboard.report.worddiff import Change, word_diff
 
@@ -117,6 +133,8 @@ __all__ = [
     "ConfigDifference",
     "Diagnosis",
     "Distribution",
+    "Estimated",
+    "Estimates",
     "FailureKind",
     "Figure",
     "Finding",
@@ -136,6 +154,7 @@ __all__ = [
     "Judgement",
     "Look",
     "LooseStatement",
+    "Measured",
     "MetricComparison",
     "MetricSummary",
     "MovedPassage",
@@ -164,6 +183,10 @@ __all__ = [
     "StatementChange",
     "StoreColumn",
     "StoreTable",
+    "System",
+    "SystemDifference",
+    "SystemEstimate",
+    "SystemsReport",
     "TopicLoss",
     "Unpaired",
     "Which",
@@ -176,6 +199,9 @@ __all__ = [
     "condition_of",
     "diagnose",
     "distribution",
+    "estimate_runs",
+    "estimate_system",
+    "estimated_metrics",
     "failures",
     "gate_comparison",
     "hallucination_groups",
@@ -191,6 +217,7 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "needed_for",
     "overruled",
     "pair_place",
     "pair_report",
@@ -206,12 +233,14 @@ __all__ = [
     "runs_sql",
     "sample_report",
     "sample_rows",
+    "sample_table",
     "samples_sql",
     "scatter",
     "source_of",
     "spec_named",
     "statement_changes",
     "store_tables",
+    "systems_report",
     "topic_in_words",
     "verdict_of",
     "why_silent",

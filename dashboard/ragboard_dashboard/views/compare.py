@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.report import Comparison, JudgeNoise, PairQuery, RunSummary, Unpaired, Which
+from ragboard.exporting import comparison_frame, pairs_frame
+from ragboard.htmlreport import comparison_report
+from ragboard.report import (
+    Comparison,
+    JudgeNoise,
+    PairQuery,
+    RunSummary,
+    Unpaired,
+    Which,
+    pair_rows,
+    pair_runs,
+    pairs_sql,
+)
 from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
 from ragboard_dashboard.components.spans import inert
@@ -19,6 +33,7 @@ from ragboard_dashboard.data import (
     get_pair_place,
     get_pair_rows,
     resolve,
+    store,
 )
 from ragboard_dashboard.navigation import open_sample
 from ragboard_dashboard.shared import (
@@ -26,10 +41,12 @@ from ragboard_dashboard.shared import (
     column_title,
     default_pair,
     facts,
+    offer_sql,
     offer_upload,
     outcome_fact,
     plain,
 )
+from ragboard_dashboard.sharing import export_control, report_button
 
 __all__ = ["page"]
 
@@ -56,7 +73,7 @@ def page() -> None:
     compared = get_comparison(a, b)
     wanted = st.query_params.get("pair")
     if wanted is None:
-        _result(compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
+        _result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
     else:
         _pair(a, b, compared, wanted)
     _pairs(a, b, compared)
@@ -107,11 +124,17 @@ def _chose(key: str) -> None:
         st.query_params.pop("pair", None)
 
 
-def _result(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
-    title, copy = st.columns([6, 1], vertical_alignment="bottom")
+def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
+    title, copy, report, export = st.columns([5, 1.2, 1.2, 1.2], vertical_alignment="bottom")
     title.header("Compare", anchor=False)
+    name = f"{b.name} against {a.name}"
+    asked = _wanted(compared)
     with copy.popover("Copy", icon=":material/content_copy:", width="stretch"):
         st.code(inert(compared.sentence), language=None, wrap_lines=True)
+    with report:
+        report_button(name, lambda: comparison_report(store(), a, b, metric=asked.metric if asked else ""))
+    with export:
+        export_control(name, lambda: comparison_frame(compared))
     plain(compared.sentence)
     _notes(compared)
     if compared.metrics:
@@ -175,7 +198,7 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         return
     specs = [metric.metric for metric in compared.metrics if metric.pairs]
     st.subheader("Questions, greatest losses first", anchor=False)
-    choice, kind, number = st.columns([3, 5, 2], vertical_alignment="bottom")
+    choice, kind, number, export = st.columns([3, 5, 2, 1.2], vertical_alignment="bottom")
     metric = choice.selectbox(
         "Metric", specs, format_func=column_label, **_bound("metric", asked.metric), args=("metric",)
     )
@@ -193,12 +216,23 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     at = number.number_input("Page", 1, last, key=f"page-{which}", bind="query-params") if last > 1 else 1
     query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
+    with export:
+        export_control(
+            f"{b.name} against {a.name} pairs", lambda: _table(a, b, replace(query, limit=page.total, offset=0))
+        )
     address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
+    direction = next(one.direction for one in compared.metrics if one.metric == metric)
+    offer_sql(pairs_sql(a, b, query, direction), "pairs")
     opened = pair_list(page.rows, compared, address, caption, key="pairs")
     if opened:
         st.query_params["pair"] = opened
         st.rerun()
+
+
+def _table(a: RunRef, b: RunRef, query: PairQuery) -> pd.DataFrame:
+    """The pairs of a query as a table; read anew, for a download is made outside the page."""
+    return pairs_frame({query.metric: pair_rows(store(), a, b, pair_runs(store(), a, b), query).rows})
 
 
 def _pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
