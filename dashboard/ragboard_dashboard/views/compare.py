@@ -187,8 +187,8 @@ def _wanted(compared: Comparison) -> PairQuery | None:
     if not specs:
         return None
     metric, wanted = (st.query_params.get(key, "") for key in ("metric", "which"))
-    which: Which = next((one for one in WHICH if one == wanted), "all")
-    return PairQuery(metric=metric if metric in specs else specs[0], which=which)
+    known: dict[str, Which] = {which: which for which in WHICH}
+    return PairQuery(metric=metric if metric in specs else specs[0], which=known.get(wanted, "all"))
 
 
 def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
