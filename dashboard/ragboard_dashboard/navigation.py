@@ -78,4 +78,6 @@ def open_comparison(a: str, b: str) -> NoReturn:
 
 
 def _go(page: str, query: dict[str, str]) -> NoReturn:
+    if chosen := st.query_params.get("unscored"):
+        query = query | {"unscored": chosen}
     st.switch_page(st.session_state["pages"][page], query_params=query)

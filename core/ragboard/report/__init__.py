@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from ragboard.report.agreements import (
+    Heard,
+    KeptAgreement,
+    Opened,
+    agreement_named,
+    agreements,
+    item_report,
+    listen,
+    questions_of,
+)
+from ragboard.report.annotating import AnnotationQueue, Kappa, QueueItem, annotation_queue, annotator_agreement
 from ragboard.report.compare import (
     Comparison,
     ConfigDifference,
@@ -41,7 +52,25 @@ from ragboard.report.estimates import (
     needed_for,
 )
 from ragboard.report.failures import FailureKind, failures
-from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
+from ragboard.report.gates import (
+    Condition,
+    Gated,
+    check_run,
+    gate_comparison,
+    read_condition,
+    spec_named,
+    threshold_conditions,
+    verdict_of,
+)
+from ragboard.report.grading import (
+    GradeLine,
+    GradePeople,
+    GradeReport,
+    GradeVerdict,
+    Ratings,
+    grade_report,
+    grade_verdicts,
+)
 from ragboard.report.hallucinations import (
     LOOSE,
     Grouping,
@@ -57,6 +86,7 @@ from ragboard.report.hallucinations import (
     judges_of,
 )
 from ragboard.report.harmonic import ragas_score
+from ragboard.report.measuring import Correlations, Measure
 from ragboard.report.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.report.noise import JudgeNoise, judge_noise
 from ragboard.report.nouns import (
@@ -92,6 +122,17 @@ from ragboard.report.pairs import (
     pair_rows,
     statement_changes,
 )
+from ragboard.report.preferring import (
+    PAPER,
+    PairCell,
+    PairLine,
+    PairPeople,
+    PairVerdict,
+    PreferenceReport,
+    Published,
+    pair_verdicts,
+    preference_report,
+)
 from ragboard.report.runs import leaderboard, run_summary, runs_matching
 from ragboard.report.samples import loose_statements, sample_report, sample_rows, sample_table
 from ragboard.report.shapes import (
@@ -116,14 +157,20 @@ from ragboard.report.systems import (
     systems_report,
 )
 from ragboard.report.tables import StoreColumn, StoreTable, store_tables
+from ragboard.report.thresholds import STANDINGS, Share, Standing, Threshold, set_threshold, thresholds
+from ragboard.report.unscored import POLICIES, UnscoredPolicy
 from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
     "EXAMPLES",
     "LOOSE",
+    "PAPER",
+    "POLICIES",
     "QUANTITIES",
     "RULES",
+    "STANDINGS",
+    "AnnotationQueue",
     "Bin",
     "Breakdown",
     "Change",
@@ -131,6 +178,7 @@ __all__ = [
     "Comparison",
     "Condition",
     "ConfigDifference",
+    "Correlations",
     "Diagnosis",
     "Distribution",
     "Estimated",
@@ -140,6 +188,10 @@ __all__ = [
     "Finding",
     "Gated",
     "GeneratedQuestion",
+    "GradeLine",
+    "GradePeople",
+    "GradeReport",
+    "GradeVerdict",
     "Group",
     "Grouping",
     "Hallucination",
@@ -147,29 +199,42 @@ __all__ = [
     "HallucinationGroups",
     "HallucinationPage",
     "HallucinationQuery",
+    "Heard",
     "Human",
     "JudgeNoise",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
+    "Kappa",
+    "KeptAgreement",
     "Look",
     "LooseStatement",
+    "Measure",
     "Measured",
     "MetricComparison",
     "MetricSummary",
     "MovedPassage",
     "Only",
+    "Opened",
     "Order",
     "Overruled",
+    "PairCell",
+    "PairLine",
+    "PairPeople",
     "PairPlace",
     "PairQuery",
     "PairReport",
     "PairRow",
+    "PairVerdict",
     "PairedRuns",
     "PairsPage",
     "PassageLoss",
     "Point",
+    "PreferenceReport",
+    "Published",
     "QuestionLoss",
+    "QueueItem",
+    "Ratings",
     "RefusalComparison",
     "Rule",
     "RunSummary",
@@ -178,8 +243,10 @@ __all__ = [
     "SampleReport",
     "SampleRow",
     "Scatter",
+    "Share",
     "Silent",
     "Spending",
+    "Standing",
     "StatementChange",
     "StoreColumn",
     "StoreTable",
@@ -187,9 +254,15 @@ __all__ = [
     "SystemDifference",
     "SystemEstimate",
     "SystemsReport",
+    "Threshold",
     "TopicLoss",
     "Unpaired",
+    "UnscoredPolicy",
     "Which",
+    "agreement_named",
+    "agreements",
+    "annotation_queue",
+    "annotator_agreement",
     "breakdown",
     "caution_of",
     "check_run",
@@ -204,14 +277,18 @@ __all__ = [
     "estimated_metrics",
     "failures",
     "gate_comparison",
+    "grade_report",
+    "grade_verdicts",
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
     "hallucinations_sql",
     "in_words",
+    "item_report",
     "judge_noise",
     "judges_of",
     "leaderboard",
+    "listen",
     "loose_statements",
     "metric_descriptions",
     "metric_groups",
@@ -223,8 +300,11 @@ __all__ = [
     "pair_report",
     "pair_rows",
     "pair_runs",
+    "pair_verdicts",
     "pairs_sql",
     "passages_named",
+    "preference_report",
+    "questions_of",
     "ragas_score",
     "read_condition",
     "recounted",
@@ -236,11 +316,14 @@ __all__ = [
     "sample_table",
     "samples_sql",
     "scatter",
+    "set_threshold",
     "source_of",
     "spec_named",
     "statement_changes",
     "store_tables",
     "systems_report",
+    "threshold_conditions",
+    "thresholds",
     "topic_in_words",
     "verdict_of",
     "why_silent",

@@ -41,6 +41,8 @@ def _component(name: str) -> Any:
 
 _mount_forest, _mount_pairs, _mount_pair = (_component(name) for name in ("forest", "pairs", "pair"))
 
+_THICK = " Thick: whatever the unscored would have scored."
+
 
 def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> None:
     """Draw the difference of each metric, and behind it how far two evaluations of one run differ."""
@@ -71,7 +73,7 @@ def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[
     band = " Pale band: how far two evaluations of one run by the same judge differ." if noise else ""
     return {
         "caption": "Difference B less A with its 95% interval, all on one scale; the dashed line is no difference."
-        f" Grey: no difference seen.{band}",
+        f" Grey: no difference seen.{band}" + (_THICK if compared.policy == "bounds" else ""),
         "reach": max(ends, default=0.0) or 1.0,
         "titles": {
             "difference": "Difference",
@@ -89,8 +91,11 @@ def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[
 def _metric(metric: MetricComparison) -> dict[str, Any]:
     found = metric.pairs
     bounds = found.interval if found and isinstance(found.interval, Interval) else None
+    least, most = metric.bounds or (None, None)
     return {
         "metric": inert(metric.metric),
+        "least": least,
+        "most": most,
         "label": inert(metric.label),
         "arrow": ARROWS[metric.direction],
         "look": CHANGE_LOOKS.get(metric.change, "none"),
@@ -104,7 +109,7 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "a": f"{found.first:.3f}" if found else "–",
         "b": f"{found.second:.3f}" if found else "–",
         "pairs": f"{found.n:,}" if found else "0",
-        "unscored": _unscored(metric),
+        "unscored": "; ".join(filter(None, [metric.note, _unscored(metric)])),
         "won": f"{found.sign.wins} / {found.ties} / {found.sign.losses}" if found else "–",
         "detectable": f"{found.detectable:.3f}" if found and found.detectable is not None else "–",
     }
@@ -142,7 +147,7 @@ def pairs_data(rows: Sequence[PairRow], compared: Comparison, address: dict[str,
     """What the component draws, as JSON-ready data."""
     return {
         "caption": caption,
-        "titles": [f"A {inert(compared.a.name)}", f"B {inert(compared.b.name)}"],
+        "titles": {"change": "Change", "a": f"A {inert(compared.a.name)}", "b": f"B {inert(compared.b.name)}"},
         "rows": [_pair_row(row, address) for row in rows],
     }
 

@@ -27,7 +27,9 @@ function picture(row, reach) {
   node.append(shape("line", { x1: PAD, x2: WIDTH - PAD, y1: 9, y2: 9, class: "axis" }))
   node.append(shape("line", { x1: at(0), x2: at(0), y1: 0, y2: 18, class: "zero" }))
   if (row.low !== null) node.append(shape("line", { x1: at(row.low), x2: at(row.high), y1: 9, y2: 9, class: "whisker" }))
-  if (row.difference !== null) node.append(shape("circle", { cx: at(row.difference), cy: 9, r: 4, class: "dot" }))
+  if (row.least !== null) {
+    node.append(shape("line", { x1: at(row.least), x2: at(row.most), y1: 9, y2: 9, class: "possible" }))
+  } else if (row.difference !== null) node.append(shape("circle", { cx: at(row.difference), cy: 9, r: 4, class: "dot" }))
   return node
 }
 

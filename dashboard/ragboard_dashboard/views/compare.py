@@ -17,6 +17,7 @@ from ragboard.report import (
     PairQuery,
     RunSummary,
     Unpaired,
+    UnscoredPolicy,
     Which,
     pair_rows,
     pair_runs,
@@ -45,6 +46,7 @@ from ragboard_dashboard.shared import (
     offer_upload,
     outcome_fact,
     plain,
+    unscored_choice,
 )
 from ragboard_dashboard.sharing import export_control, report_button
 
@@ -69,8 +71,8 @@ def page() -> None:
     chosen = _choose(runs)
     if chosen is None:
         return
-    a, b = chosen
-    compared = get_comparison(a, b)
+    a, b, unscored = chosen
+    compared = get_comparison(a, b, unscored)
     wanted = st.query_params.get("pair")
     if wanted is None:
         _result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
@@ -85,15 +87,17 @@ def _empty() -> None:
     offer_upload()
 
 
-def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef] | None:
-    """The two runs of the address, else the newest two over the same questions."""
+def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef, UnscoredPolicy] | None:
+    """The two runs of the address, else the newest two over the same questions, and how the unscored count."""
     first, second = default_pair(runs)
-    left, right = st.columns(2)
+    left, right, count = st.columns([3, 3, 1.6], vertical_alignment="bottom")
     with left:
         a = _select("A, the baseline", "a", runs, first)
     with right:
         b = _select("B, held against it", "b", runs, second)
-    return (a, b) if a and b else None
+    with count:
+        unscored = unscored_choice()
+    return (a, b, unscored) if a and b else None
 
 
 def _select(label: str, key: str, runs: tuple[RunSummary, ...], default: str) -> RunRef | None:
@@ -221,6 +225,8 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
             f"{b.name} against {a.name} pairs", lambda: _table(a, b, replace(query, limit=page.total, offset=0))
         )
     address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
+    if compared.policy != "excluded":
+        address["unscored"] = compared.policy
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
     direction = next(one.direction for one in compared.metrics if one.metric == metric)
     offer_sql(pairs_sql(a, b, query, direction), "pairs")
