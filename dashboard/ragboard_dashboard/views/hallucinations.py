@@ -9,7 +9,14 @@ import streamlit as st
 
 from ragboard.errors import NotFoundError
 from ragboard.records import Label
-from ragboard.report import Grouping, HallucinationPage, HallucinationQuery, Human, hallucination_table
+from ragboard.report import (
+    Grouping,
+    HallucinationPage,
+    HallucinationQuery,
+    Human,
+    hallucination_table,
+    hallucinations_sql,
+)
 from ragboard.store import RunRef
 from ragboard_dashboard.components.findings import group_list, hallucination_list
 from ragboard_dashboard.components.verdicts import VERDICTS
@@ -22,7 +29,7 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import offer_upload, page_number, plain
+from ragboard_dashboard.shared import offer_sql, offer_upload, page_number, plain
 from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
@@ -55,7 +62,9 @@ def page() -> None:
     found = get_hallucinations(query)
     judged = sum(found.labels.values())
     title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
-    _counts(found)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _counts(found)
+        offer_sql(hallucinations_sql(query), "hallucinations")
     with action:
         export_control("hallucinations", lambda: hallucination_table(store(), query))
     if not found.total:
