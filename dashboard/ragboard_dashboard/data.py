@@ -10,10 +10,13 @@ import streamlit as st
 from ragboard.evaluation.background import Surroundings
 from ragboard.evaluation.sample_calls import SampleCalls, sample_calls
 from ragboard.judges import JudgeOptions
+from ragboard.judges.tasks import Quality
+from ragboard.labels import LabelKind, Queue
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
 from ragboard.report import (
+    AnnotationQueue,
     Columns,
     Comparison,
     Diagnosis,
@@ -29,6 +32,7 @@ from ragboard.report import (
     HallucinationQuery,
     Heard,
     JudgeNoise,
+    Kappa,
     KeptAgreement,
     LooseStatement,
     Measured,
@@ -50,6 +54,8 @@ from ragboard.report import (
     UnscoredPolicy,
     agreement_named,
     agreements,
+    annotation_queue,
+    annotator_agreement,
     breakdown,
     columns,
     compare_runs,
@@ -105,6 +111,7 @@ __all__ = [
     "get_item",
     "get_judges",
     "get_judging",
+    "get_kappas",
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
@@ -115,6 +122,7 @@ __all__ = [
     "get_pair_rows",
     "get_pair_verdicts",
     "get_preferences",
+    "get_queue",
     "get_run",
     "get_sample",
     "get_sample_rows",
@@ -228,6 +236,18 @@ def get_judging(run: RunRef) -> JudgeOptions | None:
 def get_overruled(run: RunRef, unscored: UnscoredPolicy = "excluded") -> Overruled:
     """What people make of a run's verdicts."""
     return _overruled(str(store().folder), store().version, run, unscored)
+
+
+def get_queue(
+    run: RunRef, queue: Queue, annotator: str, kind: LabelKind, dimension: Quality, against: RunRef | None
+) -> AnnotationQueue:
+    """What a person is to label, and how far they are."""
+    return _queue(str(store().folder), store().version, run, queue, annotator, kind, dimension, against)
+
+
+def get_kappas(run: RunRef, queue: Queue, annotator: str) -> tuple[Kappa, ...]:
+    """How a person agrees with the judge and with others on what they finished."""
+    return _kappas(str(store().folder), store().version, run, queue, annotator)
 
 
 def get_columns(run: RunRef) -> Columns:
@@ -402,6 +422,28 @@ def _sample(folder: str, version: str, run: RunRef, sample_id: str) -> SampleRep
 @st.cache_data(max_entries=16, show_spinner=False)
 def _overruled(folder: str, version: str, run: RunRef, unscored: UnscoredPolicy) -> Overruled:
     return overruled(Store(Path(folder)), _run(folder, version, run, unscored))
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _queue(
+    folder: str,
+    version: str,
+    run: RunRef,
+    queue: Queue,
+    annotator: str,
+    kind: LabelKind,
+    dimension: Quality,
+    against: RunRef | None,
+) -> AnnotationQueue:
+    del version
+    kept = Store(Path(folder))
+    return annotation_queue(kept, run, queue, annotator=annotator, kind=kind, dimension=dimension, against=against)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _kappas(folder: str, version: str, run: RunRef, queue: Queue, annotator: str) -> tuple[Kappa, ...]:
+    del version
+    return annotator_agreement(Store(Path(folder)), run, queue, annotator=annotator)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

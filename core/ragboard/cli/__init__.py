@@ -24,7 +24,7 @@ from ragboard.cli.doctor import doctor
 from ragboard.cli.estimating import estimate
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
-from ragboard.cli.labelling import label
+from ragboard.cli.labelling import label, labels
 from ragboard.cli.limiting import threshold
 from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
@@ -106,6 +106,7 @@ for command in (
     query,
     label,
     estimate,
+    labels,
     rename,
     tag,
     rm,

@@ -12,6 +12,7 @@ from ragboard.report.agreements import (
     listen,
     questions_of,
 )
+from ragboard.report.annotating import AnnotationQueue, Kappa, QueueItem, annotation_queue, annotator_agreement
 from ragboard.report.compare import (
     Comparison,
     ConfigDifference,
@@ -169,6 +170,7 @@ __all__ = [
     "QUANTITIES",
     "RULES",
     "STANDINGS",
+    "AnnotationQueue",
     "Bin",
     "Breakdown",
     "Change",
@@ -203,6 +205,7 @@ __all__ = [
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
+    "Kappa",
     "KeptAgreement",
     "Look",
     "LooseStatement",
@@ -230,6 +233,7 @@ __all__ = [
     "PreferenceReport",
     "Published",
     "QuestionLoss",
+    "QueueItem",
     "Ratings",
     "RefusalComparison",
     "Rule",
@@ -257,6 +261,8 @@ __all__ = [
     "Which",
     "agreement_named",
     "agreements",
+    "annotation_queue",
+    "annotator_agreement",
     "breakdown",
     "caution_of",
     "check_run",
