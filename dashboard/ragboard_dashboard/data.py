@@ -16,6 +16,7 @@ from ragboard.report import (
     Columns,
     Comparison,
     Distribution,
+    Estimates,
     FailureKind,
     Group,
     Grouping,
@@ -23,6 +24,7 @@ from ragboard.report import (
     HallucinationPage,
     HallucinationQuery,
     LooseStatement,
+    Measured,
     Overruled,
     PairedRuns,
     PairQuery,
@@ -38,6 +40,8 @@ from ragboard.report import (
     columns,
     compare_runs,
     distribution,
+    estimate_runs,
+    estimated_metrics,
     failures,
     hallucination_groups,
     hallucinations,
@@ -61,6 +65,8 @@ from ragboard_dashboard.settings import settings
 __all__ = [
     "evaluates",
     "get_comparison",
+    "get_estimated_metrics",
+    "get_estimates",
     "get_failures",
     "get_hallucination_groups",
     "get_hallucinations",
@@ -205,6 +211,16 @@ def get_tables() -> tuple[StoreTable, ...]:
     return _tables(str(store().folder), store().version)
 
 
+def get_estimated_metrics(run: RunRef) -> tuple[MetricDescription, ...]:
+    """The metrics of an evaluation that an estimate can lean on."""
+    return _estimated_metrics(str(store().folder), store().version, run)
+
+
+def get_estimates(runs: tuple[RunRef, ...], metric: str, measured: Measured) -> Estimates:
+    """Runs estimated from labels and a judge. Raises SettingError for a metric that one of them does not have."""
+    return _estimates(str(store().folder), store().version, runs, metric, measured)
+
+
 def get_comparison(a: RunRef, b: RunRef) -> Comparison:
     """Run B against run A."""
     return _comparison(str(store().folder), store().version, a, b)
@@ -330,6 +346,18 @@ def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
 def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> PairedRuns:
     del version
     return pair_runs(Store(Path(folder)), a, b)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _estimated_metrics(folder: str, version: str, run: RunRef) -> tuple[MetricDescription, ...]:
+    del version
+    return estimated_metrics(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _estimates(folder: str, version: str, runs: tuple[RunRef, ...], metric: str, measured: Measured) -> Estimates:
+    del version
+    return estimate_runs(Store(Path(folder)), runs, metric=metric, measured=measured)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

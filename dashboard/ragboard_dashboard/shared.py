@@ -31,9 +31,13 @@ __all__ = [
     "offer_sql",
     "offer_upload",
     "outcome_fact",
+    "page_number",
     "plain",
     "summary_facts",
 ]
+
+PAGE_DIGITS = 6
+"""Digits of the highest page that an address can name."""
 
 Kind = Literal["title", "line", "note"]
 _STYLES: dict[Kind, str] = {
@@ -162,6 +166,14 @@ def choose_run(where: str) -> RunRef | None:
         st.error("This address names a run that is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
+
+
+def page_number() -> int:
+    """What a pager under the key `page` will show once it is drawn, from 1: as it was set, else by the address."""
+    asked = st.query_params.get("page", "")
+    named = int(asked) if asked.isdecimal() and len(asked) <= PAGE_DIGITS else 1
+    number: int = st.session_state.get("page") or named
+    return max(number, 1)
 
 
 def default_pair(runs: Sequence[RunSummary]) -> tuple[str, str]:

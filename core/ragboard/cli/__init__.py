@@ -17,8 +17,9 @@ import click
 from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.comparing import check, compare
-from ragboard.cli.data import export, import_runs, runs, show
+from ragboard.cli.data import import_runs, runs, show
 from ragboard.cli.doctor import doctor
+from ragboard.cli.estimating import estimate
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
 from ragboard.cli.labelling import label
@@ -29,6 +30,7 @@ from ragboard.cli.querying import query
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
+from ragboard.cli.sharing import export, report
 from ragboard.cli.synthesising import synth
 from ragboard.errors import RagboardError
 
@@ -92,9 +94,11 @@ for command in (
     runs,
     show,
     list_hallucinations,
+    report,
     export,
     query,
     label,
+    estimate,
     rename,
     tag,
     rm,

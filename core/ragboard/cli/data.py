@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from ragboard import exporting
 from ragboard.cli.options import as_json, config_of, mapping_of, reading_options, store_option
 from ragboard.cli.output import (
     MARKS,
@@ -37,7 +36,7 @@ from ragboard.report import (
 )
 from ragboard.store import AddedRun, Store
 
-__all__ = ["add_file", "export", "import_runs", "print_report", "runs", "show"]
+__all__ = ["add_file", "import_runs", "print_report", "runs", "show"]
 
 WIDE = 6
 """With more metrics than this the leaderboard has a line for each metric and a column for each run."""
@@ -249,27 +248,3 @@ def _print_statement(said: JudgedStatement) -> None:
     notes += [f"{one.label}, says {one.annotator}{f': {one.note}' if one.note else ''}" for one in said.people]
     for note in filter(None, notes):
         click.echo(f"  {'':<12} {plain(note)}")
-
-
-@click.command()
-@click.argument("run")
-@click.option("--what", type=click.Choice(exporting.TABLES), default="samples", show_default=True, help="Which table.")
-@click.option("--format", "kind", type=click.Choice(exporting.FORMATS), help="Else by the ending of OUT, else csv.")
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; else standard output.",
-)
-@store_option
-def export(run: str, what: str, kind: str | None, out: Path | None, store: Store) -> None:
-    """Write a RUN's samples with their scores, or its statements with their verdicts, to a file.
-
-    The format ragchecker holds both, as RAGChecker writes its output.
-
-    \b
-    ragboard export bm25-k3 --what statements -o statements.csv
-    ragboard export bm25-k3 --format json
-    ragboard export bm25-k3 --format ragchecker -o checked.json
-    """
-    exporting.export(store, store.resolve(run), what=what, kind=kind, out=out)

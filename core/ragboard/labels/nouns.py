@@ -8,7 +8,17 @@ from typing import Literal
 
 from ragboard.records import Label, Sample, Span
 
-__all__ = ["Design", "HumanVerdict", "LabelKind", "LabelledAnswer", "NewLabel", "Queue"]
+__all__ = [
+    "Design",
+    "Draw",
+    "HumanVerdict",
+    "LabelKind",
+    "LabelledAnswer",
+    "LabelledSample",
+    "LabelledSamples",
+    "NewLabel",
+    "Queue",
+]
 
 LabelKind = Literal["verdict", "grade", "preference"]
 
@@ -62,3 +72,63 @@ class HumanVerdict:
     at: datetime
     """UTC."""
     queue: Queue
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draw:
+    """A simple random sample without replacement of a run's samples, to be labelled in this order.
+
+    A larger draw of the same seed begins with the smaller one.
+    """
+
+    id: str
+    kind: LabelKind
+    run_id: str
+    evaluation_id: str
+    """Whose statements are labelled; empty where whole answers are."""
+    other_run_id: str
+    """Of preferences: the run that the first is held against."""
+    seed: int
+    population: int
+    """Samples that could have been drawn: those with a statement, with an answer, or with a partner."""
+    positions: tuple[int, ...]
+    """Those that were drawn, in order, by their place in the run."""
+    drawn: datetime
+    """UTC."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelledSample:
+    """A sample that people have labelled in full."""
+
+    sample_id: str
+    position: int
+    """Its place in the run, from 0."""
+    place: int
+    """Its place in the draw, from 1; 0 where it was not drawn."""
+    outcome: float
+    """In [0, 1], higher is better: the share of statements that are supported (human faithfulness; a statement on which
+    people differ counts in part), or the mean grade, 1 to 5 mapped onto 0 to 1."""
+    annotators: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelledSamples:
+    """What people found in full, and how these samples were chosen: that decides what may be concluded."""
+
+    rows: tuple[LabelledSample, ...]
+    """In the order of the draw; of imported labels in that of the run."""
+    design: Design
+    """Random where the samples were drawn here, else as the import declares: unknown unless all of it agrees."""
+    draw: Draw | None
+    """None where nothing was drawn: of imported labels, or because nobody drew yet."""
+    population: int
+    """Samples that could be labelled so."""
+    passed_over: int
+    """Drawn samples before the last complete one that are not complete themselves. Where these were left out because
+    they are hard, the rest is no random sample: an estimate should say how many, or stop before the first."""
+
+    @property
+    def leading(self) -> tuple[LabelledSample, ...]:
+        """The complete samples before the first incomplete one of the draw: a random sample whatever was left out."""
+        return tuple(row for number, row in enumerate(self.rows, 1) if row.place == number)

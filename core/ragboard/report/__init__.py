@@ -11,6 +11,14 @@ from ragboard.report.compare import (
     compare_runs,
     in_words,
 )
+from ragboard.report.estimates import (
+    Estimated,
+    Estimates,
+    Measured,
+    estimate_runs,
+    estimated_metrics,
+    needed_for,
+)
 from ragboard.report.failures import FailureKind, failures
 from ragboard.report.gates import Condition, Gated, check_run, gate_comparison, read_condition, spec_named, verdict_of
 from ragboard.report.hallucinations import (
@@ -61,7 +69,7 @@ from ragboard.report.pairs import (
     statement_changes,
 )
 from ragboard.report.runs import leaderboard, run_summary, runs_matching
-from ragboard.report.samples import loose_statements, sample_report, sample_rows
+from ragboard.report.samples import loose_statements, sample_report, sample_rows, sample_table
 from ragboard.report.shapes import (
     Bin,
     Columns,
@@ -75,6 +83,14 @@ from ragboard.report.shapes import (
     scatter,
 )
 from ragboard.report.shown_sql import EXAMPLES, hallucinations_sql, pairs_sql, runs_sql, samples_sql
+from ragboard.report.systems import (
+    System,
+    SystemDifference,
+    SystemEstimate,
+    SystemsReport,
+    estimate_system,
+    systems_report,
+)
 from ragboard.report.tables import StoreColumn, StoreTable, store_tables
 from ragboard.report.worddiff import Change, word_diff
 
@@ -89,6 +105,8 @@ __all__ = [
     "Condition",
     "ConfigDifference",
     "Distribution",
+    "Estimated",
+    "Estimates",
     "FailureKind",
     "Gated",
     "GeneratedQuestion",
@@ -104,6 +122,7 @@ __all__ = [
     "JudgedStatement",
     "Judgement",
     "LooseStatement",
+    "Measured",
     "MetricComparison",
     "MetricSummary",
     "MovedPassage",
@@ -127,6 +146,10 @@ __all__ = [
     "StatementChange",
     "StoreColumn",
     "StoreTable",
+    "System",
+    "SystemDifference",
+    "SystemEstimate",
+    "SystemsReport",
     "Unpaired",
     "Which",
     "breakdown",
@@ -134,6 +157,9 @@ __all__ = [
     "columns",
     "compare_runs",
     "distribution",
+    "estimate_runs",
+    "estimate_system",
+    "estimated_metrics",
     "failures",
     "gate_comparison",
     "hallucination_groups",
@@ -148,6 +174,7 @@ __all__ = [
     "metric_groups",
     "metric_range",
     "metric_settings",
+    "needed_for",
     "overruled",
     "pair_report",
     "pair_rows",
@@ -162,11 +189,13 @@ __all__ = [
     "runs_sql",
     "sample_report",
     "sample_rows",
+    "sample_table",
     "samples_sql",
     "scatter",
     "spec_named",
     "statement_changes",
     "store_tables",
+    "systems_report",
     "verdict_of",
     "word_diff",
 ]

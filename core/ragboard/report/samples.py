@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -29,7 +29,10 @@ from ragboard.report.shapes import column_values
 from ragboard.report.statements import judged_statements
 from ragboard.store import RunRef, Store, read_samples
 
-__all__ = ["loose_statements", "outcome_of", "sample_report", "sample_rows"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["loose_statements", "outcome_of", "sample_report", "sample_rows", "sample_table"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -70,6 +73,24 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
         for position, sample_id, question, _ in found
     )
     return SamplePage(rows=rows, total=found[0][3] if found else 0)
+
+
+def sample_table(store: Store, run: RunRef, query: SampleQuery) -> pd.DataFrame:
+    """Every sample that a query means, whatever its limit, a row for each metric, for export.
+
+    Columns: sample_id, question, answer, reference, metric, value (empty where unscored), counted, reason, detail.
+    Scores that the run file brought are among them.
+    """
+    where, given = _sample_filter(run, query)
+    with store.database.read() as connection:
+        return connection.execute(
+            f"WITH found AS (SELECT s.position, row_number() OVER (ORDER BY {_ORDER[query.order]}, s.position) AS place"
+            f" {where}) SELECT s.sample_id, s.question, s.answer, s.reference, c.metric, c.value, c.counted, c.reason,"
+            " c.detail FROM found JOIN samples s ON s.run_id = $run AND s.position = found.position"
+            " LEFT JOIN scores c ON c.position = s.position AND (c.evaluation_id = $evaluation OR c.evaluation_id IN"
+            " (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)) ORDER BY place, c.metric",
+            given,
+        ).df()
 
 
 _THERE = " AND position IN (SELECT unnest($positions))"

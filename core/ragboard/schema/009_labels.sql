@@ -52,7 +52,8 @@ SELECT * FROM (
 -- The verdicts of people on the statements of every evaluation. The words must be the same where the places overlap,
 -- or, where both were found word for word, the places nearly so: a better splitter loses no label.
 CREATE VIEW human_verdicts AS
-SELECT t.evaluation_id, t.position, t.statement, l.value AS label, l.number, l.said, l.annotator, l.note, l.queue
+SELECT t.evaluation_id, t.position, t.statement, l.value AS label, l.number, l.said, l.annotator, l.note, l.queue,
+    l.design
 FROM current_labels l
 JOIN samples s ON s.answer_key = l.answer_key
 JOIN evaluations e ON e.run_id = s.run_id
@@ -68,12 +69,12 @@ WHERE l.kind = 'verdict' AND (
 -- Samples drawn to be labelled: how they were chosen decides what may be concluded from them.
 CREATE TABLE draws (
     draw_id VARCHAR PRIMARY KEY,
+    kind VARCHAR NOT NULL,             -- verdict, grade, preference
     run_id VARCHAR NOT NULL,
-    evaluation_id VARCHAR NOT NULL,
-    kind VARCHAR NOT NULL,             -- verdict, grade
+    evaluation_id VARCHAR NOT NULL,    -- whose statements are labelled; empty where whole answers are
+    other_run_id VARCHAR NOT NULL,     -- of preferences: the run that the first is held against
     seed BIGINT NOT NULL,
     population INTEGER NOT NULL,       -- samples that could have been drawn
     positions INTEGER[] NOT NULL,      -- those that were, in order
-    sample_ids VARCHAR[] NOT NULL,
     drawn TIMESTAMP NOT NULL           -- UTC
 );

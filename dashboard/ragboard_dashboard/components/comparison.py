@@ -19,9 +19,9 @@ from ragboard.report import (
     SampleReport,
     StatementChange,
 )
+from ragboard.report.looks import ARROWS, CHANGE_LOOKS, CHANGES, KINDS, SAID_ALIKE, statement_look
 from ragboard.stats import Interval
 from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.components.verdicts import statement_look
 
 __all__ = ["forest", "forest_data", "pair_data", "pair_list", "pair_view", "pairs_data"]
 
@@ -39,20 +39,6 @@ def _component(name: str) -> Any:
 
 
 _mount_forest, _mount_pairs, _mount_pair = (_component(name) for name in ("forest", "pairs", "pair"))
-
-_ARROWS = {"higher": "↑", "lower": "↓", "neutral": ""}
-_CHANGES = {"better": "▲ better", "worse": "▼ worse", "differs": "≠ differs", "same": "= same", "unscored": "unscored"}
-_LOOKS = {"better": "better", "worse": "worse", "differs": ""}
-_KINDS = {
-    "broken": ("▼", "worse"),
-    "still wrong": ("=", ""),
-    "added": ("+", ""),
-    "fixed": ("▲", "better"),
-    "dropped": ("\N{MINUS SIGN}", ""),
-    "not judged": ("\N{EN DASH}", "none"),
-    "kept": ("=", "none"),
-}
-_HOW = {"exact": "", "normalised": "same words", "fuzzy": "similar words", "alone": ""}
 
 
 def forest(compared: Comparison, *, key: str) -> None:
@@ -101,9 +87,9 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
     return {
         "metric": inert(metric.metric),
         "label": inert(metric.label),
-        "arrow": _ARROWS[metric.direction],
-        "look": _LOOKS.get(metric.change, "none"),
-        "change": _CHANGES.get(metric.change, metric.change),
+        "arrow": ARROWS[metric.direction],
+        "look": CHANGE_LOOKS.get(metric.change, "none"),
+        "change": CHANGES.get(metric.change, metric.change),
         "difference": found.difference if found else None,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
@@ -155,8 +141,8 @@ def _pair_row(row: PairRow, address: dict[str, str]) -> dict[str, Any]:
         "href": f"compare?{urlencode(address | {'pair': row.sample_a})}",
         "question": inert(row.question),
         "where": inert(f"sample {row.sample_a}{renamed}"),
-        "change": f"{_CHANGES[row.change]}{difference}",
-        "look": _LOOKS.get(row.change, "none"),
+        "change": f"{CHANGES[row.change]}{difference}",
+        "look": CHANGE_LOOKS.get(row.change, "none"),
         "a": _score(row.a, row.claims_a),
         "b": _score(row.b, row.claims_b),
     }
@@ -195,12 +181,12 @@ def _answer(found: PairReport, report: SampleReport, letter: str, other: str) ->
 
 
 def _change(change: StatementChange) -> dict[str, Any]:
-    icon, look = _KINDS[change.kind]
+    icon, look = KINDS[change.kind]
     return {
         "icon": icon,
         "look": look,
         "kind": change.kind,
-        "how": _HOW[change.how],
+        "how": SAID_ALIKE[change.how],
         "a": _said(change.a, change.number_a),
         "b": _said(change.b, change.number_b),
     }

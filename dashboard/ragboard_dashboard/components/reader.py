@@ -16,13 +16,13 @@ from streamlit.components.v2 import component
 
 from ragboard.metrics.partition import ORIGINS
 from ragboard.records import Evidence, Passage, Verdict
-from ragboard.report import JudgedStatement, passages_named
+from ragboard.report import JudgedStatement
+from ragboard.report.wording import HOW, WORST_FIRST, evidence_look, what_passages_say
 from ragboard_dashboard.components.spans import Stretch, apart, inert, layered, utf16
 from ragboard_dashboard.components.verdicts import (
     ALONE,
     NOT_JUDGED,
     VERDICTS,
-    VerdictLook,
     look_of,
     said_by,
     statement_look,
@@ -37,21 +37,6 @@ _mount = component(
     css=(_FILES / "reader.css").read_text("utf-8"),
     js=(_FILES / "reader.js").read_text("utf-8"),
 )
-_HOW = {
-    "quoted": "quoted by the judge",
-    "overlap": "shared words, found by overlap",
-    "window": "the stretch the model read",
-}
-_WORST_FIRST = (
-    "contradicted",
-    "contradicted alone",
-    "unsupported",
-    "unsupported alone",
-    NOT_JUDGED.css,
-    "supported alone",
-    "supported",
-)
-_ASKED_ALONE = "Each passage was held against it by itself; nobody judged them together."
 
 
 def statement_reader(
@@ -110,7 +95,7 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str
     unit = utf16(answer)
 
     def badness(place: int) -> tuple[int, int]:
-        return _WORST_FIRST.index(statement_look(statements[place]).css), place
+        return WORST_FIRST.index(statement_look(statements[place]).css), place
 
     return [
         {"start": unit(piece.start), "end": unit(piece.end), "of": sorted(piece.members, key=badness)}
@@ -132,7 +117,7 @@ def _statement(
         "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": f"support {verdict.score:.2f}" if verdict and verdict.score is not None else "",
         "people": _people(judged),
-        "says": _says(verdict, evidence),
+        "says": what_passages_say(judged, passages),
         "evidence": [
             _evidence(verdict, rank, [mark for mark in evidence if mark.rank == rank], passages[rank].text, units[rank])
             for rank in sorted({mark.rank for mark in evidence})
@@ -145,10 +130,6 @@ def _statement_alone(
     judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
 ) -> dict[str, Any]:
     """A statement of which only single passages were asked: each that says something of it is named."""
-    says = [
-        _sentence(judged.ranks("supported"), "says this", "each say this"),
-        _sentence(judged.ranks("contradicted"), "says otherwise", "each say otherwise"),
-    ]
     return {
         "text": inert(judged.statement.text),
         "verdict": statement_look(judged).css,
@@ -156,7 +137,7 @@ def _statement_alone(
         "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": "",
         "people": _people(judged),
-        "says": " ".join(filter(None, [*(says if any(says) else ["No single passage says this."]), _ASKED_ALONE])),
+        "says": what_passages_say(judged, passages),
         "evidence": [
             _evidence_alone(verdict, rank, passages[rank].text, units[rank])
             for rank, verdict in judged.single.items()
@@ -184,40 +165,13 @@ def _evidence(
     kept = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
     return {
         "rank": rank,
-        "look": _look(verdict, marks[0]).css if marks else look_of(verdict).css,
-        "how": ", ".join(dict.fromkeys(_HOW[mark.how] for mark in kept)),
+        "look": evidence_look(verdict, marks[0]).css if marks else look_of(verdict).css,
+        "how": ", ".join(dict.fromkeys(HOW[mark.how] for mark in kept)),
         "marks": [
-            {"start": unit(mark.start), "end": unit(mark.end), "look": _look(verdict, mark).css} for mark in kept
+            {"start": unit(mark.start), "end": unit(mark.end), "look": evidence_look(verdict, mark).css}
+            for mark in kept
         ],
     }
-
-
-def _look(verdict: Verdict, mark: Evidence) -> VerdictLook:
-    """Evidence looks like the verdict it speaks for; what is only nearest looks unsupported."""
-    if verdict.label == "unsupported":
-        return VERDICTS["unsupported"]
-    return VERDICTS["supported" if mark.stance == "for" else "contradicted"]
-
-
-def _says(verdict: Verdict | None, evidence: Sequence[Evidence]) -> str:
-    """What the passages say of a statement, in words."""
-    if verdict is None:
-        return "Not judged."
-    ranks = sorted({mark.rank for mark in evidence})
-    if verdict.label == "unsupported":
-        return "No passage says this." + (f" Nearest: {passages_named(ranks)}." if ranks else "")
-    agree = _sentence([mark.rank for mark in evidence if mark.stance == "for"], "says this", "together say this")
-    differ = _sentence([mark.rank for mark in evidence if mark.stance == "against"], "says otherwise", "say otherwise")
-    if verdict.label == "supported":
-        return f"{agree or 'Supported; the judge points to no passage.'} {differ}".strip()
-    return f"{differ or 'Contradicted; the judge points to no passage.'} {agree}".strip()
-
-
-def _sentence(ranks: Sequence[int], one: str, several: str) -> str:
-    named = sorted(set(ranks))
-    if not named:
-        return ""
-    return f"{passages_named(named).capitalize()} {one if len(named) == 1 else several}."
 
 
 def _passage(passage: Passage) -> dict[str, Any]:

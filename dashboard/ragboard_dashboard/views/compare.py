@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.report import Comparison, PairQuery, RunSummary, Unpaired, Which, pairs_sql
+from ragboard.exporting import comparison_frame, pairs_frame
+from ragboard.htmlreport import comparison_report
+from ragboard.report import Comparison, PairQuery, RunSummary, Unpaired, Which, pair_rows, pair_runs, pairs_sql
 from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
-from ragboard_dashboard.data import get_comparison, get_leaderboard, get_pair, get_pair_rows, resolve
+from ragboard_dashboard.data import get_comparison, get_leaderboard, get_pair, get_pair_rows, resolve, store
 from ragboard_dashboard.navigation import open_sample
 from ragboard_dashboard.shared import column_label, default_pair, facts, offer_sql, offer_upload, outcome_fact, plain
+from ragboard_dashboard.sharing import export_control, report_button
 
 __all__ = ["page"]
 
@@ -39,7 +44,7 @@ def page() -> None:
     compared = get_comparison(a, b)
     wanted = st.query_params.get("pair")
     if wanted is None:
-        _result(compared)
+        _result(a, b, compared)
     else:
         _pair(a, b, wanted)
     _pairs(a, b, compared)
@@ -90,8 +95,15 @@ def _chose(key: str) -> None:
         st.query_params.pop("pair", None)
 
 
-def _result(compared: Comparison) -> None:
-    st.header("Compare", anchor=False)
+def _result(a: RunRef, b: RunRef, compared: Comparison) -> None:
+    title, report, export = st.columns([6, 1.2, 1.2], vertical_alignment="bottom")
+    title.header("Compare", anchor=False)
+    name = f"{b.name} against {a.name}"
+    metric = _metric(compared)
+    with report:
+        report_button(name, lambda: comparison_report(store(), a, b, metric=metric))
+    with export:
+        export_control(name, lambda: comparison_frame(compared))
     plain(compared.sentence)
     _notes(compared)
     if compared.metrics:
@@ -144,13 +156,12 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     if not specs:
         return
     st.subheader("Questions, greatest losses first", anchor=False)
-    choice, kind, number = st.columns([3, 5, 2], vertical_alignment="bottom")
-    asked = st.query_params.get("metric", "")
+    choice, kind, number, export = st.columns([3, 5, 2, 1.2], vertical_alignment="bottom")
     metric = choice.selectbox(
         "Metric",
         specs,
         format_func=column_label,
-        **_bound("metric", asked if asked in specs else specs[0]),
+        **_bound("metric", _metric(compared)),
         args=("metric",),
     )
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
@@ -168,6 +179,10 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     at = number.number_input("Page", 1, last, key=f"page-{which}", bind="query-params") if last > 1 else 1
     query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
+    with export:
+        export_control(
+            f"{b.name} against {a.name} pairs", lambda: _table(a, b, replace(query, limit=page.total, offset=0))
+        )
     address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
     direction = next(one.direction for one in compared.metrics if one.metric == metric)
@@ -176,6 +191,18 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     if opened:
         st.query_params["pair"] = opened
         st.rerun()
+
+
+def _metric(compared: Comparison) -> str:
+    """The metric that the address names, else the first that both have; empty where there is none."""
+    specs = [metric.metric for metric in compared.metrics if metric.pairs]
+    asked = st.query_params.get("metric", "")
+    return asked if asked in specs else next(iter(specs), "")
+
+
+def _table(a: RunRef, b: RunRef, query: PairQuery) -> pd.DataFrame:
+    """The pairs of a query as a table; read anew, for a download is made outside the page."""
+    return pairs_frame({query.metric: pair_rows(store(), a, b, pair_runs(store(), a, b), query).rows})
 
 
 def _pair(a: RunRef, b: RunRef, sample_id: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
+from ragboard.htmlreport import run_report
 from ragboard.records import Score
 from ragboard.report import (
     Bin,
@@ -22,6 +24,7 @@ from ragboard.report import (
     SampleQuery,
     SampleRow,
     ragas_score,
+    sample_table,
     samples_sql,
 )
 from ragboard.store import RunRef
@@ -54,9 +57,11 @@ from ragboard_dashboard.shared import (
     file_facts,
     judged_line,
     offer_sql,
+    page_number,
     plain,
     summary_facts,
 )
+from ragboard_dashboard.sharing import export_control, report_button
 
 __all__ = ["page"]
 
@@ -84,7 +89,7 @@ def page() -> None:
     if run is None:
         return
     summary = get_run(run)
-    _title(summary)
+    _title(run, summary)
     judged_line(summary)
     if summary.notes:
         plain(summary.notes)
@@ -108,13 +113,16 @@ def page() -> None:
     _against(run, there, column)
 
 
-def _title(summary: RunSummary) -> None:
-    title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
+def _title(run: RunRef, summary: RunSummary) -> None:
+    title, right = st.columns([2, 1], vertical_alignment="bottom")
+    actions = right.container(horizontal=True, horizontal_alignment="right")
     with title:
         plain(summary.name, "title")
-    if writable() and edit.button("Edit", icon=":material/edit:", width="stretch"):
+    with actions:
+        report_button(summary.name, lambda: run_report(store(), run))
+    if writable() and actions.button("Edit", icon=":material/edit:"):
         edit_run(summary, back=False)
-    if evaluates() and evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
+    if evaluates() and actions.button("Evaluate", icon=":material/gavel:"):
         open_evaluate(summary.name)
 
 
@@ -281,8 +289,10 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
 
 
 def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
-    query = _query(column, between)
+    query = _query(run, column, between)
     found = get_sample_rows(run, query)
+    if query.offset and not found.rows:
+        found = get_sample_rows(run, replace(query, offset=0))
     if not found.rows:
         st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
         return
@@ -292,8 +302,8 @@ def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | Non
         st.pagination(-(-found.total // PAGE_SIZE), key="page", bind="query-params")
 
 
-def _query(column: str, between: Range | None) -> SampleQuery:
-    search, only, order = st.columns([3, 2, 2])
+def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
+    search, only, order, export = st.columns([3, 2, 2, 1])
     words = search.text_input(
         "Search", placeholder="Search questions and answers", label_visibility="collapsed", key="q", bind="query-params"
     )
@@ -308,16 +318,18 @@ def _query(column: str, between: Range | None) -> SampleQuery:
         key="order",
         bind="query-params",
     )
-    number = st.session_state.get("page", 1)
-    return SampleQuery(
+    query = SampleQuery(
         column=column,
         order=sort,
         only=chosen,
         between=between,
         search=words,
         limit=PAGE_SIZE,
-        offset=(number - 1) * PAGE_SIZE,
+        offset=(page_number() - 1) * PAGE_SIZE,
     )
+    with export:
+        export_control(f"{run.name} samples", lambda: sample_table(store(), run, query))
+    return query
 
 
 def _table(run: RunRef, summary: RunSummary, found: SamplePage) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from ragboard.exporting import runs_frame
 from ragboard.report import RunSummary, runs_matching, runs_sql
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
@@ -14,6 +15,7 @@ from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
 from ragboard_dashboard.shared import default_pair, offer_sql, offer_upload
+from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
 
@@ -52,14 +54,16 @@ def _compare(runs: tuple[RunSummary, ...]) -> None:
     if len(names) == 1:
         return
     choice, action = st.columns([5, 1], vertical_alignment="bottom")
-    chosen = choice.multiselect("Compare two runs", names, default=default_pair(runs), max_selections=2, key="two")
+    chosen = choice.multiselect(
+        "Compare two runs", names, default=default_pair(runs), max_selections=2, key="two", bind="query-params"
+    )
     if action.button("Compare", icon=":material/compare_arrows:", width="stretch", disabled=len(chosen) != BOTH):
         open_comparison(*chosen)
 
 
 def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:
     """Draw what is above the leaderboard; the runs that it is to show."""
-    title, search, action = st.columns([3, 2, 1], vertical_alignment="bottom")
+    title, search, export, action = st.columns([6, 4, 1.6, 2], vertical_alignment="bottom")
     title.header("Runs", anchor=False)
     words = search.text_input(
         "Filter runs",
@@ -76,7 +80,10 @@ def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:
             "Open a run to see where it fails, or a statement below to see what its passages say. "
             "`ragboard demo --remove` takes it out."
         )
-    return runs_matching(runs, words)
+    shown = runs_matching(runs, words)
+    with export:
+        export_control("runs", lambda: runs_frame(shown))
+    return shown
 
 
 def _first() -> None:
