@@ -10,7 +10,10 @@ from ragboard_dashboard.data import writable
 from ragboard_dashboard.navigation import keep_pages
 from ragboard_dashboard.theme import STYLE
 from ragboard_dashboard.views import (
+    agreement,
+    annotate,
     compare,
+    diagnosis,
     estimate,
     evaluate,
     hallucinations,
@@ -26,11 +29,20 @@ st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / 
 pages = {
     "runs": st.Page(runs.page, title="Runs", icon=":material/leaderboard:", url_path="runs", default=True),
     "run": st.Page(run.page, title="Run", icon=":material/bar_chart:", url_path="run"),
+    "diagnosis": st.Page(diagnosis.page, title="Diagnosis", icon=":material/stethoscope:", url_path="diagnosis"),
     "sample": st.Page(sample.page, title="Sample", icon=":material/find_in_page:", url_path="sample"),
     "hallucinations": st.Page(
         hallucinations.page, title="Hallucinations", icon=":material/error:", url_path="hallucinations"
     ),
     "compare": st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
+    "annotate": st.Page(
+        annotate.page,
+        title="Annotate",
+        icon=":material/rate_review:",
+        url_path="annotate",
+        visibility="visible" if writable() else "hidden",
+    ),
+    "agreement": st.Page(agreement.page, title="Agreement", icon=":material/handshake:", url_path="agreement"),
     "upload": st.Page(
         upload.page,
         title="Upload",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -23,12 +24,16 @@ def export_control(name: str, frame: Callable[[], pd.DataFrame]) -> None:
         for kind in TABLE_FORMATS:
             st.download_button(
                 kind.upper(),
-                lambda kind=kind: table_bytes(frame(), kind),
+                partial(_written, frame, kind),
                 file_name=_file_name(name, kind),
                 key=f"export-{name}-{kind}",
                 on_click="ignore",
                 width="stretch",
             )
+
+
+def _written(frame: Callable[[], pd.DataFrame], kind: str) -> bytes:
+    return table_bytes(frame(), kind)
 
 
 def report_button(name: str, written: Callable[[], str]) -> None:

@@ -113,7 +113,7 @@ def _print_order(found: Estimates) -> None:
         told = f"no interval ({interval.reason})" if isinstance(interval, NoInterval) else _interval(interval)
         how = "paired" if one.paired else "as if unrelated"
         click.echo(plain(f"{one.b} less {one.a}: {told}, {how}, {one.labels:,} labels"))
-    for one in found.report.ranking if len(found.report.ranking) > 1 else ():
-        click.echo(plain(f"rank {one.rank} [{one.best} to {one.worst}]: {one.name}, {one.estimate:.3f}"))
+    for placed in found.report.ranking if len(found.report.ranking) > 1 else ():
+        click.echo(plain(f"rank {placed.rank} [{placed.best} to {placed.worst}]: {placed.name}, {placed.estimate:.3f}"))
     if found.report.tau is not None:
         click.echo(f"Kendall's tau with the judge's own order: {found.report.tau:.2f}")

@@ -105,7 +105,8 @@ def _metrics(store: Store, _: Sequence[RunRef]) -> pd.DataFrame:
 
 
 def _comparison(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
-    return comparison_frame(compare_runs(store, *runs))
+    a, b = runs
+    return comparison_frame(compare_runs(store, a, b))
 
 
 def _pairs(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:

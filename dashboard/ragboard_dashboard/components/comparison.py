@@ -13,6 +13,7 @@ from ragboard.records import Outcome, Passage, Score
 from ragboard.report import (
     Comparison,
     JudgedStatement,
+    JudgeNoise,
     MetricComparison,
     PairReport,
     PairRow,
@@ -40,10 +41,12 @@ def _component(name: str) -> Any:
 
 _mount_forest, _mount_pairs, _mount_pair = (_component(name) for name in ("forest", "pairs", "pair"))
 
+_THICK = " Thick: whatever the unscored would have scored."
 
-def forest(compared: Comparison, *, key: str) -> None:
-    """Draw the difference of each metric."""
-    _mount_forest(key=key, data=forest_data(compared))
+
+def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> None:
+    """Draw the difference of each metric, and behind it how far two evaluations of one run differ."""
+    _mount_forest(key=key, data=forest_data(compared, noise))
 
 
 def pair_list(
@@ -60,13 +63,15 @@ def pair_view(found: PairReport, *, key: str) -> None:
     _mount_pair(key=key, data=pair_data(found))
 
 
-def forest_data(compared: Comparison) -> dict[str, Any]:
+def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    rows = [_metric(metric) for metric in compared.metrics]
+    rows = [_metric(metric) | {"noise": _noise(metric.metric, noise)} for metric in compared.metrics]
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
+    ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
+    band = " Pale band: how far two evaluations of one run by the same judge differ." if noise else ""
     return {
         "caption": "Difference B less A with its 95% interval, all on one scale; the dashed line is no difference."
-        " Grey: no difference seen.",
+        f" Grey: no difference seen.{band}" + (_THICK if compared.policy == "bounds" else ""),
         "reach": max(ends, default=0.0) or 1.0,
         "titles": {
             "difference": "Difference",
@@ -84,8 +89,11 @@ def forest_data(compared: Comparison) -> dict[str, Any]:
 def _metric(metric: MetricComparison) -> dict[str, Any]:
     found = metric.pairs
     bounds = found.interval if found and isinstance(found.interval, Interval) else None
+    least, most = metric.bounds or (None, None)
     return {
         "metric": inert(metric.metric),
+        "least": least,
+        "most": most,
         "label": inert(metric.label),
         "arrow": ARROWS[metric.direction],
         "look": CHANGE_LOOKS.get(metric.change, "none"),
@@ -99,10 +107,19 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "a": f"{found.first:.3f}" if found else "–",
         "b": f"{found.second:.3f}" if found else "–",
         "pairs": f"{found.n:,}" if found else "0",
-        "unscored": _unscored(metric),
+        "unscored": "; ".join(filter(None, [metric.note, _unscored(metric)])),
         "won": f"{found.sign.wins} / {found.ties} / {found.sign.losses}" if found else "–",
         "detectable": f"{found.detectable:.3f}" if found and found.detectable is not None else "–",
     }
+
+
+def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
+    """The bands behind one metric, and what they are."""
+    return [
+        {"low": one.found.interval.low, "high": one.found.interval.high, "words": inert(f"Noise: {one}.")}
+        for one in noise
+        if one.metric == metric and isinstance(one.found.interval, Interval)
+    ]
 
 
 def _interval(metric: MetricComparison) -> str:
@@ -128,7 +145,7 @@ def pairs_data(rows: Sequence[PairRow], compared: Comparison, address: dict[str,
     """What the component draws, as JSON-ready data."""
     return {
         "caption": caption,
-        "titles": [f"A {inert(compared.a.name)}", f"B {inert(compared.b.name)}"],
+        "titles": {"change": "Change", "a": f"A {inert(compared.a.name)}", "b": f"B {inert(compared.b.name)}"},
         "rows": [_pair_row(row, address) for row in rows],
     }
 

@@ -14,6 +14,7 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
+from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import ORIGINS
 from ragboard.records import Evidence, Passage, Verdict
 from ragboard.report import JudgedStatement
@@ -47,15 +48,24 @@ def statement_reader(
     passages: Sequence[Passage],
     chosen: int | None,
     answer_note: str = "",
+    selected: Sequence[Sentence] = (),
 ) -> int | None:
     """Draw the answer with its statements marked, the list of them, and the passages.
 
     `chosen` is the statement shown at first, from 0; what a person chose since under the same `key`
-    goes before it. `answer_note` stands under the heading. Returns the chosen statement, or None.
+    goes before it. `answer_note` stands under the heading; `selected` are sentences of the passages that help to
+    answer the question, marked while no statement is chosen. Returns the chosen statement, or None.
     """
     state: dict[str, int | None] = st.session_state.get(key, {})
     now = state.get("chosen", chosen)
-    data = reader_data(answer=answer, statements=statements, passages=passages, chosen=now, answer_note=answer_note)
+    data = reader_data(
+        answer=answer,
+        statements=statements,
+        passages=passages,
+        chosen=now,
+        answer_note=answer_note,
+        selected=selected,
+    )
     _mount(key=key, data=data, on_chosen_change=lambda: None)
     shown: int | None = data["chosen"]
     return shown
@@ -68,6 +78,7 @@ def reader_data(
     passages: Sequence[Passage],
     chosen: int | None,
     answer_note: str = "",
+    selected: Sequence[Sentence] = (),
 ) -> dict[str, Any]:
     """What the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
     counts = Counter(statement_look(judged).css for judged in statements)
@@ -80,7 +91,7 @@ def reader_data(
         "pieces": _pieces(answer, statements),
         "verdicts": {look.css: {"icon": look.icon, "word": look.word, "count": counts[look.css]} for look in looks},
         "statements": [_statement(judged, by_rank, units) for judged in statements],
-        "passages": [_passage(passage) for passage in passages],
+        "passages": [_passage(passage, selected, units[passage.rank]) for passage in passages],
         "chosen": chosen if chosen is not None and 0 <= chosen < len(statements) else None,
     }
 
@@ -174,6 +185,13 @@ def _evidence(
     }
 
 
-def _passage(passage: Passage) -> dict[str, Any]:
+def _passage(passage: Passage, selected: Sequence[Sentence], unit: Callable[[int], int]) -> dict[str, Any]:
     score = "" if passage.score is None else f"score {passage.score:.4g}"
-    return {"rank": passage.rank, "title": inert(passage.id), "score": score, "text": inert(passage.text)}
+    places = [(one.start, one.end) for one in selected if one.rank == passage.rank]
+    return {
+        "rank": passage.rank,
+        "title": inert(passage.id),
+        "score": score,
+        "text": inert(passage.text),
+        "selected": [{"start": unit(start), "end": unit(end)} for start, end in apart(places, len(passage.text))],
+    }

@@ -23,6 +23,7 @@ from ragboard.report import (
     SamplePage,
     SampleQuery,
     SampleRow,
+    UnscoredPolicy,
     ragas_score,
     sample_table,
     samples_sql,
@@ -47,7 +48,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_evaluate, open_sample
+from ragboard_dashboard.navigation import open_diagnosis, open_evaluate, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.shared import (
     choose_run,
@@ -60,8 +61,10 @@ from ragboard_dashboard.shared import (
     page_number,
     plain,
     summary_facts,
+    unscored_choice,
 )
 from ragboard_dashboard.sharing import export_control, report_button
+from ragboard_dashboard.thresholds import share_line, threshold_editor
 
 __all__ = ["page"]
 
@@ -79,6 +82,7 @@ ONLY: dict[Only, str] = {
     "loose": "With unsupported statements",
     "refusing": "Refusals",
     "unscored": "Unscored",
+    "beyond": "Missing the threshold",
 }
 CHART = {"displayModeBar": False}
 
@@ -88,13 +92,12 @@ def page() -> None:
     run = choose_run("Run")
     if run is None:
         return
-    summary = get_run(run)
-    _title(run, summary)
+    summary, unscored = _title(run)
     judged_line(summary)
     if summary.notes:
         plain(summary.notes)
     run_panels(run)
-    facts(summary_facts(summary.metrics, get_overruled(run)))
+    facts(summary_facts(summary.metrics, get_overruled(run, unscored)))
     file_facts(summary_facts(summary.file_scores))
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
@@ -108,22 +111,29 @@ def page() -> None:
         _samples(run, summary, "", None)
         return
     _origins(summary)
-    column, between = _overview(run, there)
+    column, between = _overview(run, there, unscored)
     _samples(run, summary, column, between)
     _against(run, there, column)
 
 
-def _title(run: RunRef, summary: RunSummary) -> None:
-    title, right = st.columns([2, 1], vertical_alignment="bottom")
+def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
+    """Draw the run's name and what can be done with it; its summary, and how unscored samples count in it."""
+    title, count, right = st.columns([3, 1.6, 3], vertical_alignment="bottom")
     actions = right.container(horizontal=True, horizontal_alignment="right")
+    with count:
+        unscored = unscored_choice()
+    summary = get_run(run, unscored)
     with title:
         plain(summary.name, "title")
     with actions:
         report_button(summary.name, lambda: run_report(store(), run))
+    if actions.button("Diagnose", icon=":material/stethoscope:"):
+        open_diagnosis(st.query_params["run"])
     if writable() and actions.button("Edit", icon=":material/edit:"):
         edit_run(summary, back=False)
     if evaluates() and actions.button("Evaluate", icon=":material/gavel:"):
         open_evaluate(summary.name)
+    return summary, unscored
 
 
 def _failed(run: RunRef) -> None:
@@ -175,7 +185,7 @@ def _origins(summary: RunSummary) -> None:
     plain("Right: the reference says so. Relevant: the passage says something that the reference says.", "note")
 
 
-def _overview(run: RunRef, there: Columns) -> tuple[str, Range | None]:
+def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
     """Draw one column's spread and what it breaks down into; the column, and the range chosen in it."""
     options = [*there.metrics, *there.numeric]
     chart, groups = st.columns([3, 2], gap="large")
@@ -190,15 +200,15 @@ def _overview(run: RunRef, there: Columns) -> tuple[str, Range | None]:
             required=True,
             label_visibility="collapsed",
         )
-        between = _spread(run, column)
+        between = _spread(run, column, unscored)
     with groups:
-        _groups(run, there, column)
+        _groups(run, there, column, unscored)
     return column, between
 
 
-def _spread(run: RunRef, column: str) -> Range | None:
+def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
     """Draw the distribution; the range that was brushed in it, None where it is the whole."""
-    found = get_distribution(run, column)
+    found = get_distribution(run, column, unscored)
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
         plain(_counted(found), "note")
@@ -211,6 +221,8 @@ def _spread(run: RunRef, column: str) -> Range | None:
         required=True,
         label_visibility="collapsed",
     )
+    with row:
+        threshold_editor(column, found.share)
     chart = st.container()
     key, whole = f"range-{column}", (found.bins[0].low, found.bins[-1].high)
     initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
@@ -238,7 +250,13 @@ def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
 def _counted(found: Distribution) -> str:
     """How many samples have a value, and why the others have none."""
     left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
-    return f"{found.scored:,} of {found.total:,} have a value" + (f". Unscored: {left_out}" if left_out else "")
+    said = [
+        f"{found.scored:,} of {found.total:,} have a value",
+        f"Unscored: {left_out}" if left_out else "",
+        f"In the mean: {found.note}" if found.note else "",
+        share_line(found.share) if found.share else "",
+    ]
+    return ". ".join(filter(None, said))
 
 
 REASONS = {
@@ -249,12 +267,13 @@ REASONS = {
 }
 
 
-def _groups(run: RunRef, there: Columns, column: str) -> None:
+def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) -> None:
     if not there.categories:
         plain("No column of the file to break this down by.", "note")
         return
     by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
-    groups_chart(get_breakdown(run, column, by), column_title(column), key=f"groups-{run.run_id}-{column}-{by}")
+    found = get_breakdown(run, column, by, unscored)
+    groups_chart(found, column_title(column), key=f"groups-{run.run_id}-{column}-{by}")
 
 
 def _against(run: RunRef, there: Columns, column: str) -> None:

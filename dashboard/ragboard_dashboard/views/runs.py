@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from ragboard.exporting import runs_frame
-from ragboard.report import RunSummary, runs_matching, runs_sql
+from ragboard.report import RunSummary, UnscoredPolicy, runs_matching, runs_sql
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, writable
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
-from ragboard_dashboard.shared import default_pair, offer_sql, offer_upload
+from ragboard_dashboard.shared import default_pair, offer_sql, offer_upload, unscored_choice
 from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
@@ -26,18 +26,16 @@ BOTH = 2
 
 def page() -> None:
     """Draw the page."""
-    runs = get_leaderboard()
-    if not runs:
+    if not get_leaderboard():
         _empty()
         return
-    shown = _head(runs)
+    runs, shown, unscored = _head()
     live_lines()
     if not shown:
         st.info("No run has all of these words in its name, tags or dataset.", icon=":material/filter_alt_off:")
         return
-    asked = run_board(
-        shown, get_metrics(), editable=writable(), key="board", now=datetime.now(UTC).replace(tzinfo=None)
-    )
+    now = datetime.now(UTC).replace(tzinfo=None)
+    asked = run_board(shown, get_metrics(), editable=writable(), key="board", now=now, unscored=unscored)
     offer_sql(runs_sql(), "runs")
     by_id = {run.run_id: run for run in runs}
     if asked.open in by_id:
@@ -61,10 +59,13 @@ def _compare(runs: tuple[RunSummary, ...]) -> None:
         open_comparison(*chosen)
 
 
-def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:
-    """Draw what is above the leaderboard; the runs that it is to show."""
-    title, search, export, action = st.columns([6, 4, 1.6, 2], vertical_alignment="bottom")
+def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPolicy]:
+    """Draw what is above the leaderboard; all runs, those that it is to show, and how unscored samples count."""
+    title, count, search, export, action = st.columns([3, 2.4, 4, 1.6, 2], vertical_alignment="bottom")
     title.header("Runs", anchor=False)
+    with count:
+        unscored = unscored_choice()
+    runs = get_leaderboard(unscored)
     words = search.text_input(
         "Filter runs",
         placeholder="Filter by name, tag or dataset",
@@ -83,7 +84,7 @@ def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:
     shown = runs_matching(runs, words)
     with export:
         export_control("runs", lambda: runs_frame(shown))
-    return shown
+    return runs, shown, unscored
 
 
 def _first() -> None:
