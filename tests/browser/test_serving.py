@@ -112,7 +112,7 @@ def test_a_table_leads_to_its_sql_which_gives_it(served: str, open_page: OpenPag
     page.get_by_role("button", name="SQL", exact=True).click()
     page.wait_for_url("**/query?sql=*")
     settled(page)
-    assert statement(page).startswith(("SELECT", "WITH"))
+    assert statement(page).startswith(("--", "SELECT", "WITH"))
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
 
