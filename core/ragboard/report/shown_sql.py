@@ -68,6 +68,7 @@ ORDER BY s.cost DESC NULLS LAST, run""",
 def runs_sql() -> str:
     """The leaderboard, a row for each run and metric: run, metric, mean, scored, samples."""
     return """\
+-- Means over the scored samples, whatever a page makes of the others.
 SELECT run, metric, avg(value) AS mean, count(value) AS scored, count(*) AS samples
 FROM sample_scores
 WHERE shown OR imported
