@@ -18,7 +18,7 @@ __all__ = ["recounted_note", "verdict_row"]
 
 def verdict_row(report: SampleReport, chosen: int | None) -> None:
     """Draw the keys for the chosen statement (from 0); what a person says is kept at once, and the page drawn anew."""
-    if not report.statements or not writable():
+    if not (report.statements and writable()):
         return
     row = st.container(horizontal=True, vertical_alignment="center", key="verdict-row")
     with row:

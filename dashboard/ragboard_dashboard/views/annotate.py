@@ -19,7 +19,7 @@ from ragboard_dashboard.annotating import (
     note_field,
     take_statements,
 )
-from ragboard_dashboard.data import get_agreement, get_leaderboard, get_queue, resolve, store, writable
+from ragboard_dashboard.data import get_kappas, get_leaderboard, get_queue, resolve, store, writable
 from ragboard_dashboard.navigation import open_run
 from ragboard_dashboard.shared import choose_run, plain
 
@@ -170,7 +170,7 @@ def _progress(sitting: Sitting, kind: LabelKind, queue: AnnotationQueue, item: Q
     drawn = queue.draw
     design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "the plainest first"
     why = f"here because of {item.why}" if item and item.why else ""
-    kappas = get_agreement(sitting.run, sitting.queue, sitting.name) if kind == "verdict" else ()
+    kappas = get_kappas(sitting.run, sitting.queue, sitting.name) if kind == "verdict" else ()
     return " · ".join(filter(None, (queue.in_words, design, why, *(kappa.in_words for kappa in kappas))))
 
 
