@@ -25,7 +25,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -55,8 +55,8 @@ CONTENT = {
     "Empty": ["h1 >> text=An empty page"],
     "Runs": ["#board tbody tr >> nth=1", "#findings a >> nth=5"],
     "Run": [
-        ".js-plotly-plot .main-svg >> nth=0",
-        ".js-plotly-plot >> nth=1 >> .main-svg >> nth=0",
+        "#shapes svg[role=img]",
+        "#shapes .groups li >> nth=11",
         "[data-testid=stDataFrame] canvas >> nth=0",
     ],
     "Hallucinations": ["#findings a >> nth=24"],
@@ -145,8 +145,6 @@ def loads(
 @contextmanager
 def servers(stores: dict[str, Path], script: Path) -> Generator[dict[str, tuple[str, int]]]:
     """A server for the empty page, whose name is empty, and one for each store."""
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
         yield {name: stack.enter_context(server(folder, script)) for name, folder in (("", None), *stores.items())}
 

@@ -285,11 +285,13 @@ def _shown(
 def _find(connection: duckdb.DuckDBPyConnection, query: HallucinationQuery, shown: Mapping[str, _Shown]) -> None:
     """Make `found`: the judged statements that a query lets through, whatever their verdict."""
     given: dict[str, Any] = {"evaluations": list(shown)}
-    given["apart"] = [row[0] for row in connection.execute(_APART, given).fetchall()]
+    apart = [row[0] for row in connection.execute(_APART, given).fetchall()]
+    judged = _TOGETHER
+    if apart:
+        judged, given["apart"] = f"{_TOGETHER} UNION ALL {_ALONE}", apart
     joins, tests, bound = _filter(query)
     connection.execute(
-        f"CREATE TEMP TABLE found AS SELECT f.* FROM ({_TOGETHER} UNION ALL {_ALONE}) f {' '.join(joins)}"
-        f" WHERE {' AND '.join(tests)}",
+        f"CREATE TEMP TABLE found AS SELECT f.* FROM ({judged}) f {' '.join(joins)} WHERE {' AND '.join(tests)}",
         given | bound,
     )
 
