@@ -110,7 +110,10 @@ def _reader(path: Path, table: Table) -> tuple[Form, Callable[[_Row], Iterator[I
     raise RunFileError(path, f"has the columns {named(table.columns) or '(none)'}, {EXPECTED}")
 
 
-def _items(path: Path, row: RawRow | BadRow, read: Callable[[_Row], Iterator[Item]], cluster: str | None) -> list[Item]:
+def _items(
+    path: Path, row: RawRow | BadRow, read: Callable[[_Row], Iterator[Item]], cluster: str | None
+) -> list[tuple[Item, str]]:
+    """The items of a row, each with who said it."""
     if isinstance(row, BadRow):
         raise RunFileError(path, row.message, line=row.line, field=row.place or None)
     try:
