@@ -176,7 +176,7 @@ async def _item(numbered: Numbered, lined: LineUp, asker: Asker) -> list[Said]:
         for dimension in item.said
         for name, metric in lined.metrics[dimension]
     ]
-    ranked = [quality for quality in QUALITIES if quality in lined.ranked and quality in item.said]
+    ranked: list[Quality] = [one for one in QUALITIES if one in lined.ranked and one in item.said]
     return [*said, *[await _ranked(position, item, quality, asker.for_sample(item.id)) for quality in ranked]]
 
 
