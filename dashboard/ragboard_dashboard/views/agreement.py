@@ -174,9 +174,10 @@ def _pairs(kept: KeptAgreement) -> None:
         reference = _select("Tested against", "against", names)
     found = get_preferences(kept.agreement.id, ties, reference)
     undecided = sum(people.undecided for people in found.people.values())
-    left = f" Of {undecided:,} people prefer neither side; they are left out." if undecided else ""
+    left = f" {undecided:,} times people prefer neither side; these are left out." if undecided else ""
     with table:
         _title(kept, f"{kept.items:,} pairs of {kept.agreement.source}, judged by {kept.agreement.judge}.{left}")
+        plain(found.sentence)
         contender_table(pairs_data(found), key="pairs")
     if any(cell.votes for line in found.lines for cell in line.cells.values()):
         st.subheader("How much better, against how much better by votes", anchor=False)
