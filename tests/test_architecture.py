@@ -17,11 +17,12 @@ DASHBOARD = Path(ragboard_dashboard.__file__).parent
 LAYERS = (
     ("errors",),
     ("records",),
-    ("settings", "schema", "stats", "problems"),
+    ("settings", "schema", "stats", "problems", "spans"),
     ("readers", "database", "judges", "prices", "answer_keys"),
     ("metrics", "store", "samples", "pairing"),
     ("labels",),
-    ("evaluation", "report", "exporting", "query"),
+    ("evaluation", "report", "query"),
+    ("exporting", "htmlreport"),
     ("api", "synthesis"),
     ("cli",),
 )

@@ -17,6 +17,7 @@ from ragboard.answer_keys import answer_key
 from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
 from ragboard.judges.options import JudgeOptions, options_kept, options_read
+from ragboard.prices import Price
 from ragboard.records import (
     Evaluation,
     FileScores,
@@ -30,12 +31,22 @@ from ragboard.records import (
     Turn,
 )
 
-__all__ = ["RESULT_TABLES", "AddedRun", "AskedSample", "RunRef", "Store", "read_samples", "score_row"]
+__all__ = ["RESULT_TABLES", "AddedRun", "AskedSample", "RunRef", "Store", "find_sample", "read_samples", "score_row"]
 
 PAGE = 256
 """Samples read in one lease."""
 
-RESULT_TABLES = ("scores", "sides", "statements", "verdicts", "questions", "sentences", "judgements", "spending")
+RESULT_TABLES = (
+    "scores",
+    "sides",
+    "statements",
+    "verdicts",
+    "questions",
+    "sentences",
+    "judgements",
+    "answer_places",
+    "spending",
+)
 """Tables that an evaluation fills, each with a column `evaluation_id`."""
 
 
@@ -183,6 +194,14 @@ class Store:
         with self.database.write() as connection:
             _set(connection, run_id, "notes", notes)
 
+    def set_threshold(self, metric: str, value: float | None) -> None:
+        """Keep what a metric is to reach, in place of what was kept; None: nothing."""
+        with self.database.write() as connection:
+            if value is None:
+                connection.execute("DELETE FROM thresholds WHERE metric = ?", [metric])
+            else:
+                connection.execute("INSERT OR REPLACE INTO thresholds VALUES (?, ?)", [metric, value])
+
     def runs_tagged(self, tag: str) -> tuple[str, ...]:
         """The ids of the runs that carry a tag."""
         with self.database.read() as connection:
@@ -215,6 +234,11 @@ class Store:
             if len(page) < PAGE:
                 return
             start += PAGE
+
+    def sample(self, run: RunRef, sample_id: str) -> tuple[int, Sample]:
+        """A sample of a run and its position. Raises NotFoundError where the run has no such sample."""
+        with self.database.read() as connection:
+            return find_sample(connection, run, sample_id)
 
     def asked(self, run_id: str) -> tuple[AskedSample, ...]:
         """What each sample of a run asks, in order, without passages and answers."""
@@ -256,6 +280,45 @@ class Store:
             ).fetchone()
         return None if row is None or row[0] is None else options_read(json.loads(row[0]))
 
+    def evaluation(self, evaluation_id: str) -> Evaluation:
+        """An evaluation as it was loaded last. Raises NotFoundError where it is gone."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT evaluation_id, run_id, judge, heuristic, identity, metrics, imported FROM evaluations"
+                " WHERE evaluation_id = ?",
+                [evaluation_id],
+            ).fetchone()
+        if row is None:
+            raise NotFoundError(f"the store has no evaluation {evaluation_id!r}")
+        return Evaluation(
+            id=row[0],
+            run_id=row[1],
+            judge=row[2],
+            heuristic=row[3],
+            identity=json.loads(row[4]),
+            metrics=tuple(row[5]),
+            imported=bool(row[6]),
+        )
+
+    def answer_places(self, evaluation_id: str, position: int) -> tuple[int, ...]:
+        """Where in an evaluation's journal the answers stand that a sample's results were made of, each once."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT place FROM answer_places WHERE evaluation_id = ? AND position = ? ORDER BY rowid",
+                [evaluation_id, position],
+            ).fetchall()
+        return tuple(dict.fromkeys(row[0] for row in rows))
+
+    def prices_used(self, evaluation_id: str) -> Mapping[str, Price]:
+        """The prices that an evaluation's cost was counted by, by model; without those that were not known."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT model, prompt_price, completion_price, cached_price FROM spending WHERE evaluation_id = ?"
+                " AND prompt_price IS NOT NULL",
+                [evaluation_id],
+            ).fetchall()
+        return {model: Price(prompt=prompt, completion=said, cached=kept) for model, prompt, said, kept in rows}
+
     def load(
         self,
         evaluation: Evaluation,
@@ -285,6 +348,17 @@ class Store:
                     f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
                     [evaluation.id, str(results[table])],
                 )
+
+
+def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[int, Sample]:
+    """A sample of a run and its position. Raises NotFoundError where the run has no such sample."""
+    row = connection.execute(
+        "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run.run_id, sample_id]
+    ).fetchone()
+    if row is None:
+        raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")
+    ((position, sample),) = read_samples(connection, run.run_id, row[0], row[0] + 1)
+    return position, sample
 
 
 def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from ragboard.evaluation.background import Surroundings
+from ragboard.evaluation.sample_calls import SampleCalls, sample_calls
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
@@ -15,16 +16,21 @@ from ragboard.records import MetricDescription
 from ragboard.report import (
     Columns,
     Comparison,
+    Diagnosis,
     Distribution,
+    Estimates,
     FailureKind,
     Group,
     Grouping,
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    JudgeNoise,
     LooseStatement,
+    Measured,
     Overruled,
     PairedRuns,
+    PairPlace,
     PairQuery,
     PairReport,
     PairsPage,
@@ -34,18 +40,24 @@ from ragboard.report import (
     SampleReport,
     Scatter,
     StoreTable,
+    UnscoredPolicy,
     breakdown,
     columns,
     compare_runs,
+    diagnose,
     distribution,
+    estimate_runs,
+    estimated_metrics,
     failures,
     hallucination_groups,
     hallucinations,
+    judge_noise,
     judges_of,
     leaderboard,
     loose_statements,
     metric_descriptions,
     overruled,
+    pair_place,
     pair_report,
     pair_rows,
     pair_runs,
@@ -53,6 +65,7 @@ from ragboard.report import (
     sample_report,
     sample_rows,
     scatter,
+    set_threshold,
     store_tables,
 )
 from ragboard.store import RunRef, Store
@@ -60,7 +73,11 @@ from ragboard_dashboard.settings import settings
 
 __all__ = [
     "evaluates",
+    "get_calls",
     "get_comparison",
+    "get_diagnosis",
+    "get_estimated_metrics",
+    "get_estimates",
     "get_failures",
     "get_hallucination_groups",
     "get_hallucinations",
@@ -69,13 +86,16 @@ __all__ = [
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
+    "get_noise",
     "get_overruled",
     "get_pair",
+    "get_pair_place",
     "get_pair_rows",
     "get_run",
     "get_sample",
     "get_sample_rows",
     "get_tables",
+    "keep_threshold",
     "known_metrics",
     "plugins",
     "resolve",
@@ -120,9 +140,9 @@ def get_metrics() -> Mapping[str, MetricDescription]:
     return _metrics(str(store().folder), store().version, plugins())
 
 
-def get_leaderboard() -> tuple[RunSummary, ...]:
+def get_leaderboard(unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
     """Every run with its newest evaluation."""
-    return _leaderboard(str(store().folder), store().version)
+    return _leaderboard(str(store().folder), store().version, unscored)
 
 
 def resolve(name: str) -> RunRef:
@@ -130,9 +150,9 @@ def resolve(name: str) -> RunRef:
     return _resolve(str(store().folder), store().version, name)
 
 
-def get_run(run: RunRef) -> RunSummary:
+def get_run(run: RunRef, unscored: UnscoredPolicy = "excluded") -> RunSummary:
     """One run's summary."""
-    return _run(str(store().folder), store().version, run)
+    return _run(str(store().folder), store().version, run, unscored)
 
 
 def get_sample_rows(run: RunRef, query: SampleQuery) -> SamplePage:
@@ -170,14 +190,19 @@ def get_failures(run: RunRef) -> tuple[FailureKind, ...]:
     return _failures(str(store().folder), store().version, run)
 
 
+def get_diagnosis(run: RunRef) -> Diagnosis:
+    """What the numbers of an evaluation suggest."""
+    return _diagnosis(str(store().folder), store().version, run)
+
+
 def get_judging(run: RunRef) -> JudgeOptions | None:
     """How the judges of an evaluation were named; None where nobody named them."""
     return _judging(str(store().folder), store().version, run)
 
 
-def get_overruled(run: RunRef) -> Overruled:
+def get_overruled(run: RunRef, unscored: UnscoredPolicy = "excluded") -> Overruled:
     """What people make of a run's verdicts."""
-    return _overruled(str(store().folder), store().version, run)
+    return _overruled(str(store().folder), store().version, run, unscored)
 
 
 def get_columns(run: RunRef) -> Columns:
@@ -185,14 +210,24 @@ def get_columns(run: RunRef) -> Columns:
     return _columns(str(store().folder), store().version, run)
 
 
-def get_distribution(run: RunRef, column: str) -> Distribution:
+def get_distribution(run: RunRef, column: str, unscored: UnscoredPolicy = "excluded") -> Distribution:
     """The spread of one column."""
-    return _distribution(str(store().folder), store().version, run, column)
+    return _distribution(str(store().folder), store().version, run, column, unscored)
 
 
-def get_breakdown(run: RunRef, column: str, by: str) -> tuple[Group, ...]:
+def get_breakdown(run: RunRef, column: str, by: str, unscored: UnscoredPolicy = "excluded") -> tuple[Group, ...]:
     """A column's mean for each value of a metadata column."""
-    return _breakdown(str(store().folder), store().version, run, column, by)
+    return _breakdown(str(store().folder), store().version, run, column, by, unscored)
+
+
+def get_calls(run: RunRef, sample_id: str) -> SampleCalls:
+    """What judges were asked for one sample."""
+    return _calls(str(store().folder), store().version, run, sample_id, plugins())
+
+
+def keep_threshold(spec: str, value: float | None) -> None:
+    """Set a metric's threshold, or take it away. Raises SettingError for a value that can be none."""
+    set_threshold(store(), spec, value, get_metrics())
 
 
 def get_scatter(run: RunRef, x: str, y: str) -> Scatter:
@@ -205,14 +240,34 @@ def get_tables() -> tuple[StoreTable, ...]:
     return _tables(str(store().folder), store().version)
 
 
-def get_comparison(a: RunRef, b: RunRef) -> Comparison:
+def get_estimated_metrics(run: RunRef) -> tuple[MetricDescription, ...]:
+    """The metrics of an evaluation that an estimate can lean on."""
+    return _estimated_metrics(str(store().folder), store().version, run)
+
+
+def get_estimates(runs: tuple[RunRef, ...], metric: str, measured: Measured) -> Estimates:
+    """Runs estimated from labels and a judge. Raises SettingError for a metric that one of them does not have."""
+    return _estimates(str(store().folder), store().version, runs, metric, measured)
+
+
+def get_comparison(a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
     """Run B against run A."""
-    return _comparison(str(store().folder), store().version, a, b)
+    return _comparison(str(store().folder), store().version, a, b, unscored)
+
+
+def get_noise(run: RunRef) -> tuple[JudgeNoise, ...]:
+    """How far two evaluations of a run by the same judge differ."""
+    return _noise(str(store().folder), store().version, run)
 
 
 def get_pair_rows(a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
     """A page of the pairs of two runs."""
     return _pair_rows(str(store().folder), store().version, a, b, query)
+
+
+def get_pair_place(a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
+    """Where a pair stands among those of a query. Raises NotFoundError."""
+    return _pair_place(str(store().folder), store().version, a, b, query, sample_id)
 
 
 def get_pair(a: RunRef, b: RunRef, sample_id: str) -> PairReport:
@@ -227,9 +282,9 @@ def _metrics(folder: str, version: str, plugins: tuple[Path, ...]) -> Mapping[st
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _leaderboard(folder: str, version: str) -> tuple[RunSummary, ...]:
+def _leaderboard(folder: str, version: str, unscored: UnscoredPolicy) -> tuple[RunSummary, ...]:
     del version
-    return leaderboard(Store(Path(folder)))
+    return leaderboard(Store(Path(folder)), unscored=unscored)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -239,9 +294,9 @@ def _resolve(folder: str, version: str, name: str) -> RunRef:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _run(folder: str, version: str, run: RunRef) -> RunSummary:
+def _run(folder: str, version: str, run: RunRef, unscored: UnscoredPolicy) -> RunSummary:
     del version
-    return run_summary(Store(Path(folder)), run)
+    return run_summary(Store(Path(folder)), run, unscored=unscored)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -252,7 +307,7 @@ def _rows(folder: str, version: str, run: RunRef, query: SampleQuery) -> SampleP
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _loose(folder: str, version: str, limit: int) -> tuple[LooseStatement, ...]:
-    return loose_statements(Store(Path(folder)), _leaderboard(folder, version), limit=limit)
+    return loose_statements(Store(Path(folder)), _leaderboard(folder, version, "excluded"), limit=limit)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -280,8 +335,8 @@ def _sample(folder: str, version: str, run: RunRef, sample_id: str) -> SampleRep
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _overruled(folder: str, version: str, run: RunRef) -> Overruled:
-    return overruled(Store(Path(folder)), _run(folder, version, run))
+def _overruled(folder: str, version: str, run: RunRef, unscored: UnscoredPolicy) -> Overruled:
+    return overruled(Store(Path(folder)), _run(folder, version, run, unscored))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -291,15 +346,23 @@ def _columns(folder: str, version: str, run: RunRef) -> Columns:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _distribution(folder: str, version: str, run: RunRef, column: str) -> Distribution:
+def _distribution(folder: str, version: str, run: RunRef, column: str, unscored: UnscoredPolicy) -> Distribution:
     del version
-    return distribution(Store(Path(folder)), run, column)
+    return distribution(Store(Path(folder)), run, column, unscored=unscored)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _breakdown(folder: str, version: str, run: RunRef, column: str, by: str) -> tuple[Group, ...]:
+def _breakdown(
+    folder: str, version: str, run: RunRef, column: str, by: str, unscored: UnscoredPolicy
+) -> tuple[Group, ...]:
     del version
-    return breakdown(Store(Path(folder)), run, column, by)
+    return breakdown(Store(Path(folder)), run, column, by, unscored=unscored)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _calls(folder: str, version: str, run: RunRef, sample_id: str, plugins: tuple[Path, ...]) -> SampleCalls:
+    del version
+    return sample_calls(Store(Path(folder)), run, sample_id, known=metrics_with(plugins))
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -321,6 +384,12 @@ def _failures(folder: str, version: str, run: RunRef) -> tuple[FailureKind, ...]
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
+def _diagnosis(folder: str, version: str, run: RunRef) -> Diagnosis:
+    del version
+    return diagnose(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
 def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
     del version
     return Store(Path(folder)).judging(run.evaluation_id) if run.evaluation_id else None
@@ -333,8 +402,26 @@ def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> PairedRuns:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _comparison(folder: str, version: str, a: RunRef, b: RunRef) -> Comparison:
-    return compare_runs(Store(Path(folder)), a, b, _pairing(folder, version, a, b))
+def _estimated_metrics(folder: str, version: str, run: RunRef) -> tuple[MetricDescription, ...]:
+    del version
+    return estimated_metrics(Store(Path(folder)), run)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _estimates(folder: str, version: str, runs: tuple[RunRef, ...], metric: str, measured: Measured) -> Estimates:
+    del version
+    return estimate_runs(Store(Path(folder)), runs, metric=metric, measured=measured)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _comparison(folder: str, version: str, a: RunRef, b: RunRef, unscored: UnscoredPolicy) -> Comparison:
+    return compare_runs(Store(Path(folder)), a, b, _pairing(folder, version, a, b), unscored=unscored)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _noise(folder: str, version: str, run: RunRef) -> tuple[JudgeNoise, ...]:
+    del version
+    return judge_noise(Store(Path(folder)), run)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -345,3 +432,8 @@ def _pair_rows(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery
 @st.cache_data(max_entries=64, show_spinner=False)
 def _pair(folder: str, version: str, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     return pair_report(Store(Path(folder)), a, b, _pairing(folder, version, a, b), sample_id)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _pair_place(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
+    return pair_place(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query, sample_id)

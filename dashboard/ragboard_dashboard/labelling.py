@@ -10,7 +10,7 @@ from ragboard.labels import label_statement, withdraw_statement
 from ragboard.records import Label, Score
 from ragboard.report import SampleReport
 from ragboard_dashboard.components.verdicts import VERDICTS
-from ragboard_dashboard.data import store
+from ragboard_dashboard.data import store, writable
 from ragboard_dashboard.shared import plain
 
 __all__ = ["recounted_note", "verdict_row"]
@@ -18,7 +18,7 @@ __all__ = ["recounted_note", "verdict_row"]
 
 def verdict_row(report: SampleReport, chosen: int | None) -> None:
     """Draw the keys for the chosen statement (from 0); what a person says is kept at once, and the page drawn anew."""
-    if not report.statements:
+    if not (report.statements and writable()):
         return
     row = st.container(horizontal=True, vertical_alignment="center", key="verdict-row")
     with row:

@@ -11,10 +11,10 @@ import streamlit as st
 
 from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Score
-from ragboard.report import MetricSummary, Overruled, RunSummary
+from ragboard.report import STANDINGS, MetricSummary, Overruled, RunSummary, UnscoredPolicy
 from ragboard.stats import Interval
 from ragboard.store import RunRef
-from ragboard_dashboard.components.board import ago
+from ragboard_dashboard.components.board import ago, mean_shown
 from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve, writable
 from ragboard_dashboard.navigation import open_query, open_upload
@@ -31,9 +31,14 @@ __all__ = [
     "offer_sql",
     "offer_upload",
     "outcome_fact",
+    "page_number",
     "plain",
     "summary_facts",
+    "unscored_choice",
 ]
+
+PAGE_DIGITS = 6
+"""Digits of the highest page that an address can name."""
 
 Kind = Literal["title", "line", "note"]
 _STYLES: dict[Kind, str] = {
@@ -98,14 +103,56 @@ def summary_facts(metrics: Mapping[str, MetricSummary], people: Overruled | None
 
 def _by_people(spec: str, people: Overruled | None) -> str:
     again = people.metrics.get(spec) if people else None
-    return f" · {again.mean:.2f} with {people.in_words}" if people and again and again.mean is not None else ""
+    return f"{again.mean:.2f} with {people.in_words}" if people and again and again.mean is not None else ""
 
 
 def _summary_fact(metric: MetricSummary, more: str) -> tuple[str, str, str]:
-    shown = "unscored" if metric.mean is None else f"{metric.mean:.2f}"
     bounds = metric.interval
-    interval = f"{bounds.low:.2f} – {bounds.high:.2f} · " if isinstance(bounds, Interval) else ""
-    return shown, column_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored{more}"
+    said = [
+        f"{bounds.low:.2f} – {bounds.high:.2f}" if isinstance(bounds, Interval) else "",
+        f"{metric.scored:,} of {metric.total:,} scored",
+        metric.note,
+        more,
+        f"{STANDINGS[metric.standing]} ({metric.threshold})" if metric.standing else "",
+    ]
+    return mean_shown(metric), column_title(metric.metric), " · ".join(filter(None, said))
+
+
+UNSCORED: dict[UnscoredPolicy, str] = {
+    "excluded": "Unscored: left out",
+    "zero": "Unscored: as zero",
+    "bounds": "Unscored: worst to best",
+}
+_UNSCORED_HELP = """How samples without a score count in means, intervals and comparisons: left out; as zero, or as
+the worst value where lower is better, because 0 would be the best; or as anything from the worst to the best value,
+which gives bounds that hold whatever they would have scored."""
+
+
+def unscored_choice() -> UnscoredPolicy:
+    """Draw the one choice of how unscored samples count: in the address, and kept from page to page."""
+    kept = st.session_state.get("unscored-kept", "excluded")
+    wanted = st.query_params.get("unscored", kept)
+    chosen: UnscoredPolicy = next((policy for policy in UNSCORED if policy == wanted), "excluded")
+    _keep_unscored(chosen)
+    st.session_state["unscored-choice"] = chosen
+    st.selectbox(
+        "Unscored samples",
+        list(UNSCORED),
+        format_func=UNSCORED.__getitem__,
+        key="unscored-choice",
+        on_change=lambda: _keep_unscored(st.session_state["unscored-choice"]),
+        label_visibility="collapsed",
+        help=_UNSCORED_HELP,
+    )
+    return chosen
+
+
+def _keep_unscored(chosen: UnscoredPolicy) -> None:
+    st.session_state["unscored-kept"] = chosen
+    if chosen == "excluded":
+        st.query_params.pop("unscored", None)
+    else:
+        st.query_params["unscored"] = chosen
 
 
 def dollars(cost: float | None) -> str:
@@ -139,7 +186,9 @@ def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
 
 def offer_sql(sql: str, key: str) -> None:
     """A button that opens the SQL behind a table in the console."""
-    if st.button("SQL", key=f"sql-{key}", icon=":material/database:", help="The SQL behind this table"):
+    if st.button(
+        "SQL", key=f"sql-{key}", type="tertiary", icon=":material/database:", help="The SQL behind this table"
+    ):
         open_query(sql)
 
 
@@ -160,6 +209,14 @@ def choose_run(where: str) -> RunRef | None:
         st.error("This address names a run that is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
+
+
+def page_number() -> int:
+    """What a pager under the key `page` will show once it is drawn, from 1: as it was set, else by the address."""
+    asked = st.query_params.get("page", "")
+    named = int(asked) if asked.isdecimal() and len(asked) <= PAGE_DIGITS else 1
+    number: int = st.session_state.get("page") or named
+    return max(number, 1)
 
 
 def default_pair(runs: Sequence[RunSummary]) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from ragboard import Store
 from ragboard_dashboard.server import wait_until_healthy
@@ -123,10 +124,10 @@ def serving(folder: Path, *options: str) -> Generator[str]:
 
 def settled(page: Page) -> Page:
     """Wait until the script has run to its end."""
-    page.wait_for_selector("[data-testid=stMain]")
-    page.wait_for_function("document.querySelector('[data-testid=stMain]').innerText.trim().length > 0")
-    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')")
-    page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'running'")
+    wait = PATIENCE * 1000
+    expect(page.locator("[data-testid=stMain]")).to_have_text(re.compile(r"\S"), timeout=wait)
+    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0, timeout=wait)
+    expect(page.locator("[data-testid=stApp]")).not_to_have_attribute("data-test-script-state", "running", timeout=wait)
     return page
 
 

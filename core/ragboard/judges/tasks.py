@@ -393,6 +393,8 @@ class Exchange:
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     """Those of the prompt that the server had kept from earlier calls."""
+    cut: bool = False
+    """Whether the reply was cut off at the token limit."""
 
 
 Hear: TypeAlias = Callable[[Task, Exchange], None]

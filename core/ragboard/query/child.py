@@ -66,7 +66,7 @@ def main() -> None:
 
 def _open(request: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     """The database, to be read alone; as every reader it passes the gate."""
-    config = LOCKED_DOWN | {"memory_limit": f"{request['memory'] // 4}MB"}
+    config: dict[str, Any] = {**LOCKED_DOWN, "memory_limit": f"{request['memory'] // 4}MB"}
     with FileLock(request["gate"], timeout=request["wait"]):
         return duckdb.connect(request["path"], read_only=True, config=config)
 
@@ -94,7 +94,8 @@ def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> byte
     table = table.rename_columns(_distinct(relation.columns)).replace_schema_metadata(said)
     with pa.BufferOutputStream() as sink, pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
-    return sink.getvalue().to_pybytes()
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
 
 
 def _only(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:

@@ -77,7 +77,8 @@ class QueryResult:
         kinds = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
         kinds |= {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
         columns = [_known(column) for column in self.table.columns]
-        return pa.table(columns, names=self.table.column_names).to_pandas(types_mapper=kinds.get)
+        frame: pd.DataFrame = pa.table(columns, names=self.table.column_names).to_pandas(types_mapper=kinds.get)
+        return frame
 
 
 def _known(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ragboard.report.pairing import PairedRuns, Places
 from ragboard.store import RunRef
 
-__all__ = ["MetricColumn", "claim_counts", "metric_columns", "paired_flags", "unscored_reasons"]
+__all__ = ["Floats", "MetricColumn", "claim_counts", "metric_columns", "paired_flags", "unscored_reasons"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -33,6 +33,8 @@ class MetricColumn:
     b: Floats
     scored_a: Flags
     scored_b: Flags
+    judged: Flags
+    """The pairs that were evaluated on both sides, scored or not."""
 
     @property
     def both(self) -> Flags:
@@ -48,8 +50,14 @@ def metric_columns(
     ours, theirs = (_columns(connection, run, shared) for run in (a, b))
     found: dict[str, MetricColumn] = {}
     for spec in shared:
-        (first, scored_a), (second, scored_b) = _at(ours[spec], paired.a), _at(theirs[spec], paired.b)
-        found[spec] = MetricColumn(a=first, b=second, scored_a=scored_a, scored_b=scored_b)
+        (first, judged_a), (second, judged_b) = _at(ours[spec], paired.a), _at(theirs[spec], paired.b)
+        found[spec] = MetricColumn(
+            a=first,
+            b=second,
+            scored_a=judged_a & ~np.isnan(first),
+            scored_b=judged_b & ~np.isnan(second),
+            judged=judged_a & judged_b,
+        )
     return found
 
 
@@ -115,10 +123,10 @@ def _of(run: RunRef) -> dict[str, object]:
 def _columns(
     connection: duckdb.DuckDBPyConnection, run: RunRef, specs: list[str]
 ) -> dict[str, tuple[Places, NDArray[Any]]]:
-    """The scored values of these metrics with their positions, read at once."""
+    """The values of these metrics with their positions, read at once; nan where a sample is unscored."""
     got = connection.execute(
-        "SELECT list_position($specs, metric) AS place, position, value FROM scores"
-        f" WHERE {SHOWN} AND value IS NOT NULL AND list_contains($specs, metric)",
+        "SELECT list_position($specs, metric) AS place, position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
+        f" WHERE {SHOWN} AND list_contains($specs, metric)",
         _of(run) | {"specs": specs},
     ).fetchnumpy()
     positions, values = _numbers(got, np.dtype(np.float64))

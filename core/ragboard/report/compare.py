@@ -12,11 +12,13 @@ import numpy as np
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.report.cautions import cautions_of
 from ragboard.report.columns import MetricColumn, claim_counts, metric_columns, paired_flags, unscored_reasons
+from ragboard.report.differences import Difference, difference_of
 from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import RunSummary
 from ragboard.report.pairing import PairedRuns, Places, pair_runs
 from ragboard.report.runs import run_summary
-from ragboard.stats import Interval, PairedDifference, SignTest, holm, mcnemar, paired_difference
+from ragboard.report.unscored import POLICIES, UnscoredPolicy
+from ragboard.stats import Interval, PairedDifference, SignTest, holm, mcnemar
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -58,7 +60,8 @@ class MetricComparison:
     """How pages call it."""
     direction: Literal["higher", "lower", "neutral"]
     pairs: PairedDifference | None
-    """Over the pairs scored on both sides; None where there is none."""
+    """Over the pairs scored on both sides, under `zero` over all; None where there is none. Under `bounds` its
+    interval and p are the widest that the unscored allow, and all else is of the pairs scored on both sides."""
     p: float | None
     """The p of `pairs`, adjusted for the number of metrics (Holm 1979)."""
     change: Change
@@ -72,6 +75,10 @@ class MetricComparison:
     reasons_a: Mapping[str, int]
     """Why paired samples have no score in A: how many, by reason."""
     reasons_b: Mapping[str, int]
+    bounds: tuple[float, float] | None = None
+    """The difference at the least and the greatest that the unscored allow; None but under `bounds`."""
+    note: str = ""
+    """How the unscored counted, in words; empty where none is or they are left out as asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,16 +126,28 @@ class Comparison:
     claims_a: float | None
     """Statements of an answer, the mean over pairs whose answers were both split; None where there are none."""
     claims_b: float | None
+    policy: UnscoredPolicy
+    """How the unscored were asked to count."""
     sentence: str
     """The result, to copy."""
 
 
-def compare_runs(store: Store, a: RunRef, b: RunRef, paired: PairedRuns | None = None) -> Comparison:
-    """Compare what both evaluations have, pair by pair. Raises NotFoundError where a run is gone."""
+def compare_runs(
+    store: Store,
+    a: RunRef,
+    b: RunRef,
+    paired: PairedRuns | None = None,
+    *,
+    unscored: UnscoredPolicy = "excluded",
+) -> Comparison:
+    """Compare what both evaluations have, pair by pair; `unscored` says how samples without a score count.
+
+    Raises NotFoundError where a run is gone.
+    """
     paired = paired or pair_runs(store, a, b)
-    first, second = run_summary(store, a), run_summary(store, b)
+    first, second = (run_summary(store, run, unscored=unscored) for run in (a, b))
     with store.database.read() as connection:
-        metrics = _metrics(connection, a, b, paired)
+        metrics = _metrics(connection, a, b, paired, unscored)
         refusals = _refusals(connection, a, b, paired)
         claims = claim_counts(connection, a, b, paired)
         cautions = cautions_of(connection, first, second)
@@ -149,7 +168,8 @@ def compare_runs(store: Store, a: RunRef, b: RunRef, paired: PairedRuns | None =
         refusals=refusals,
         claims_a=claims[0],
         claims_b=claims[1],
-        sentence=_sentence(first.name, second.name, paired.a.size, metrics),
+        policy=unscored,
+        sentence=_sentence(first.name, second.name, paired.a.size, metrics) + _counting(unscored),
     )
 
 
@@ -170,34 +190,24 @@ def _config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) 
 
 
 def _metrics(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, unscored: UnscoredPolicy
 ) -> tuple[MetricComparison, ...]:
     known = described(connection)
     columns = metric_columns(connection, a, b, paired)
     reasons = unscored_reasons(connection, a, b, paired)
-    found = {spec: _difference(column, known.get(spec)) for spec, column in columns.items()}
-    compared = [spec for spec, difference in found.items() if difference]
-    adjusted = dict(zip(compared, holm([difference.p for difference in found.values() if difference]), strict=True))
+    found = {spec: difference_of(column, known.get(spec), unscored) for spec, column in columns.items()}
+    tested = {spec: difference.pairs.p for spec, difference in found.items() if difference.pairs}
+    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
     return tuple(
         _compared(spec, known.get(spec), found[spec], adjusted.get(spec), columns[spec], reasons[spec])
         for spec in in_order(columns)
     )
 
 
-def _difference(column: MetricColumn, metric: MetricDescription | None) -> PairedDifference | None:
-    both = column.both
-    if not both.any():
-        return None
-    bounds = None
-    if metric and metric.low is not None and metric.high is not None:
-        bounds = (metric.low - metric.high, metric.high - metric.low)
-    return paired_difference(column.a[both], column.b[both], bounds=bounds)
-
-
 def _compared(
     spec: str,
     metric: MetricDescription | None,
-    found: PairedDifference | None,
+    found: Difference,
     p: float | None,
     column: MetricColumn,
     reasons: tuple[Mapping[str, int], Mapping[str, int]],
@@ -207,14 +217,16 @@ def _compared(
         metric=spec,
         label=metric.label if metric else spec,
         direction=direction,
-        pairs=found,
+        pairs=found.pairs,
         p=p,
-        change=_change(found, p, direction),
+        change=_change(found.pairs, p, direction),
         scored_a=int(np.sum(column.scored_a & ~column.scored_b)),
         scored_b=int(np.sum(column.scored_b & ~column.scored_a)),
         unscored=int(np.sum(~column.scored_a & ~column.scored_b)),
         reasons_a=reasons[0],
         reasons_b=reasons[1],
+        bounds=found.bounds,
+        note=found.note,
     )
 
 
@@ -254,6 +266,10 @@ def _unpaired(connection: duckdb.DuckDBPyConnection, run: RunRef, only: Places, 
         [run.run_id, np.sort(np.concatenate([only, ambiguous]))[:NAMED].tolist()],
     ).fetchall()
     return Unpaired(only=only.size, ambiguous=ambiguous.size, ids=tuple(row[0] for row in rows))
+
+
+def _counting(policy: UnscoredPolicy) -> str:
+    return "" if policy == "excluded" else f" Unscored samples {POLICIES[policy]}."
 
 
 def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison]) -> str:

@@ -17,11 +17,12 @@ import numpy as np
 from ragboard.labels import latest_verdicts
 from ragboard.metrics import METRICS, Metric, metric_of, outcome
 from ragboard.metrics.needs import Findings, JointVerdicts, Judged, Need, Statements, StatementsFound
-from ragboard.records import Label, Outcome, Sample, Score, Verdict
+from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict
+from ragboard.report.columns import Floats
 from ragboard.report.metrics import described
 from ragboard.report.nouns import JudgedStatement, MetricSummary, RunSummary
-from ragboard.report.runs import mean_of
 from ragboard.report.statements import judged_statements
+from ragboard.report.unscored import fill_of, mean_of
 from ragboard.stats import moments
 from ragboard.store import RunRef, Store, read_samples
 
@@ -106,19 +107,30 @@ def _means(
         values = _values(connection, ref, spec, changed)
         if not values.size:
             continue
-        counts = moments(values)
-        found[spec] = replace(
-            run.metrics[spec],
-            scored=counts.n,
-            mean=counts.mean,
-            interval=mean_of(known.get(spec), counts.n, counts.mean, counts.deviation, counts.varying),
-        )
+        found[spec] = _again(run.metrics[spec], known.get(spec), values)
     return found
 
 
-def _values(
-    connection: duckdb.DuckDBPyConnection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _again(judges: MetricSummary, metric: MetricDescription | None, values: Floats) -> MetricSummary:
+    """The same mean over other values, the unscored counting as they did."""
+    missing = judges.scored + sum(judges.unscored.values()) - values.size
+    fill = fill_of(metric, judges.policy)
+    ends = fill if isinstance(fill, tuple) else ()
+    filled = [moments(np.append(values, [end] * missing)) for end in ends]
+    mean = mean_of(metric, moments(values), judges.policy, missing, filled)
+    return replace(
+        judges,
+        scored=values.size,
+        mean=mean.mean,
+        interval=mean.interval,
+        bounds=mean.bounds,
+        note=mean.note,
+        threshold=None,
+        standing=None,
+    )
+
+
+def _values(connection: duckdb.DuckDBPyConnection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]) -> Floats:
     """Every score of a metric, the changed ones in place of the judge's."""
     kept = connection.execute(
         "SELECT value FROM scores WHERE evaluation_id = ? AND metric = ? AND value IS NOT NULL"

@@ -23,12 +23,14 @@ from ragboard.store import RunRef, Store
 
 __all__ = [
     "MovedPassage",
+    "PairPlace",
     "PairQuery",
     "PairReport",
     "PairRow",
     "PairsPage",
     "StatementChange",
     "Which",
+    "pair_place",
     "pair_report",
     "pair_rows",
     "statement_changes",
@@ -80,6 +82,18 @@ class PairsPage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PairPlace:
+    """Where a pair stands in a list of pairs."""
+
+    place: int
+    """From 1; 0 where the pair is not in the list."""
+    total: int
+    previous: str | None
+    """Samples of A in the pairs before and after."""
+    following: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class StatementChange:
     """A statement of both answers, or of one."""
 
@@ -127,17 +141,37 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
     first. Raises NotFoundError where the two evaluations do not share the metric.
     """
     with store.database.read() as connection:
-        column = metric_columns(connection, a, b, paired, query.metric).get(query.metric)
-        if column is None:
-            raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {query.metric!r}")
-        metric = described(connection).get(query.metric)
-        direction = metric.direction if metric else "neutral"
+        column, direction = _column(connection, a, b, paired, query.metric)
         gains = _gains(column, direction)
         order = _order(gains, column, query.which)
         places = order[query.offset : query.offset + query.limit]
         chosen = list(zip(paired.a[places].tolist(), paired.b[places].tolist(), strict=True))
         rows = tuple(_rows(connection, a, b, chosen, query.metric, direction))
     return PairsPage(rows=rows, total=order.size, counts=_counts(gains, column))
+
+
+def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery, sample_id: str) -> PairPlace:
+    """Where a sample of A stands among the pairs that a query means, whatever its limit; its neighbours there.
+
+    A sample that the query leaves out stands before the first. Raises NotFoundError where the two evaluations do not
+    share the metric.
+    """
+    with store.database.read() as connection:
+        column, direction = _column(connection, a, b, paired, query.metric)
+        ours = paired.a[_order(_gains(column, direction), column, query.which)]
+        found = connection.execute(
+            "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [a.run_id, sample_id]
+        ).fetchone()
+        at = next(iter(np.flatnonzero(ours == found[0]).tolist()), -1) if found else -1
+        near = {place: int(ours[place]) for place in (at - 1, at + 1) if 0 <= place < ours.size}
+        ids = dict(
+            connection.execute(
+                "SELECT position, sample_id FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?))",
+                [a.run_id, list(near.values())],
+            ).fetchall()
+        )
+    before, after = (ids.get(near[place]) if place in near else None for place in (at - 1, at + 1))
+    return PairPlace(place=at + 1, total=ours.size, previous=before, following=after)
 
 
 def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_id: str) -> PairReport:
@@ -203,6 +237,17 @@ def _passages(
         MovedPassage(passage=one, rank_a=ours[one.text].rank, rank_b=one.rank) for one in b if one.text in ours
     )
     return shared, tuple(one for one in b if one.text not in ours), tuple(one for one in a if one.text not in theirs)
+
+
+def _column(
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, spec: str
+) -> tuple[MetricColumn, str]:
+    """A metric over all pairs, and which way is better."""
+    column = metric_columns(connection, a, b, paired, spec).get(spec)
+    if column is None:
+        raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
+    metric = described(connection).get(spec)
+    return column, metric.direction if metric else "neutral"
 
 
 def _gains(column: MetricColumn, direction: str) -> NDArray[np.float64]:

@@ -6,16 +6,20 @@ and sampling happen in the database, so that a page costs the same over a hundre
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
 from ragboard.records import MetricDescription
+from ragboard.report.means import moments_read
 from ragboard.report.metrics import described, in_order
-from ragboard.report.runs import mean_of
-from ragboard.stats import Interval, NoInterval
+from ragboard.report.thresholds import Share, Threshold, thresholds_read
+from ragboard.report.unscored import Fill, UnscoredPolicy, fill_of, mean_of
+from ragboard.stats import Interval, Moments, NoInterval, outer_interval, wilson_interval
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -26,6 +30,7 @@ __all__ = [
     "Point",
     "Scatter",
     "breakdown",
+    "category_values",
     "column_values",
     "columns",
     "distribution",
@@ -82,6 +87,10 @@ class Distribution:
     unscored: Mapping[str, int]
     mean: float | None
     interval: Interval | NoInterval
+    note: str = ""
+    """How the unscored counted in the mean; empty where none is or they are left out as asked."""
+    share: Share | None = None
+    """How many samples are on the good side of the metric's threshold; None without one, and without a value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,35 +151,99 @@ def columns(store: Store, run: RunRef) -> Columns:
     )
 
 
-def distribution(store: Store, run: RunRef, column: str) -> Distribution:
-    """The spread of one column, binned in the database."""
-    values, given = column_values(run, column, "v")
+def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPolicy = "excluded") -> Distribution:
+    """The spread of one column's values, binned in the database; `unscored` says how the others count in its mean."""
     with store.database.read() as connection:
-        row = connection.execute(
-            f"WITH v AS ({values}) SELECT count(value), count(*), avg(value), coalesce(stddev_samp(value), 0),"
-            " min(value), max(value), count(value) - coalesce((SELECT max(n) FROM (SELECT count(*) AS n FROM v"
-            " WHERE value IS NOT NULL GROUP BY value)), 0) FROM v",
-            given,
-        ).fetchone()
-        scored, total, mean, deviation, least, most, varying = row or (0, 0, None, 0.0, None, None, 0)
-        metric = described(connection).get(column)
-        low, high = _bounds(metric, least, most)
-        bins = _bins(connection, values, given, low, high)
+        metrics = described(connection)
+        metric, limit = metrics.get(column), thresholds_read(connection, metrics).get(column)
+        values, given = column_values(run, column, "v")
+        scored, total, least, most = _extent(connection, values, given)
+        missing = _unscored(connection, run, column, total - scored)
+        filled = _filled(connection, run, column, _fill(metric, column, unscored) if missing else None)
+        mean = mean_of(
+            metric,
+            filled[0].moments,
+            "excluded" if column.startswith(META) else unscored,
+            sum(missing.values()),
+            [each.moments for each in filled[1:]],
+        )
+        bins = _bins(connection, values, given, *_bounds(metric, least, most))
         quantiles = connection.execute(
             f"WITH v AS ({values}) SELECT quantile_cont(value, $steps) FROM v WHERE value IS NOT NULL",
             given | {"steps": [step / QUANTILES for step in range(QUANTILES + 1)]},
         ).fetchone()
-        unscored = _unscored(connection, run, column, total - scored)
+        share = _share(connection, filled, limit) if limit else None
     return Distribution(
         column=column,
         bins=bins,
         quantiles=tuple(quantiles[0]) if quantiles and quantiles[0] else (),
         scored=scored,
         total=total,
-        unscored=unscored,
-        mean=mean,
-        interval=mean_of(metric, scored, mean, deviation, varying),
+        unscored=missing,
+        mean=mean.mean,
+        interval=mean.interval,
+        note=mean.note,
+        share=share,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Values:
+    """SQL for the values of a column, in the unscored of which something may stand, and their moments."""
+
+    sql: str
+    given: dict[str, Any]
+    moments: Moments | None
+
+
+def _fill(metric: MetricDescription | None, column: str, policy: UnscoredPolicy) -> Fill | None:
+    fill = None if column.startswith(META) else fill_of(metric, policy)
+    return fill if isinstance(fill, tuple) else None
+
+
+def _filled(connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, fill: Fill | None) -> tuple[_Values, ...]:
+    """The values as they are, and with what stands for the unscored at their least and at their greatest."""
+    kinds = [column_values(run, column, "v", one) for one in (None, *(fill or ()))]
+    return tuple(_Values(sql=sql, given=given, moments=_moments(connection, sql, given)) for sql, given in kinds)
+
+
+def _moments(connection: duckdb.DuckDBPyConnection, values: str, given: Mapping[str, Any]) -> Moments | None:
+    row = connection.execute(
+        f"WITH v AS ({values}) SELECT count(value), avg(value), stddev_samp(value), count(value) - (SELECT max(n) FROM"
+        " (SELECT count(*) AS n FROM v WHERE value IS NOT NULL GROUP BY value)) FROM v",
+        dict(given),
+    ).fetchone()
+    return moments_read(*row) if row else None
+
+
+def _extent(
+    connection: duckdb.DuckDBPyConnection, values: str, given: Mapping[str, Any]
+) -> tuple[int, int, float | None, float | None]:
+    row = connection.execute(
+        f"WITH v AS ({values}) SELECT count(value), count(*), min(value), max(value) FROM v", dict(given)
+    ).fetchone()
+    return row or (0, 0, None, None)
+
+
+def _share(connection: duckdb.DuckDBPyConnection, filled: Sequence[_Values], limit: Threshold) -> Share | None:
+    """Of the values as they are, or of all where the same stands for each unscored; the interval is of all."""
+    good = [_good(connection, each, limit) for each in filled]
+    ends = sorted(good[1:] or good)
+    if not ends[0][1]:
+        return None
+    low, high = (wilson_interval(count / n, n) for count, n in (ends[0], ends[-1]))
+    count, n = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
+    interval = low if low == high else outer_interval(low, high, estimate=count / n if n else low.estimate)
+    return Share(threshold=limit, good=count, n=n, interval=interval)
+
+
+def _good(connection: duckdb.DuckDBPyConnection, values: _Values, limit: Threshold) -> tuple[int, int]:
+    sign = ">=" if limit.fail == "below" else "<="
+    row = connection.execute(
+        f"WITH v AS ({values.sql}) SELECT count(*) FILTER (value {sign} $limit), count(value) FROM v",
+        values.given | {"limit": limit.value},
+    ).fetchone()
+    return row or (0, 0)
 
 
 def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
@@ -189,43 +262,70 @@ def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
     return Scatter(points=points, both=rows[0][4] if rows else 0, total=store.sample_count(run.run_id))
 
 
-def breakdown(store: Store, run: RunRef, column: str, by: str) -> tuple[Group, ...]:
+def breakdown(
+    store: Store, run: RunRef, column: str, by: str, *, unscored: UnscoredPolicy = "excluded"
+) -> tuple[Group, ...]:
     """A column's mean for each value of a metadata column, most samples first."""
-    values, given = column_values(run, column, "v")
     with store.database.read() as connection:
-        rows = connection.execute(
-            f"WITH v AS (SELECT json_extract_string(s.metadata, $by) AS key, v.value FROM samples s"
-            f" LEFT JOIN ({values}) v USING (position) WHERE s.run_id = $run),"
-            " common AS (SELECT key, max(n) AS n FROM (SELECT key, count(*) AS n FROM v WHERE value IS NOT NULL"
-            " GROUP BY key, value) GROUP BY key)"
-            " SELECT key, count(value), count(*), avg(value), coalesce(stddev_samp(value), 0),"
-            " count(value) - coalesce(any_value(n), 0)"
-            " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
-            " LIMIT $groups",
-            given | {"by": pointer(by), "groups": CATEGORIES},
-        ).fetchall()
         metric = described(connection).get(column)
-    return tuple(
-        Group(
-            value=key, scored=scored, total=total, mean=mean, interval=mean_of(metric, scored, mean, deviation, varying)
-        )
-        for key, scored, total, mean, deviation, varying in rows
-    )
+        fill = _fill(metric, column, unscored)
+        plain, *filled = (_groups(connection, run, column, by, one) for one in (None, *(fill or ())))
+    policy: UnscoredPolicy = unscored if fill else "excluded"
+    found: list[Group] = []
+    for key, (total, scored) in plain.items():
+        others = [each[key][1] for each in filled]
+        n = scored.n if scored else 0
+        missing = (others[0].n if others and others[0] else n) - n
+        mean = mean_of(metric, scored, policy, missing, others)
+        found.append(Group(value=key, scored=n, total=total, mean=mean.mean, interval=mean.interval))
+    return tuple(found)
 
 
-def column_values(run: RunRef, column: str, name: str) -> tuple[str, dict[str, Any]]:
-    """SQL for (position, value), one row a sample, and what is bound in it; `name` keeps two apart."""
+def category_values(connection: duckdb.DuckDBPyConnection, run: RunRef, by: str) -> NDArray[np.object_]:
+    """The value of a metadata column of each sample, in order, as text; None where there is none."""
+    rows = connection.execute(
+        "SELECT json_extract_string(metadata, $by) FROM samples WHERE run_id = $run ORDER BY position",
+        {"run": run.run_id, "by": pointer(by)},
+    ).fetchall()
+    return np.array([row[0] for row in rows], dtype=np.object_)
+
+
+def _groups(
+    connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, by: str, fill: float | None
+) -> dict[str, tuple[int, Moments | None]]:
+    """For each value of a metadata column how many samples have it, and the moments of theirs."""
+    values, given = column_values(run, column, "v", fill)
+    rows = connection.execute(
+        f"WITH v AS (SELECT json_extract_string(s.metadata, $by) AS key, v.value FROM samples s"
+        f" LEFT JOIN ({values}) v USING (position) WHERE s.run_id = $run),"
+        " common AS (SELECT key, max(n) AS n FROM (SELECT key, count(*) AS n FROM v WHERE value IS NOT NULL"
+        " GROUP BY key, value) GROUP BY key)"
+        " SELECT key, count(*), count(value), avg(value), stddev_samp(value), count(value) - any_value(n)"
+        " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
+        " LIMIT $groups",
+        given | {"by": pointer(by), "groups": CATEGORIES},
+    ).fetchall()
+    return {key: (total, moments_read(*moments)) for key, total, *moments in rows}
+
+
+def column_values(run: RunRef, column: str, name: str, fill: float | None = None) -> tuple[str, dict[str, Any]]:
+    """SQL for (position, value), one row a sample, and what is bound in it; `name` keeps two apart.
+
+    `fill` stands for the score of a sample that was evaluated and has none.
+    """
     if column.startswith(META):
         sql = (
             f"SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS value FROM samples"
             " WHERE run_id = $run"
         )
         return sql, {"run": run.run_id, f"at_{name}": pointer(column)}
+    value = "value" if fill is None else f"coalesce(value, $fill_{name}) AS value"
     sql = (
-        f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, value FROM scores WHERE"
+        f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, {value} FROM scores WHERE"
         f" {_SHOWN} AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
     )
-    return sql, {"run": run.run_id, "evaluation": run.evaluation_id, f"metric_{name}": column}
+    given = {"run": run.run_id, "evaluation": run.evaluation_id, f"metric_{name}": column}
+    return sql, given | ({} if fill is None else {f"fill_{name}": fill})
 
 
 def pointer(column: str) -> str:

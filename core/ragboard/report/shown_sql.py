@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from ragboard.report.hallucinations import DIGEST, WORDS, HallucinationQuery
+from ragboard.report.hallucinations import DIGEST, WORDS, HallucinationQuery, Human
 from ragboard.report.nouns import Only, Order, SampleQuery
 from ragboard.report.pairs import PairQuery, Which
 from ragboard.report.shapes import META, pointer
@@ -110,6 +110,8 @@ def hallucinations_sql(query: HallucinationQuery) -> str:
         f"contains(lower(statement || ' ' || question || ' ' || reason), lower({_text(word)}))"
         for word in query.text.split()[:WORDS]
     ]
+    if query.human:
+        tests.append(_HUMAN[query.human])
     if query.question:
         tests.append(f"question = {_text(query.question)}")
     if query.passage:
@@ -163,6 +165,11 @@ _WHICH: dict[Which, str] = {
     "same": "\nWHERE abs(b.value - a.value) <= 1e-9",
     "worse": "\nWHERE {gain} < -1e-9",
     "better": "\nWHERE {gain} > 1e-9",
+}
+_HUMAN: dict[Human, str] = {
+    "none": "human IS NULL",
+    "agrees": "human = verdict",
+    "overruled": "human <> verdict",
 }
 _SAMPLE_ORDER: dict[Order, str] = {
     "file": "",

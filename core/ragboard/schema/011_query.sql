@@ -41,6 +41,15 @@ COMMENT ON TABLE metrics IS 'What each metric of an evaluation is, as JSON.';
 COMMENT ON TABLE spending IS 'What an evaluation''s calls took, a row for each model.';
 COMMENT ON COLUMN spending.uncounted IS 'Calls whose tokens the server did not say.';
 COMMENT ON COLUMN spending.cost IS 'US dollars; null where it is not known.';
+COMMENT ON TABLE labelled_answers IS 'Answers that people said something of, in their setting.';
+COMMENT ON TABLE labels IS 'What people said, append-only.';
+COMMENT ON COLUMN labels.said IS 'UTC.';
+COMMENT ON COLUMN labels.kind IS 'verdict, grade or preference.';
+COMMENT ON COLUMN labels.value IS 'Null: what the person had said there is taken back.';
+COMMENT ON COLUMN labels.queue IS 'How they came to it: browsing, random, disagreement, imported.';
+COMMENT ON VIEW current_labels IS 'What each person says now, in each queue by itself.';
+COMMENT ON VIEW human_verdicts IS 'The verdicts of people on the statements of every evaluation.';
+COMMENT ON TABLE draws IS 'Samples drawn to be labelled, and how they were chosen.';
 COMMENT ON TABLE migrations IS 'Versions of this schema.';
 
 CREATE VIEW shown_evaluations AS
@@ -63,7 +72,7 @@ COMMENT ON VIEW sample_scores IS 'Scores with their run, judge and question; sho
 CREATE VIEW statement_verdicts AS
 SELECT r.name AS run, e.judge, s.position, s.sample_id, s.question, t.statement + 1 AS number, t.text AS statement,
        coalesce(v.label, v.alone) AS verdict, v.score, coalesce(v.reason, '') AS reason, v.label IS NOT NULL AS together,
-       t.origin, t.evaluation_id, e.run_id,
+       h.human, t.origin, t.evaluation_id, e.run_id,
        t.evaluation_id IN (SELECT evaluation_id FROM shown_evaluations) AS shown
 FROM statements t
 JOIN evaluations e USING (evaluation_id)
@@ -82,5 +91,10 @@ LEFT JOIN (
     WHERE side = 'response'
     GROUP BY evaluation_id, position, statement
 ) v ON v.evaluation_id = t.evaluation_id AND v.position = t.position AND v.statement = t.statement
+LEFT JOIN (
+    SELECT evaluation_id, position, statement, arg_max(label, number) AS human
+    FROM human_verdicts
+    GROUP BY evaluation_id, position, statement
+) h ON h.evaluation_id = t.evaluation_id AND h.position = t.position AND h.statement = t.statement
 WHERE t.side = 'response';
-COMMENT ON VIEW statement_verdicts IS 'Statements of answers with their verdict: of all passages together, else of single ones.';
+COMMENT ON VIEW statement_verdicts IS 'Statements of answers with their verdict: of all passages together, else of single ones; human: what people say.';

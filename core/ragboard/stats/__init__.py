@@ -19,7 +19,9 @@ from ragboard.stats.agreement import (
 from ragboard.stats.bootstrap import clustered_interval
 from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fisher_interval, kendall, pearson, spearman
 from ragboard.stats.gate import GateVerdict, gate
+from ragboard.stats.groups import GroupDifference, group_difference
 from ragboard.stats.intervals import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
+from ragboard.stats.missing import outer_difference, outer_interval
 from ragboard.stats.multiple import holm
 from ragboard.stats.paired import PairedDifference, SignTest, mcnemar, paired_difference, sign_test
 from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
@@ -42,6 +44,7 @@ __all__ = [
     "Calibration",
     "Cut",
     "GateVerdict",
+    "GroupDifference",
     "Interval",
     "LabelsNeeded",
     "Moments",
@@ -65,6 +68,7 @@ __all__ = [
     "correlation_interval",
     "fisher_interval",
     "gate",
+    "group_difference",
     "holm",
     "kendall",
     "krippendorff_alpha",
@@ -73,6 +77,8 @@ __all__ = [
     "mean_interval",
     "moments",
     "outcomes",
+    "outer_difference",
+    "outer_interval",
     "paired_difference",
     "pairwise_accuracy",
     "pearson",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -14,7 +15,7 @@ from ragboard.report import Hallucination, HallucinationGroup, LooseStatement
 from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.components.verdicts import VERDICTS, VerdictLook, said_by, statement_look
 
-__all__ = ["finding_list", "group_list", "hallucination_list", "opened_hallucination"]
+__all__ = ["Way", "finding_list", "group_list", "hallucination_list", "opened_hallucination", "way_list"]
 
 Shown = TypeVar("Shown")
 
@@ -57,6 +58,35 @@ def group_list(found: Sequence[HallucinationGroup], *, query: str, name: str, ke
     """Draw what statements have in common, one a row; `query` is the name of its filter in the address."""
     items = [_group(place, group, query) for place, group in enumerate(found)]
     return _opened(found, items, name=name, key=key, layout="rows")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """A text that leads to a page."""
+
+    mark: str
+    """What stands before the text."""
+    text: str
+    where: str
+    page: str
+    query: Mapping[str, str]
+
+
+def way_list(ways: Sequence[Way], *, name: str, key: str) -> Way | None:
+    """Draw texts that lead somewhere. Returns the one a person just opened, else None."""
+    items = [
+        {
+            "key": place,
+            "href": f"{way.page}?{urlencode(way.query)}",
+            "label": "",
+            "verdict": inert(way.mark),
+            "text": inert(way.text),
+            "reason": "",
+            "where": inert(way.where),
+        }
+        for place, way in enumerate(ways)
+    ]
+    return _opened(ways, items, name=name, key=key, layout="columns")
 
 
 def _opened(found: Sequence[Shown], items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> Shown | None:

@@ -14,7 +14,7 @@ from ragboard.report import SampleRow
 from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.components.verdicts import VERDICTS
 
-__all__ = ["sample_table", "samples_data"]
+__all__ = ["sample_list", "samples_data"]
 
 LONGEST = 300
 """Characters of a question that are shown."""
@@ -29,7 +29,7 @@ _mount = component(
 )
 
 
-def sample_table(
+def sample_list(
     rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str, *, key: str
 ) -> str | None:
     """Draw samples with a column for each metric of `titles`. Returns the id of the one just opened, else None."""

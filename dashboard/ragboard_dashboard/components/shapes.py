@@ -72,11 +72,20 @@ def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | N
         "mean": found.mean,
         "said": mean,
         "interval": [bounds.low, bounds.high] if bounds else None,
+        "threshold": _threshold(found),
         "chosen": chosen,
         "x": inert(title),
         "percent": shape == "ECDF",
         **_shaped(found, shape),
     }
+
+
+def _threshold(found: Distribution) -> dict[str, Any] | None:
+    """Where the threshold lies, if that is within the picture, and in words."""
+    limit = found.share.threshold if found.share else None
+    if limit is None or not found.bins[0].low <= limit.value <= found.bins[-1].high:
+        return None
+    return {"at": limit.value, "said": str(limit)}
 
 
 def _bins(found: Distribution) -> list[dict[str, Any]]:

@@ -77,6 +77,14 @@ function mean(svg, data, x, width) {
   svg.append(shape("text", { x: at, y: 14, class: "title", "text-anchor": "middle" }, data.said))
 }
 
+function threshold(svg, data, x, width) {
+  if (!data.threshold) return
+  const at = x(data.threshold.at)
+  const left = at > width / 2
+  svg.append(shape("line", { x1: at, x2: at, y1: EDGE.top, y2: FLOOR, class: "limit" }))
+  svg.append(shape("text", { x: at + (left ? -5 : 5), y: EDGE.top + 12, class: "title", "text-anchor": left ? "end" : "start" }, data.threshold.said))
+}
+
 function veil(svg, data, x) {
   if (!data.chosen) return
   for (const [low, high] of [[data.low, data.chosen[0]], [data.chosen[1], data.high]]) {
@@ -127,6 +135,7 @@ function draw(box, data, choose) {
   axes(svg, data, x, y, width)
   SHAPES[data.shape](svg, data, x, y)
   mean(svg, data, x, width)
+  threshold(svg, data, x, width)
   veil(svg, data, x)
   hold(svg, data, x, choose)
   box.replaceChildren(svg)

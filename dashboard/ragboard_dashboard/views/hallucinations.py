@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.exporting import TABLE_FORMATS, table_bytes
 from ragboard.records import Label
-from ragboard.report import Grouping, HallucinationPage, HallucinationQuery, Human, hallucination_table
+from ragboard.report import (
+    Grouping,
+    HallucinationPage,
+    HallucinationQuery,
+    Human,
+    hallucination_table,
+    hallucinations_sql,
+)
 from ragboard.store import RunRef
 from ragboard_dashboard.components.findings import group_list, hallucination_list, opened_hallucination
 from ragboard_dashboard.components.verdicts import VERDICTS
@@ -24,7 +29,8 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import offer_upload, plain
+from ragboard_dashboard.shared import offer_sql, offer_upload, page_number, plain
+from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
 
@@ -60,9 +66,11 @@ def page() -> None:
     found = get_hallucinations(query)
     judged = sum(found.labels.values())
     title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
-    _counts(found)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _counts(found)
+        offer_sql(hallucinations_sql(query), "hallucinations")
     with action:
-        _export(query)
+        export_control("hallucinations", lambda: hallucination_table(store(), query))
     if not found.total:
         st.info("No statement fits these filters.", icon=":material/filter_alt_off:")
     elif by:
@@ -94,7 +102,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
         passage=retrieved or "",
         question=_question(),
         limit=PAGE_SIZE,
-        offset=(st.session_state.get("page", 1) - 1) * PAGE_SIZE,
+        offset=(page_number() - 1) * PAGE_SIZE,
     )
     return _within(query), GROUPS[by]
 
@@ -148,23 +156,6 @@ def _within(query: HallucinationQuery) -> HallucinationQuery:
 def _counts(found: HallucinationPage) -> None:
     counts = [f"{look.icon} {found.labels.get(label, 0):,} {look.word}" for label, look in VERDICTS.items()]
     plain(" · ".join(counts), "note")
-
-
-def _export(query: HallucinationQuery) -> None:
-    with st.popover("Export", icon=":material/download:", width="stretch"):
-        for kind in TABLE_FORMATS:
-            st.download_button(
-                kind.upper(),
-                partial(_table, query, kind),
-                file_name=f"hallucinations.{kind}",
-                key=f"export-{kind}",
-                on_click="ignore",
-                width="stretch",
-            )
-
-
-def _table(query: HallucinationQuery, kind: str) -> bytes:
-    return table_bytes(hallucination_table(store(), query), kind)
 
 
 def _statements(found: HallucinationPage) -> None:

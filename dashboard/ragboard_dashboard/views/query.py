@@ -33,6 +33,7 @@ def page() -> None:
     query, tables = st.columns([3, 1], gap="large")
     with query:
         st.header("Query", anchor=False)
+        st.html("<style>.st-key-sql textarea { font-family: monospace; white-space: pre; }</style>")
         sql = _editor()
         if sql is not None:
             _ask(sql)
@@ -52,10 +53,11 @@ def _editor() -> str | None:
             height=220,
         )
         row = st.container(horizontal=True, vertical_alignment="center")
-        asked = row.form_submit_button("Run", icon=":material/play_arrow:", type="primary")
+        asked = row.form_submit_button("Run", icon=":material/play_arrow:")
         with row:
             plain(f"Nothing is changed. The first {LIMITS.rows:,} rows, at most {LIMITS.seconds:g} s.", "note")
-    with st.popover("Examples", icon=":material/lightbulb:"):
+    asked_before = ANSWER in st.session_state or asked
+    with st.popover("Examples", icon=":material/lightbulb:") if asked_before else st.container(gap="xxsmall"):
         for question, example in EXAMPLES.items():
             st.button(question, type="tertiary", key=f"example-{question}", on_click=partial(_load, example))
     return sql if asked else None

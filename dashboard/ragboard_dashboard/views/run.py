@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
+from ragboard.htmlreport import run_report
 from ragboard.records import Score
 from ragboard.report import (
     Bin,
@@ -18,11 +20,14 @@ from ragboard.report import (
     Order,
     RunSummary,
     SampleQuery,
+    UnscoredPolicy,
     ragas_score,
+    sample_table,
+    samples_sql,
 )
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
-from ragboard_dashboard.components.samples import sample_table
+from ragboard_dashboard.components.samples import sample_list
 from ragboard_dashboard.components.shapes import SHAPES, Range, Shape, groups_chart, spread_chart
 from ragboard_dashboard.data import (
     evaluates,
@@ -40,7 +45,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_evaluate, open_sample
+from ragboard_dashboard.navigation import open_diagnosis, open_evaluate, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.shared import (
     choose_run,
@@ -49,9 +54,14 @@ from ragboard_dashboard.shared import (
     facts,
     file_facts,
     judged_line,
+    offer_sql,
+    page_number,
     plain,
     summary_facts,
+    unscored_choice,
 )
+from ragboard_dashboard.sharing import export_control, report_button
+from ragboard_dashboard.thresholds import share_line, threshold_editor
 
 __all__ = ["page"]
 
@@ -69,6 +79,7 @@ ONLY: dict[Only, str] = {
     "loose": "With unsupported statements",
     "refusing": "Refusals",
     "unscored": "Unscored",
+    "beyond": "Missing the threshold",
 }
 CHART = {"displayModeBar": False}
 
@@ -78,13 +89,12 @@ def page() -> None:
     run = choose_run("Run")
     if run is None:
         return
-    summary = get_run(run)
-    _title(summary)
+    summary, unscored = _title(run)
     judged_line(summary)
     if summary.notes:
         plain(summary.notes)
     run_panels(run)
-    facts(summary_facts(summary.metrics, get_overruled(run)))
+    facts(summary_facts(summary.metrics, get_overruled(run, unscored)))
     file_facts(summary_facts(summary.file_scores))
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
@@ -98,19 +108,29 @@ def page() -> None:
         _samples(run, summary, "", None)
         return
     _origins(summary)
-    column, between = _overview(run, there)
+    column, between = _overview(run, there, unscored)
     _samples(run, summary, column, between)
     _against(run, there, column)
 
 
-def _title(summary: RunSummary) -> None:
-    title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
+def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
+    """Draw the run's name and what can be done with it; its summary, and how unscored samples count in it."""
+    title, count, right = st.columns([3, 1.6, 3], vertical_alignment="bottom")
+    actions = right.container(horizontal=True, horizontal_alignment="right")
+    with count:
+        unscored = unscored_choice()
+    summary = get_run(run, unscored)
     with title:
         plain(summary.name, "title")
-    if writable() and edit.button("Edit", icon=":material/edit:", width="stretch"):
+    with actions:
+        report_button(summary.name, lambda: run_report(store(), run))
+    if actions.button("Diagnose", icon=":material/stethoscope:"):
+        open_diagnosis(st.query_params["run"])
+    if writable() and actions.button("Edit", icon=":material/edit:"):
         edit_run(summary, back=False)
-    if evaluates() and evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
+    if evaluates() and actions.button("Evaluate", icon=":material/gavel:"):
         open_evaluate(summary.name)
+    return summary, unscored
 
 
 def _failed(run: RunRef) -> None:
@@ -162,7 +182,7 @@ def _origins(summary: RunSummary) -> None:
     plain("Right: the reference says so. Relevant: the passage says something that the reference says.", "note")
 
 
-def _overview(run: RunRef, there: Columns) -> tuple[str, Range | None]:
+def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
     """Draw one column's spread and what it breaks down into; the column, and the range chosen in it."""
     options = [*there.metrics, *there.numeric]
     chart, groups = st.columns([3, 2], gap="large")
@@ -177,15 +197,15 @@ def _overview(run: RunRef, there: Columns) -> tuple[str, Range | None]:
             required=True,
             label_visibility="collapsed",
         )
-        between = _spread(run, column)
+        between = _spread(run, column, unscored)
     with groups:
-        _groups(run, there, column)
+        _groups(run, there, column, unscored)
     return column, between
 
 
-def _spread(run: RunRef, column: str) -> Range | None:
+def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
     """Draw the distribution; the range that was brushed in it, None where it is the whole."""
-    found = get_distribution(run, column)
+    found = get_distribution(run, column, unscored)
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
         plain(_counted(found), "note")
@@ -198,6 +218,8 @@ def _spread(run: RunRef, column: str) -> Range | None:
         required=True,
         label_visibility="collapsed",
     )
+    with row:
+        threshold_editor(column, found.share)
     chart = st.container()
     key, whole = f"range-{column}", (found.bins[0].low, found.bins[-1].high)
     initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
@@ -225,7 +247,13 @@ def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
 def _counted(found: Distribution) -> str:
     """How many samples have a value, and why the others have none."""
     left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
-    return f"{found.scored:,} of {found.total:,} have a value" + (f". Unscored: {left_out}" if left_out else "")
+    said = [
+        f"{found.scored:,} of {found.total:,} have a value",
+        f"Unscored: {left_out}" if left_out else "",
+        f"In the mean: {found.note}" if found.note else "",
+        share_line(found.share) if found.share else "",
+    ]
+    return ". ".join(filter(None, said))
 
 
 REASONS = {
@@ -236,12 +264,13 @@ REASONS = {
 }
 
 
-def _groups(run: RunRef, there: Columns, column: str) -> None:
+def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) -> None:
     if not there.categories:
         plain("No column of the file to break this down by.", "note")
         return
     by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
-    groups_chart(get_breakdown(run, column, by), column_title(column), key=f"groups-{run.run_id}-{column}-{by}")
+    found = get_breakdown(run, column, by, unscored)
+    groups_chart(found, column_title(column), key=f"groups-{run.run_id}-{column}-{by}")
 
 
 def _against(run: RunRef, there: Columns, column: str) -> None:
@@ -276,21 +305,25 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
 
 
 def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
-    found = get_sample_rows(run, _query(column, between))
+    query = _query(run, column, between)
+    found = get_sample_rows(run, query)
+    if query.offset and not found.rows:
+        found = get_sample_rows(run, replace(query, offset=0))
     if not found.rows:
         st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
         return
     titles = {spec: column_title(spec) for spec in (*summary.metrics, *summary.file_scores)}
     caption = f"{found.total:,} of {summary.samples:,} samples. Choose a question to read it."
-    opened = sample_table(found.rows, titles, run.name, caption, key=f"samples-{run.run_id}")
+    opened = sample_list(found.rows, titles, run.name, caption, key=f"samples-{run.run_id}")
     if opened:
         open_sample(run.name, opened)
+    offer_sql(samples_sql(run, query, (*summary.metrics, *summary.file_scores)), "samples")
     if found.total > PAGE_SIZE:
         st.pagination(-(-found.total // PAGE_SIZE), key="page", bind="query-params")
 
 
-def _query(column: str, between: Range | None) -> SampleQuery:
-    search, only, order = st.columns([3, 2, 2])
+def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
+    search, only, order, export = st.columns([3, 2, 2, 1])
     words = search.text_input(
         "Search", placeholder="Search questions and answers", label_visibility="collapsed", key="q", bind="query-params"
     )
@@ -305,13 +338,15 @@ def _query(column: str, between: Range | None) -> SampleQuery:
         key="order",
         bind="query-params",
     )
-    number = st.session_state.get("page", 1)
-    return SampleQuery(
+    query = SampleQuery(
         column=column,
         order=sort,
         only=chosen,
         between=between,
         search=words,
         limit=PAGE_SIZE,
-        offset=(number - 1) * PAGE_SIZE,
+        offset=(page_number() - 1) * PAGE_SIZE,
     )
+    with export:
+        export_control(f"{run.name} samples", lambda: sample_table(store(), run, query))
+    return query

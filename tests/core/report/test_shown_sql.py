@@ -13,6 +13,7 @@ from tests.core.conftest import PlainJudge, make_sample
 from tests.core.report.test_hallucinations import ANSWERS, keep
 
 from ragboard import DEFAULT_METRICS, Panel, Run, Score, Store, evaluate_run
+from ragboard.labels import label_statement
 from ragboard.query import run_query
 from ragboard.report import (
     EXAMPLES,
@@ -43,6 +44,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
     keep(store, "a", ANSWERS)
     keep(store, "b", ["It is new.", "It is red.", "It is old. It is red.", "It is red.", "It is red."])
     keep(store, "b@", ["It is old."])
+    label_statement(store, store.resolve("a"), "s0", 2, verdict="supported", annotator=HOSTILE.strip("\0"))
+    label_statement(store, store.resolve("a"), "s1", 1, verdict="unsupported", annotator="ada")
     sample = replace(make_sample(9, answer=f"It is {HOSTILE}."), question=HOSTILE, metadata={HOSTILE: 2, "cost": 3})
     run_id = store.add_runs([Run(name=HOSTILE, samples=(sample, make_sample(1)))])[0].id
     evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge(name=HOSTILE)))
@@ -112,6 +115,9 @@ HALLUCINATIONS: list[dict[str, Any]] = [
     {"passage": "p1"},
     {"judge": "plain"},
     {"judge": HOSTILE},
+    {"human": "none"},
+    {"human": "agrees"},
+    {"human": "overruled"},
 ]
 
 

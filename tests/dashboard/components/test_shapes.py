@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ragboard.report import Bin, Distribution, Group
+from ragboard.report import Bin, Distribution, Group, Share, Threshold
 from ragboard.stats import Interval, NoInterval
 from ragboard_dashboard.components.shapes import SHAPES, groups_data, spread_data
 
@@ -52,6 +54,15 @@ def test_equal_values_and_none_at_all_can_be_drawn(shape: str) -> None:
     for values in ((0.5, 0.5, 0.5, 0.5), ()):
         data = spread_data(spread(*values), shape, "M", None)  # type: ignore[arg-type]
         assert data["low"] < data["high"]
+
+
+def test_a_threshold_is_drawn_where_it_lies_within_the_picture() -> None:
+    for value, expected in ((0.8, {"at": 0.8, "said": "at least 0.8"}), (1.5, None)):
+        limit = Threshold(metric="m", value=value, fail="below")
+        share = Share(threshold=limit, good=1, n=2, interval=NONE)
+        data = spread_data(replace(spread(0.1, 0.9), share=share), "Histogram", "M", None)
+        assert data["threshold"] == expected
+    assert spread_data(spread(0.1), "Histogram", "M", None)["threshold"] is None
 
 
 def test_groups_share_a_scale_that_holds_every_interval_and_leave_out_those_without_a_mean() -> None:

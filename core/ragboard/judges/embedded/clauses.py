@@ -60,7 +60,7 @@ class Subject(NamedTuple):
 
 def subject_of(text: str, start: int, end: int, language: Language) -> Subject | None:
     """The subject and the auxiliary or English past tense that follows it, where both are plain."""
-    words = tokens(text, start, min(end, start + READ))[: LONGEST_SUBJECT + 1]
+    words = tokens(text, start, min(end, start + READ), most=LONGEST_SUBJECT + 1)
     if not words or words[0].text.lower() in _NOT_SUBJECT - ({"es"} if language == "de" else frozenset()):
         return None
     for at, word in enumerate(words):
@@ -119,7 +119,7 @@ def _coordinated(text: str, start: int, end: int, language: Language) -> Iterato
 def _second(text: str, start: int, conjunction: re.Match[str], end: int, language: Language) -> str | None:
     """How what follows the conjunction reads by itself: restated, "" as it stands, None for no cut."""
     subject = subject_of(text, start, conjunction.start(), language)
-    words = tokens(text, conjunction.end(), end)[: NEAR_VERB + 1]
+    words = tokens(text, conjunction.end(), end, most=NEAR_VERB + 1)
     if subject is None or len(words) < 2:
         return None
     if conjunction[1] and _opens(words) and _verb_within(words[1:], language):
@@ -178,7 +178,7 @@ def _relative(text: str, start: int, end: int) -> Iterator[Clause]:
         return
     close = text.find(",", found.end(), end)
     if noun == text[start : found.start()]:
-        verb = tokens(text, close, end)[:1] if close > 0 else ()
+        verb = tokens(text, close, end, most=1) if close > 0 else ()
         if not verb or verb[0].text.lower() not in AUXILIARIES["en"]:
             yield Clause(text[start:end], start, end)
             return

@@ -20,6 +20,7 @@ _DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 _SUFFIX = re.compile(r"(st|nd|rd|th|s)$")
 _KINDS = {"st": "th", "nd": "th", "rd": "th", "th": "th", "s": "s"}
 _PERCENT = re.compile(r"\s?(?:%|per cent\b)")
+_PER = ("%", "p")
 _WITHOUT_DAY = word_set("in of since until by early late mid im seit bis ende anfang mitte")
 
 
@@ -184,7 +185,7 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
     sign = words.text[start - 1 : start]
     if start and sign in _CURRENCY:
         return _found(value, (_CURRENCY[sign], 1.0), stop, start - 1, end)
-    after = _PERCENT.match(words.text, end)
+    after = _PERCENT.match(words.text, end) if words.text[end : end + 2].lstrip()[:1] in _PER else None
     if after:
         spelt = "cent" in after.group()
         return _found(value, ("%", 1.0), stop + 2 if spelt else stop, start, after.end())
@@ -205,10 +206,14 @@ def _century(words: Words, at: int) -> int:
 
 
 def _found(value: float, unit: tuple[str, float], stop: int, start: int, end: int) -> _Found:
-    name, size = unit
+    return _Found(_keyed(value, *unit), stop, start, end)
+
+
+@lru_cache(maxsize=4096)
+def _keyed(value: float, name: str, size: float) -> tuple[tuple[str, str, str, float]]:
     loose = f"#{value:.10g}"
     key = loose if name in {"", "year"} else f"#{value * size:.10g}{name}"
-    return _Found(((key, loose, name, value * size),), stop, start, end)
+    return ((key, loose, name, value * size),)
 
 
 _BEFORE_YEAR = word_set("in since by until till from to of year around and between before after im jahr seit bis von")

@@ -123,7 +123,10 @@ _MAY_HEDGE = (
 
 def _any_of(letters: tuple[str, ...], sentence: str) -> bool:
     plain = sentence.lower()
-    return any(each in plain for each in letters)
+    for each in letters:  # noqa: SIM110 - half the cost of a generator
+        if each in plain:
+            return True
+    return False
 
 
 def is_refusal(sentence: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -132,19 +132,18 @@ def read(text: str, start: int, end: int, language: Language) -> Reading:
     spelt = words_in(text, start, end)
     places, lowered, counting = zip(*map(_knowing(language), spelt), strict=True) if spelt else ((), (), ())
     if not any(counting):
-        content = frozenset(places) - NO_TERM
+        content = frozenset(filter(None, places))
         return Reading(text, start, end, language, spelt, places, (), content, content, lowered)
     numbers = [at for at, counts in enumerate(counting) if counts]
     found = figures_at(Words.of(text, start, spelt[: numbers[-1] + AFTER_NUMBER]), numbers, language)
     left = list(places)
     for figure in found:
         left[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
-    content = frozenset(left) - NO_TERM
+    content = frozenset(filter(None, left))
     everything = content.union(*((figure.key, figure.loose) for figure in found))
     return Reading(text, start, end, language, spelt, left, found, content, everything, lowered)
 
 
-NO_TERM = frozenset(("",))
 AFTER_NUMBER = 8
 """Words from a number on that may belong to its figure."""
 
@@ -164,15 +163,19 @@ def _knowing(language: Language) -> Callable[[str], tuple[str, str, bool]]:
     return known
 
 
-def _names(reading: Reading) -> Sequence[Name]:
-    found: list[Name] = []
-    at = 0
-    while at < len(reading.spelt):
+def _names(reading: Reading) -> Iterator[Name]:
+    stop = 0
+    for at in _capitalised(reading):
+        if at < stop:
+            continue
         stop = _capitals(reading, at)
-        if stop > at and _is_name(reading, at, stop):
-            found.append(Name(tuple(place for place in reading.places[at:stop] if place), at, stop))
-        at = max(stop, at + 1)
-    return found
+        if _is_name(reading, at, stop):
+            yield Name(tuple(place for place in reading.places[at:stop] if place), at, stop)
+
+
+def _capitalised(reading: Reading) -> list[int]:
+    words = zip(reading.spelt, reading.places, strict=True)
+    return [at for at, (word, place) in enumerate(words) if place and word[0].isupper()]
 
 
 def _capitals(reading: Reading, at: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ragboard.judges.embedded.clauses import Clause, Subject, clauses, subject_of
 from ragboard.judges.embedded.phrases import CITATION, LEAD_WORD, is_filler, is_refusal
-from ragboard.judges.embedded.text import Language, language_of, sentence_spans, tokens
+from ragboard.judges.embedded.text import Language, language_of, says_something, sentence_spans
 from ragboard.judges.tasks import Extracted, Extraction
 from ragboard.records import Span
 
@@ -33,7 +33,7 @@ def extract(text: str) -> Extraction:
     found: list[Extracted] = []
     last: Subject | None = None
     done = 0
-    for first, end in _candidates(text):
+    for first, end in _candidates(text, language):
         declines = is_refusal(text[first:end])
         refuses = refuses or declines
         start = _after_but(text, first, end) if declines else first
@@ -46,9 +46,9 @@ def extract(text: str) -> Extraction:
     return Extraction(statements=tuple(found), refuses=refuses)
 
 
-def _candidates(text: str) -> Iterator[tuple[int, int]]:
+def _candidates(text: str, language: Language) -> Iterator[tuple[int, int]]:
     """Sentences that may state something, without citation marks and words of courtesy around them."""
-    for first, last in sentence_spans(text):
+    for first, last in sentence_spans(text, language):
         if _HEADING.search(text, max(0, first - LONGEST_MARK), first):
             continue
         start, end = _without_lead(text, first, last), _without_citations(text, first, last)
@@ -88,12 +88,14 @@ def _statement(
     start, end = _edges(text, clause.start, clause.end)
     said = text[start:end] if not restated else clause.text.strip(_EDGE)
     plain = _EMPHASIS.sub("", CITATION.sub("", said))
-    if start >= end or not tokens(plain):
+    if start >= end or not says_something(plain, 0, len(plain)):
         return None, last
     subject = subject_of(plain, 0, len(plain), language)
     resolved = _resolved(plain, subject, last, language)
     span = Span(start=start, end=end, how="verbatim" if resolved == text[start:end] else "aligned")
-    return Extracted(text=resolved, span=span), subject_of(resolved, 0, len(resolved), language)
+    if resolved != plain:
+        subject = subject_of(resolved, 0, len(resolved), language)
+    return Extracted(text=resolved, span=span), subject
 
 
 def _edges(text: str, start: int, end: int) -> tuple[int, int]:

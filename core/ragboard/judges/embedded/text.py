@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
 import sentencex
@@ -22,6 +23,7 @@ __all__ = [
     "Words",
     "language_of",
     "normal",
+    "says_something",
     "sentence_spans",
     "term",
     "tokens",
@@ -48,13 +50,14 @@ _BY_CHARACTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7
 _MARKS = "\u0300-\u036f\u0900-\u0dff\u0e00-\u0e7f"
 _LETTER = rf"[^\W\d_{_BY_CHARACTER}]"
 _TOKEN = re.compile(
-    rf"[a-zA-Z]+(?![\w'\u2019{_MARKS}])"  # most words of many languages, found at half the cost
+    rf"[ ,.]?+([a-zA-Z]+(?![\w'\u2019{_MARKS}])"  # most words of many languages, found at half the cost
     rf"|{_LETTER}[^\W{_BY_CHARACTER}{_MARKS}]*(?:[{_MARKS}]+[^\W{_BY_CHARACTER}{_MARKS}]*)*"
     rf"(?:['\u2019](?!s\b){_LETTER}+)*"
     r"|(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]\d|\d)"
     r"|\d+(?:[.,]\d+)*(?:(?:st|nd|rd|th|s)\b)?"
-    rf"|[{_BY_CHARACTER}]"
+    rf"|[{_BY_CHARACTER}])"
 )
+"""With the space before it, which saves a third of the search."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CHARACTER = re.compile(rf"[{_BY_CHARACTER}]")
@@ -85,13 +88,8 @@ class Words(NamedTuple):
     @classmethod
     def of(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
         """The places of what `words_in` found from `start` on: between two nothing stands that could begin a word."""
-        starts: list[int] = []
-        find, keep = text.index, starts.append
-        at = start
-        for word in spelt:
-            at = find(word, at)
-            keep(at)
-            at += len(word)
+        find, end = text.index, start
+        starts = [(end := (at := find(word, end)) + len(word)) and at for word in spelt]
         return cls(text, spelt, starts)
 
     def end(self, at: int) -> int:
@@ -103,10 +101,15 @@ class Words(NamedTuple):
         return self.text[self.end(at) : self.starts[at + 1]]
 
 
-def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ...]:
-    """The tokens of `text[start:end]` in reading order, with offsets in `text`."""
-    words = Words.of(text, start, words_in(text, start, len(text) if end is None else end))
-    return tuple(Token(word, at, at + len(word)) for word, at in zip(words.spelt, words.starts, strict=True))
+def tokens(text: str, start: int = 0, end: int | None = None, *, most: int | None = None) -> tuple[Token, ...]:
+    """The tokens of `text[start:end]` in reading order, at most so many, with offsets in `text`."""
+    found = _TOKEN.finditer(text, start, len(text) if end is None else end)
+    return tuple(Token(each[1], *each.span(1)) for each in islice(found, most))
+
+
+def says_something(text: str, start: int, end: int) -> bool:
+    """Whether there is a token in `text[start:end]`."""
+    return _TOKEN.search(text, start, end) is not None
 
 
 def words_in(text: str, start: int, end: int) -> list[str]:
@@ -210,4 +213,4 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())
     end -= len(piece) - len(piece.rstrip())
-    return (start, end) if _TOKEN.search(text, start, end) else None
+    return (start, end) if says_something(text, start, end) else None
