@@ -27,7 +27,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, async_playwright
 from playwright.async_api import Error as BrowserError
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
@@ -207,8 +207,7 @@ async def open_page(found: Soak, page: Page, address: str, path: str) -> None:
 
 async def _come(page: Page, selector: str) -> None:
     await page.locator(selector).first.wait_for()
-    app = expect(page.locator("[data-testid=stApp]"))
-    await app.not_to_have_attribute("data-test-script-state", "running", timeout=PATIENCE * 1000)
+    await page.locator("[data-testid=stApp]:not([data-test-script-state=running])").wait_for()
 
 
 async def _follow(found: Soak, page: Page, choice: random.Random) -> None:
