@@ -281,6 +281,12 @@ def _useful(now: str) -> Any:
     }
 
 
+def _questions_to_passage(now: str) -> Any:
+    count = int(re.findall(r"this many questions: (\d+)", now)[0])
+    said = _sentences(_tag(now, "passage"))
+    return {"questions": [f"What of this: {sentence}" for sentence in said[:count]]}
+
+
 _ANSWERS: dict[str, Callable[[str], Any]] = {
     "Break an answer into statements": _extract,
     "Hold statements against passages": _verify,
@@ -297,5 +303,10 @@ _ANSWERS: dict[str, Callable[[str], Any]] = {
     },
     "Say which passages are useful": _useful,
     "List what a text names": lambda now: {"entities": re.findall(r"[A-Z]\w+", _tag(now, "text"))},
+    "Write questions that a passage answers": _questions_to_passage,
+    "Answer a question from a passage": lambda now: {"answer": _sentences(_tag(now, "passage"))[0]},
+    "Answer a question against a passage": lambda now: {"answer": f"Not so: {_tag(now, 'question')}"},
+    "Answer a question without help": lambda now: {"answer": f"I would say so: {_tag(now, 'question')}"},
+    "Answer a question incompletely": lambda now: {"answer": f"In part: {_tag(now, 'question')}"},
     "Rate how well an answer answers its question": lambda _: {"reason": "r", "rating": 7},
 }

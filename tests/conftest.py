@@ -19,8 +19,3 @@ def data() -> Path:
     if not name:
         pytest.skip("RAGBOARD_DATA names no folder of real data")
     return Path(name)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests go last: once a browser was driven, its event loop stays in this thread."""
-    items.sort(key=lambda item: item.path.parent.name == "browser")

@@ -17,11 +17,13 @@ DASHBOARD = Path(ragboard_dashboard.__file__).parent
 LAYERS = (
     ("errors",),
     ("records",),
-    ("settings", "schema", "stats", "problems"),
-    ("readers", "database", "judges", "prices"),
+    ("settings", "schema", "stats", "problems", "spans", "opinions"),
+    ("readers", "database", "judges", "prices", "answer_keys"),
     ("metrics", "store", "samples", "pairing"),
-    ("evaluation", "report", "exporting"),
-    ("api",),
+    ("labels",),
+    ("evaluation", "report", "query"),
+    ("exporting", "htmlreport"),
+    ("api", "synthesis"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

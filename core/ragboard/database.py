@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
 
-__all__ = ["Database"]
+__all__ = ["WAIT_SECONDS", "Database"]
 
 WAIT_SECONDS = 60.0
 """How long a lease waits for others before it gives up."""
@@ -36,9 +36,11 @@ BUSY = (
 class Database:
     """One DuckDB file that many processes and threads may lease in turn."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
         self.path = path
-        self._gate_path = path.with_suffix(".lock")
+        self.gate_path = path.with_suffix(".lock")
+        self._writable = writable
+        self._wait = wait
 
     @contextmanager
     def read(self) -> Generator[duckdb.DuckDBPyConnection]:
@@ -48,12 +50,21 @@ class Database:
 
     @contextmanager
     def write(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """A connection in a transaction of its own: committed at the end, rolled back on any error."""
+        """A connection in a transaction of its own: committed at the end, rolled back on any error.
+
+        Raises StoreError where this database was opened for reading alone.
+        """
+        self.require_writable()
         self._make_folder()
         with self._gate(), self._connect(read_only=False) as connection:
             _migrate(connection, self.path)
             with _transaction(connection):
                 yield connection
+
+    def require_writable(self) -> None:
+        """Raise StoreError where this database was opened for reading alone."""
+        if not self._writable:
+            raise StoreError("the store is open for reading alone: nothing is changed here (serve --read-only)")
 
     def _current(self) -> duckdb.DuckDBPyConnection:
         """A read-only connection to a database of this version's schema, made or migrated first."""
@@ -63,9 +74,13 @@ class Database:
             if _applied(connection, self.path) == len(_migrations()):
                 return connection
             connection.close()
-        with self.write():
-            pass
+        self._bring_up()
         return self._current()
+
+    def _bring_up(self) -> None:
+        """Make the database or migrate it, which whoever reads it may do too."""
+        with Database(self.path, wait=self._wait).write():
+            pass
 
     def _make_folder(self) -> None:
         try:
@@ -76,17 +91,17 @@ class Database:
     @contextmanager
     def _gate(self) -> Generator[None]:
         try:
-            with FileLock(self._gate_path, timeout=WAIT_SECONDS, is_singleton=False):
+            with FileLock(self.gate_path, timeout=self._wait, is_singleton=False):
                 yield
         except Timeout:
-            raise StoreBusyError(f"{self.path}: another process kept the store for {WAIT_SECONDS:.0f} s") from None
+            raise StoreBusyError(f"{self.path}: another process kept the store for {self._wait:.0f} s") from None
         except PermissionError as error:
             raise StoreError(
-                f"{error.filename or self._gate_path}: no permission; choose another folder with --store"
+                f"{error.filename or self.gate_path}: no permission; choose another folder with --store"
             ) from error
 
     def _connect(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-        until = time.monotonic() + WAIT_SECONDS
+        until = time.monotonic() + self._wait
         pause = 0.002
         while True:
             try:

@@ -7,7 +7,8 @@
     │   ├── RunExistsError   a different run already has that name
     │   └── NotFoundError    no such run, sample or evaluation
     ├── JudgeError           a judge cannot work at all (no judge for a role, no credentials)
-    └── SettingError         a setting or argument is off: what was given, what is allowed
+    ├── SettingError         a setting or argument is off: what was given, what is allowed
+    └── QueryError           an SQL statement that is not allowed, wrong, or takes too much
 
 The failure of one sample is never an exception: it is an `Unscored` with its reason.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 __all__ = [
     "JudgeError",
     "NotFoundError",
+    "QueryError",
     "RagboardError",
     "RunExistsError",
     "RunFileError",
@@ -73,5 +75,11 @@ class JudgeError(RagboardError):
 
 class SettingError(RagboardError):
     """A setting is off; the message names what was given and what is allowed."""
+
+    exit_code = 2
+
+
+class QueryError(RagboardError):
+    """An SQL statement over the store that is not allowed, that is wrong, or that takes more than it may."""
 
     exit_code = 2

@@ -244,6 +244,11 @@ class Spend:
     planned_calls: int | None = None
     """None where nothing was planned."""
     planned_tokens: int | None = None
+    prompt_price: float | None = None
+    """US dollars for a million prompt tokens, as the cost was counted; None where no price is known."""
+    cached_price: float | None = None
+    """Of prompt tokens that the server had kept."""
+    completion_price: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,9 +13,12 @@ from typing import Any, Literal, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from ragboard.database import Database
+from ragboard.answer_keys import answer_key
+from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
 from ragboard.judges.options import JudgeOptions, options_kept, options_read
+from ragboard.opinions import Agreement, Item, Said
+from ragboard.prices import Price
 from ragboard.records import (
     Evaluation,
     FileScores,
@@ -29,12 +32,22 @@ from ragboard.records import (
     Turn,
 )
 
-__all__ = ["RESULT_TABLES", "AddedRun", "AskedSample", "RunRef", "Store", "read_samples", "score_row"]
+__all__ = ["RESULT_TABLES", "AddedRun", "AskedSample", "RunRef", "Store", "find_sample", "read_samples", "score_row"]
 
 PAGE = 256
 """Samples read in one lease."""
 
-RESULT_TABLES = ("scores", "sides", "statements", "verdicts", "questions", "sentences", "judgements", "spending")
+RESULT_TABLES = (
+    "scores",
+    "sides",
+    "statements",
+    "verdicts",
+    "questions",
+    "sentences",
+    "judgements",
+    "answer_places",
+    "spending",
+)
 """Tables that an evaluation fills, each with a column `evaluation_id`."""
 
 
@@ -69,11 +82,24 @@ class AskedSample(NamedTuple):
 
 
 class Store:
-    """Runs, evaluations and results in a folder. Every call is one short lease on the database."""
+    """Runs, evaluations and results in a folder. Every call is one short lease on the database.
 
-    def __init__(self, folder: Path) -> None:
+    Of a store that is not `writable` every call that would change something raises StoreError. `wait` is how
+    long, in seconds, a call waits for other processes.
+    """
+
+    def __init__(self, folder: Path, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
         self.folder = folder
-        self.database = Database(folder / "ragboard.duckdb")
+        self.database = Database(folder / "ragboard.duckdb", writable=writable, wait=wait)
+
+    def check(self) -> None:
+        """Raise StoreError where the store cannot be read, StoreBusyError where others keep it too long."""
+        with self.database.read():
+            pass
+
+    def require_writable(self) -> None:
+        """Raise StoreError where the store was opened for reading alone."""
+        self.database.require_writable()
 
     @property
     def version(self) -> str:
@@ -169,6 +195,14 @@ class Store:
         with self.database.write() as connection:
             _set(connection, run_id, "notes", notes)
 
+    def set_threshold(self, metric: str, value: float | None) -> None:
+        """Keep what a metric is to reach, in place of what was kept; None: nothing."""
+        with self.database.write() as connection:
+            if value is None:
+                connection.execute("DELETE FROM thresholds WHERE metric = ?", [metric])
+            else:
+                connection.execute("INSERT OR REPLACE INTO thresholds VALUES (?, ?)", [metric, value])
+
     def runs_tagged(self, tag: str) -> tuple[str, ...]:
         """The ids of the runs that carry a tag."""
         with self.database.read() as connection:
@@ -201,6 +235,11 @@ class Store:
             if len(page) < PAGE:
                 return
             start += PAGE
+
+    def sample(self, run: RunRef, sample_id: str) -> tuple[int, Sample]:
+        """A sample of a run and its position. Raises NotFoundError where the run has no such sample."""
+        with self.database.read() as connection:
+            return find_sample(connection, run, sample_id)
 
     def asked(self, run_id: str) -> tuple[AskedSample, ...]:
         """What each sample of a run asks, in order, without passages and answers."""
@@ -242,6 +281,45 @@ class Store:
             ).fetchone()
         return None if row is None or row[0] is None else options_read(json.loads(row[0]))
 
+    def evaluation(self, evaluation_id: str) -> Evaluation:
+        """An evaluation as it was loaded last. Raises NotFoundError where it is gone."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT evaluation_id, run_id, judge, heuristic, identity, metrics, imported FROM evaluations"
+                " WHERE evaluation_id = ?",
+                [evaluation_id],
+            ).fetchone()
+        if row is None:
+            raise NotFoundError(f"the store has no evaluation {evaluation_id!r}")
+        return Evaluation(
+            id=row[0],
+            run_id=row[1],
+            judge=row[2],
+            heuristic=row[3],
+            identity=json.loads(row[4]),
+            metrics=tuple(row[5]),
+            imported=bool(row[6]),
+        )
+
+    def answer_places(self, evaluation_id: str, position: int) -> tuple[int, ...]:
+        """Where in an evaluation's journal the answers stand that a sample's results were made of, each once."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT place FROM answer_places WHERE evaluation_id = ? AND position = ? ORDER BY rowid",
+                [evaluation_id, position],
+            ).fetchall()
+        return tuple(dict.fromkeys(row[0] for row in rows))
+
+    def prices_used(self, evaluation_id: str) -> Mapping[str, Price]:
+        """The prices that an evaluation's cost was counted by, by model; without those that were not known."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT model, prompt_price, completion_price, cached_price FROM spending WHERE evaluation_id = ?"
+                " AND prompt_price IS NOT NULL",
+                [evaluation_id],
+            ).fetchall()
+        return {model: Price(prompt=prompt, completion=said, cached=kept) for model, prompt, said, kept in rows}
+
     def load(
         self,
         evaluation: Evaluation,
@@ -271,6 +349,46 @@ class Store:
                     f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
                     [evaluation.id, str(results[table])],
                 )
+
+    def keep_agreement(self, agreement: Agreement, items: Sequence[Item], said: Iterable[Said]) -> None:
+        """Keep what people said of items and what contenders made of them, in place of the same agreement before."""
+        with self.database.write() as connection:
+            _drop_agreement(connection, agreement.id)
+            connection.execute(
+                "INSERT INTO agreements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+                [
+                    agreement.id,
+                    agreement.name,
+                    agreement.form,
+                    agreement.source,
+                    agreement.judge,
+                    agreement.heuristic,
+                    agreement.seed,
+                    _json([asdict(contender) for contender in agreement.contenders]),
+                    list(agreement.notes),
+                ],
+            )
+            _append(connection, "agreement_items", [_item_row(agreement.id, *each) for each in enumerate(items)])
+            _append(connection, "agreement_scores", [row for one in said for row in _said_rows(agreement.id, one)])
+
+    def remove_agreement(self, agreement_id: str) -> None:
+        """Delete an agreement; its journal goes too. Raises NotFoundError where there is none."""
+        with self.database.write() as connection:
+            if not _drop_agreement(connection, agreement_id):
+                raise NotFoundError("the agreement is no longer in the store")
+        for ending in (".jsonl", ".json", ".lock"):
+            self.journal_path(f"agree-{agreement_id}").with_suffix(ending).unlink(missing_ok=True)
+
+
+def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[int, Sample]:
+    """A sample of a run and its position. Raises NotFoundError where the run has no such sample."""
+    row = connection.execute(
+        "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run.run_id, sample_id]
+    ).fetchone()
+    if row is None:
+        raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")
+    ((position, sample),) = read_samples(connection, run.run_id, row[0], row[0] + 1)
+    return position, sample
 
 
 def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:
@@ -525,8 +643,29 @@ def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
     return (position, metric, None, None, outcome.reason, outcome.detail)
 
 
+def _drop_agreement(connection: duckdb.DuckDBPyConnection, agreement_id: str) -> bool:
+    """Delete an agreement with all that belongs to it; whether there was one."""
+    for table in ("agreement_items", "agreement_scores"):
+        connection.execute(f"DELETE FROM {table} WHERE agreement_id = ?", [agreement_id])
+    gone = connection.execute("DELETE FROM agreements WHERE agreement_id = ? RETURNING 1", [agreement_id])
+    return gone.fetchone() is not None
+
+
+def _item_row(agreement_id: str, position: int, item: Item) -> tuple[Any, ...]:
+    sides = _json([asdict(sample) for sample in item.sides])
+    return (agreement_id, position, item.id, item.cluster, json.dumps(item.said), sides)
+
+
+def _said_rows(agreement_id: str, said: Said) -> Iterator[tuple[Any, ...]]:
+    for side, outcome in enumerate(said.outcomes):
+        _, contender, *found = score_row(said.position, said.contender, outcome)
+        yield (agreement_id, said.position, said.dimension, contender, side, *found)
+
+
 def _append(
-    connection: duckdb.DuckDBPyConnection, table: Literal["samples", "passages", "scores"], rows: list[tuple[Any, ...]]
+    connection: duckdb.DuckDBPyConnection,
+    table: Literal["samples", "passages", "scores", "agreement_items", "agreement_scores"],
+    rows: list[tuple[Any, ...]],
 ) -> None:
     if not rows:
         return
@@ -549,6 +688,7 @@ def _sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
         None if sample.reference_contexts is None else _json(sample.reference_contexts),
         _json([asdict(turn) for turn in sample.history]),
         json.dumps(sample.metadata, ensure_ascii=False),
+        answer_key(sample),
     )
 
 
@@ -572,6 +712,7 @@ _SCHEMAS = {
             ("reference_contexts", _TEXT),
             ("history", _TEXT),
             ("metadata", _TEXT),
+            ("answer_key", _TEXT),
         ]
     ),
     "passages": pa.schema(
@@ -589,6 +730,29 @@ _SCHEMAS = {
             ("evaluation_id", _TEXT),
             ("position", pa.int32()),
             ("metric", _TEXT),
+            ("value", pa.float64()),
+            ("counted", _TEXT),
+            ("reason", _TEXT),
+            ("detail", _TEXT),
+        ]
+    ),
+    "agreement_items": pa.schema(
+        [
+            ("agreement_id", _TEXT),
+            ("position", pa.int32()),
+            ("item_id", _TEXT),
+            ("cluster", _TEXT),
+            ("said", _TEXT),
+            ("sides", _TEXT),
+        ]
+    ),
+    "agreement_scores": pa.schema(
+        [
+            ("agreement_id", _TEXT),
+            ("position", pa.int32()),
+            ("dimension", _TEXT),
+            ("contender", _TEXT),
+            ("side", pa.int32()),
             ("value", pa.float64()),
             ("counted", _TEXT),
             ("reason", _TEXT),

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
-
-import plotly.graph_objects as go
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
-from ragboard.report import Distribution, Group, Scatter
-from ragboard.stats import Interval
+from ragboard.report import Scatter
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 __all__ = [
-    "SHAPES",
     "Palette",
-    "Shape",
-    "breakdown_figure",
-    "distribution_figure",
     "origins_bar",
     "palette",
     "scatter_figure",
 ]
 
 Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right", "wrong"], str]
-Shape = Literal["Histogram", "Violin", "ECDF"]
-SHAPES: tuple[Shape, ...] = ("Histogram", "Violin", "ECDF")
 
 _LIGHT: Palette = {
     "ink": "#1d1c1a",
@@ -53,85 +47,10 @@ def palette(theme: str | None) -> Palette:
     return _DARK if theme == "dark" else _LIGHT
 
 
-def distribution_figure(found: Distribution, shape: Shape, title: str, colours: Palette) -> go.Figure:
-    """The spread of one column, with its mean and the interval of the mean."""
-    figure = _SHAPE[shape](found, colours)
-    low, high = found.bins[0].low, found.bins[-1].high
-    pad = (high - low) * 0.02
-    _dress(figure, colours, title, _Y[shape])
-    figure.update_xaxes(range=[low - pad, high + pad])
-    _mark_mean(figure, found, colours)
-    return figure
-
-
-_Y: dict[Shape, str] = {"Histogram": "samples", "Violin": "", "ECDF": "share of samples at or below"}
-
-
-def _histogram(found: Distribution, colours: Palette) -> go.Figure:
-    return go.Figure(
-        go.Bar(
-            x=[(part.low + part.high) / 2 for part in found.bins],
-            y=[part.count for part in found.bins],
-            width=[(part.high - part.low) * 0.92 for part in found.bins],
-            customdata=[[part.low, part.high] for part in found.bins],
-            hovertemplate="%{customdata[0]:.2f} to %{customdata[1]:.2f}: %{y} samples<extra></extra>",
-            marker_color=colours["data"],
-        )
-    )
-
-
-def _ecdf(found: Distribution, colours: Palette) -> go.Figure:
-    steps = len(found.quantiles) - 1
-    return go.Figure(
-        go.Scatter(
-            x=list(found.quantiles),
-            y=[step / steps for step in range(steps + 1)],
-            mode="lines",
-            line={"shape": "hv", "color": colours["mean"], "width": 2},
-            hovertemplate="%{y:.0%} at or below %{x:.2f}<extra></extra>",
-        )
-    )
-
-
-def _violin(found: Distribution, colours: Palette) -> go.Figure:
-    """The quantiles stand for the values: 201 of them give the same shape, however many samples there are."""
-    return go.Figure(
-        go.Violin(
-            x=list(found.quantiles),
-            orientation="h",
-            box_visible=True,
-            meanline_visible=False,
-            points=False,
-            spanmode="hard",
-            line_color=colours["mean"],
-            fillcolor=colours["data"],
-            opacity=0.75,
-            name="",
-            hoverinfo="x",
-        )
-    )
-
-
-_SHAPE = {"Histogram": _histogram, "Violin": _violin, "ECDF": _ecdf}
-
-
-def _mark_mean(figure: go.Figure, found: Distribution, colours: Palette) -> None:
-    if found.mean is None:
-        return
-    if isinstance(found.interval, Interval):
-        figure.add_vrect(
-            x0=found.interval.low, x1=found.interval.high, fillcolor=colours["mean"], opacity=0.16, line_width=0
-        )
-    figure.add_vline(
-        x=found.mean,
-        line={"color": colours["ink"], "width": 1.5, "dash": "dot"},
-        annotation={"text": f"mean {found.mean:.2f}", "font": {"color": colours["ink"], "size": 12}, "yshift": 4},
-        annotation_position="top",
-    )
-
-
 def scatter_figure(found: Scatter, x: str, y: str, colours: Palette) -> go.Figure:
     """One column against another; a point is a sample."""
+    import plotly.graph_objects as go
+
     figure = go.Figure(
         go.Scattergl(
             x=[point.x for point in found.points],
@@ -143,34 +62,6 @@ def scatter_figure(found: Scatter, x: str, y: str, colours: Palette) -> go.Figur
         )
     )
     _dress(figure, colours, x, y)
-    return figure
-
-
-def breakdown_figure(groups: Sequence[Group], title: str, colours: Palette) -> go.Figure:
-    """Each group's mean with its interval; how many were scored stands beside the name."""
-    shown = [group for group in groups if group.mean is not None][::-1]
-    names = [f"{_plain(group.value)[:28]}  {group.scored}/{group.total}" for group in shown]
-    bounds = [group.interval if isinstance(group.interval, Interval) else None for group in shown]
-    figure = go.Figure(
-        go.Scatter(
-            x=[group.mean for group in shown],
-            y=names,
-            mode="markers",
-            marker={"color": colours["mean"], "size": 9},
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [b.high - b.estimate if b else 0 for b in bounds],
-                "arrayminus": [b.estimate - b.low if b else 0 for b in bounds],
-                "color": colours["mean"],
-                "thickness": 2,
-                "width": 0,
-            },
-            hovertemplate="%{y}: %{x:.2f}<extra></extra>",
-        )
-    )
-    _dress(figure, colours, title, "")
-    figure.update_layout(height=70 + 30 * max(len(shown), 3))
     return figure
 
 

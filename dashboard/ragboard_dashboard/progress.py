@@ -12,7 +12,7 @@ from ragboard.evaluation.background import start_evaluation
 from ragboard.evaluation.live import LiveEvaluation, LiveState, cancel_evaluation, live_evaluations
 from ragboard.judges import JudgeOptions
 from ragboard.store import RunRef
-from ragboard_dashboard.data import get_leaderboard, store, surroundings
+from ragboard_dashboard.data import evaluates, get_leaderboard, store, surroundings
 from ragboard_dashboard.navigation import open_run
 from ragboard_dashboard.shared import dollars, facts, plain
 
@@ -59,6 +59,8 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
             plain(now.message)
         for kind, count in now.problems.items():
             plain(f"failed {count:,} times: {kind}", "note")
+        if not evaluates():
+            return
         if live.under_way:
             _cancel(live)
         elif live.state != "finished":

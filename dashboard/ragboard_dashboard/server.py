@@ -1,4 +1,4 @@
-"""Starts the dashboard's server on this machine."""
+"""Starts the dashboard's server, for this machine alone unless it is told otherwise."""
 
 from __future__ import annotations
 
@@ -8,28 +8,34 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
 import streamlit as st
+from starlette.middleware import Middleware
 
 from ragboard.errors import SettingError
+from ragboard.store import Store
+from ragboard_dashboard.health import health_route
+from ragboard_dashboard.security import Gate, names_of, security_headers
+from ragboard_dashboard.settings import LOOPBACK, ServerSettings, keep_settings
 from ragboard_dashboard.theme import OPTIONS
 
-__all__ = ["free_port", "serve", "wait_until_healthy"]
+__all__ = ["app_of", "free_port", "serve", "server_options", "wait_until_healthy"]
 
-ADDRESS = "127.0.0.1"
 FIRST_PORT = 8501
 APP = Path(__file__).with_name("app.py")
 
 SERVER = {
-    "server.address": ADDRESS,
-    "server.allowedHosts": ["127.0.0.1", "localhost", "[::1]"],
     "server.headless": True,
     "server.showEmailPrompt": False,
     "server.fileWatcherType": "none",
+    "server.enableCORS": True,
+    "server.enableXsrfProtection": True,
+    "server.enableStaticServing": False,
+    "server.enableAgentApi": False,
     "browser.gatherUsageStats": False,
     "client.toolbarMode": "minimal",
     "client.showErrorLinks": False,
@@ -37,33 +43,63 @@ SERVER = {
     "logger.hideWelcomeMessage": True,
     "logger.level": "warning",
 }
+"""What a file of Streamlit's settings on this machine may not loosen."""
 
 
-def serve(store: Path, *, port: int | None, open_browser: bool, plugins: Sequence[Path] = ()) -> None:
-    """Serve the dashboard over a store until interrupted; prints the address.
+def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> None:
+    """Serve the dashboard until interrupted; prints the address.
 
-    `plugins` are files of own metrics that evaluations started from it may count.
-
-    Without a port the first free one from 8501 on. Raises SettingError where the port is taken.
+    Without a port the first free one from 8501 on. Raises SettingError where the port is taken, StoreError
+    where the store cannot be read.
     """
-    chosen = free_port(port)
-    address = f"http://{ADDRESS}:{chosen}"
-    os.environ["RAGBOARD_STORE"] = str(store.resolve())
-    os.environ["RAGBOARD_PLUGIN"] = os.pathsep.join(str(plugin.resolve()) for plugin in plugins)
+    chosen = free_port(port, given.host)
+    if given.read_only:
+        Store(given.store).check()
+    address = f"http://{_shown(given.host)}:{chosen}"
     print(f"ragboard: {address} (stop with Ctrl-C)", flush=True)
     if open_browser and _has_desktop():
         threading.Thread(target=_open_when_healthy, args=(address,), daemon=True).start()
-    st.App(APP).run(config=SERVER | OPTIONS | {"server.port": chosen})
+    app_of(given).run(config=server_options(given) | {"server.port": chosen})
 
 
-def free_port(wanted: int | None) -> int:
+def app_of(given: ServerSettings, script: Path = APP) -> st.App:
+    """The dashboard as an ASGI application, behind its gate, beside its health route."""
+    keep_settings(given)
+    gate = Middleware(Gate, names=names_of(given), headers=security_headers())
+    return st.App(script, routes=[health_route], middleware=[gate])
+
+
+def server_options(given: ServerSettings) -> dict[str, Any]:
+    """Everything that Streamlit is told, but for the port."""
+    return (
+        SERVER
+        | OPTIONS
+        | {
+            "server.address": given.host,
+            "server.allowedHosts": sorted(names_of(given)),
+            "server.maxUploadSize": given.max_upload,
+        }
+    )
+
+
+def free_port(wanted: int | None, host: str = LOOPBACK) -> int:
     """The wanted port if it is free, else an error; without a wish the first free one."""
     for port in (wanted,) if wanted is not None else range(FIRST_PORT, FIRST_PORT + 100):
-        with socket.socket() as probe:
-            if probe.connect_ex((ADDRESS, port)) != 0:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            if probe.connect_ex((_near(host), port)) != 0:
                 return port
     what = f"port {wanted} is" if wanted is not None else f"ports {FIRST_PORT} to {FIRST_PORT + 99} are"
     raise SettingError(f"{what} in use; name a free one with --port")
+
+
+def _near(host: str) -> str:
+    """The address by which this machine itself reaches a server that listens there."""
+    return {"0.0.0.0": LOOPBACK, "::": "::1"}.get(host, host)  # noqa: S104 - looked up, not bound
+
+
+def _shown(host: str) -> str:
+    near = _near(host)
+    return f"[{near}]" if ":" in near else near
 
 
 def wait_until_healthy(address: str, seconds: float) -> bool:

@@ -11,13 +11,13 @@ import streamlit as st
 
 from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Score
-from ragboard.report import MetricSummary, RunSummary
+from ragboard.report import STANDINGS, MetricSummary, Overruled, RunSummary, UnscoredPolicy
 from ragboard.stats import Interval
 from ragboard.store import RunRef
-from ragboard_dashboard.components.board import ago
+from ragboard_dashboard.components.board import ago, mean_shown
 from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve
-from ragboard_dashboard.navigation import open_upload
+from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve, writable
+from ragboard_dashboard.navigation import open_query, open_upload
 
 __all__ = [
     "choose_run",
@@ -25,13 +25,21 @@ __all__ = [
     "config_line",
     "default_pair",
     "dollars",
+    "escaped",
     "facts",
     "file_facts",
     "judged_line",
+    "offer_sql",
+    "offer_upload",
     "outcome_fact",
+    "page_number",
     "plain",
     "summary_facts",
+    "unscored_choice",
 ]
+
+PAGE_DIGITS = 6
+"""Digits of the highest page that an address can name."""
 
 Kind = Literal["title", "line", "note"]
 _STYLES: dict[Kind, str] = {
@@ -76,29 +84,82 @@ def column_title(column: str) -> str:
 
 def column_label(column: str) -> str:
     """The same for a widget that reads Markdown in its options: nothing in it is read as markup."""
-    return column_title(column).translate(_MARKUP)
+    return escaped(column_title(column))
+
+
+def escaped(text: str) -> str:
+    """Text of others for a widget that reads Markdown."""
+    return inert(text).translate(_MARKUP)
 
 
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
 
 
-def outcome_fact(spec: str, outcome: Outcome) -> tuple[str, str, str]:
-    """A sample's score as a fact; an unscored one says why."""
+def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> tuple[str, str, str]:
+    """A sample's score as a fact, with what more there is to say of it; an unscored one says why."""
     if isinstance(outcome, Score):
-        return f"{outcome.value:.2f}", column_title(spec), outcome.counted
+        return f"{outcome.value:.2f}", column_title(spec), " · ".join(filter(None, (outcome.counted, more)))
     return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
 
 
-def summary_facts(metrics: Mapping[str, MetricSummary]) -> list[tuple[str, str, str]]:
-    """A run's metrics as facts: the mean, and under it the interval and how many were scored."""
-    return [_summary_fact(metric) for metric in metrics.values()]
+def summary_facts(metrics: Mapping[str, MetricSummary], people: Overruled | None = None) -> list[tuple[str, str, str]]:
+    """A run's metrics as facts: the mean, under it the interval, how many were scored, what people make of it."""
+    return [_summary_fact(metric, _by_people(metric.metric, people)) for metric in metrics.values()]
 
 
-def _summary_fact(metric: MetricSummary) -> tuple[str, str, str]:
-    shown = "unscored" if metric.mean is None else f"{metric.mean:.2f}"
+def _by_people(spec: str, people: Overruled | None) -> str:
+    again = people.metrics.get(spec) if people else None
+    return f"{again.mean:.2f} with {people.in_words}" if people and again and again.mean is not None else ""
+
+
+def _summary_fact(metric: MetricSummary, more: str) -> tuple[str, str, str]:
     bounds = metric.interval
-    interval = f"{bounds.low:.2f} – {bounds.high:.2f} · " if isinstance(bounds, Interval) else ""
-    return shown, column_title(metric.metric), f"{interval}{metric.scored:,} of {metric.total:,} scored"
+    said = [
+        f"{bounds.low:.2f} – {bounds.high:.2f}" if isinstance(bounds, Interval) else "",
+        f"{metric.scored:,} of {metric.total:,} scored",
+        metric.note,
+        more,
+        f"{STANDINGS[metric.standing]} ({metric.threshold})" if metric.standing else "",
+    ]
+    return mean_shown(metric), column_title(metric.metric), " · ".join(filter(None, said))
+
+
+UNSCORED: dict[UnscoredPolicy, str] = {
+    "excluded": "Unscored: left out",
+    "zero": "Unscored: as zero",
+    "bounds": "Unscored: worst to best",
+}
+_UNSCORED_HELP = """How samples without a score count in means, intervals and comparisons: left out; as zero, or as
+the worst value where lower is better, because 0 would be the best; or as anything from the worst to the best value,
+which gives bounds that hold whatever they would have scored."""
+
+
+def unscored_choice() -> UnscoredPolicy:
+    """Draw the one choice of how unscored samples count: in the address, and kept from page to page."""
+    kept = st.session_state.get("unscored-kept", "excluded")
+    wanted = st.query_params.get("unscored", kept)
+    named: dict[str, UnscoredPolicy] = {policy: policy for policy in UNSCORED}
+    chosen = named.get(wanted, "excluded")
+    _keep_unscored(chosen)
+    st.session_state["unscored-choice"] = chosen
+    st.selectbox(
+        "Unscored samples",
+        list(UNSCORED),
+        format_func=UNSCORED.__getitem__,
+        key="unscored-choice",
+        on_change=lambda: _keep_unscored(st.session_state["unscored-choice"]),
+        label_visibility="collapsed",
+        help=_UNSCORED_HELP,
+    )
+    return chosen
+
+
+def _keep_unscored(chosen: UnscoredPolicy) -> None:
+    st.session_state["unscored-kept"] = chosen
+    if chosen == "excluded":
+        st.query_params.pop("unscored", None)
+    else:
+        st.query_params["unscored"] = chosen
 
 
 def dollars(cost: float | None) -> str:
@@ -124,6 +185,20 @@ def judged_line(summary: RunSummary) -> None:
     plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
 
 
+def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
+    """A button to the upload page, where this server takes files."""
+    if writable() and st.button("Upload a run", icon=":material/upload_file:", width=width):
+        open_upload()
+
+
+def offer_sql(sql: str, key: str) -> None:
+    """A button that opens the SQL behind a table in the console."""
+    if st.button(
+        "SQL", key=f"sql-{key}", type="tertiary", icon=":material/database:", help="The SQL behind this table"
+    ):
+        open_query(sql)
+
+
 def choose_run(where: str) -> RunRef | None:
     """The run that the address names, else the newest; None after saying what to do instead."""
     wanted = st.query_params.get("run")
@@ -131,8 +206,7 @@ def choose_run(where: str) -> RunRef | None:
     if not runs:
         st.header("No run yet", anchor=False)
         st.markdown(f"There is nothing to show on the {where} page before a run is uploaded.")
-        if st.button("Upload a run", icon=":material/upload_file:"):
-            open_upload()
+        offer_upload()
         return None
     if wanted is None:
         wanted = st.query_params["run"] = runs[0].name
@@ -142,6 +216,14 @@ def choose_run(where: str) -> RunRef | None:
         st.error("This address names a run that is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
+
+
+def page_number() -> int:
+    """What a pager under the key `page` will show once it is drawn, from 1: as it was set, else by the address."""
+    asked = st.query_params.get("page", "")
+    named = int(asked) if asked.isdecimal() and len(asked) <= PAGE_DIGITS else 1
+    number: int = st.session_state.get("page") or named
+    return max(number, 1)
 
 
 def default_pair(runs: Sequence[RunSummary]) -> tuple[str, str]:

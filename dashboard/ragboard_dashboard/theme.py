@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["OPTIONS"]
+__all__ = ["OPTIONS", "STYLE"]
 
 LIGHT = {
     "backgroundColor": "#fdfcf9",
@@ -53,3 +53,9 @@ OPTIONS: dict[str, Any] = {
     **{f"theme.light.{name}": value for name, value in LIGHT.items()},
     **{f"theme.dark.{name}": value for name, value in DARK.items()},
 }
+
+STYLE = """<style>
+[data-tag] { background: color-mix(in srgb, #6f95d2 28%, transparent) !important; color: inherit !important; }
+[data-tag] span, [data-tag] button { color: inherit !important; }
+</style>"""
+"""Chosen options in the text's own colour: Streamlit sets them in white, which on a light primary cannot be read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from ragboard import Store
 from ragboard_dashboard.server import wait_until_healthy
@@ -34,11 +35,10 @@ PATIENCE = 60
 LAUNCH = """
 import sys
 from pathlib import Path
-import streamlit as st
-from ragboard import Store
-from ragboard_dashboard.server import SERVER
-from ragboard_dashboard.theme import OPTIONS
-st.App(Path(sys.argv[1])).run(config=SERVER | OPTIONS | {"server.port": int(sys.argv[2])})
+from ragboard_dashboard.server import app_of, server_options
+from ragboard_dashboard.settings import ServerSettings
+given = ServerSettings(store=Path('.ragboard'))
+app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
 """
 OpenPage = Callable[..., Page]
 
@@ -58,15 +58,16 @@ def chromium_path() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium_path: str) -> Iterator[Browser]:
+    """A Chromium for one file of tests: while it is driven, an event loop runs in this thread."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium_path, args=list(CHROMIUM_ARGUMENTS))
         yield started
         started.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve_script(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], str]]:
     """A function from a Streamlit script to the address of a server that runs it under ragboard's settings."""
     running: list[subprocess.Popen[bytes]] = []
@@ -109,10 +110,11 @@ def unused_port() -> int:
 
 
 @contextmanager
-def serving(folder: Path) -> Generator[str]:
+def serving(folder: Path, *options: str) -> Generator[str]:
     """`ragboard serve` over a folder, in a process of its own, until the end of the block."""
     port = unused_port()
     command = [sys.executable, "-m", "ragboard", "serve", "--port", str(port), "--no-browser", "--store", str(folder)]
+    command += options
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         address = f"http://127.0.0.1:{port}"
         assert wait_until_healthy(address, PATIENCE)
@@ -122,10 +124,10 @@ def serving(folder: Path) -> Generator[str]:
 
 def settled(page: Page) -> Page:
     """Wait until the script has run to its end."""
-    page.wait_for_selector("[data-testid=stMain]")
-    page.wait_for_function("document.querySelector('[data-testid=stMain]').innerText.trim().length > 0")
-    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')")
-    page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'running'")
+    wait = PATIENCE * 1000
+    expect(page.locator("[data-testid=stMain]")).to_have_text(re.compile(r"\S"), timeout=wait)
+    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0, timeout=wait)
+    expect(page.locator("[data-testid=stApp]")).not_to_have_attribute("data-test-script-state", "running", timeout=wait)
     return page
 
 

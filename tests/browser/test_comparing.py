@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,16 @@ from playwright.sync_api import expect
 from tests.browser.conftest import OpenPage, serving, settled
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
+from ragboard.judges.tasks import Task
 
 HOSTILE = "<img src=x onerror=document.title='owned'> **bold** [x](javascript:alert(1)) \u202eabc"
+
+
+class Again(EmbeddedJudge):
+    """The same judge with other settings."""
+
+    def identity(self, task: type[Task]) -> str:
+        return f"{super().identity(task)}/again"
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +42,10 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
         for letter in "ab"
     ]
-    for added in (*store.add_runs(hostile), *store.add_runs(sample_runs())):
-        evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    added = (*store.add_runs(hostile), *store.add_runs(sample_runs()))
+    evaluate_run(store, added[2].id, DEFAULT_METRICS, Panel(judge=Again()))
+    for run in added:
+        evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     with serving(folder) as address:
         yield address
 
@@ -56,6 +67,29 @@ def test_three_clicks_lead_from_the_runs_to_a_question_that_got_worse(sample: st
     page.reload()
     expect(page.get_by_role("heading", name=asked)).to_be_visible()
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def test_pairs_are_stepped_through_by_key_and_noise_is_drawn_behind(sample: str, open_page: OpenPage) -> None:
+    query = "metric=ragas.context_relevance&which=worse"
+    page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5&{query}"))
+    row = page.get_by_role("row").filter(has_text="Context relevance")
+    expect(row.get_by_text("Noise: two evaluations of bm25-k3 by embedded differ by +0.000")).to_be_visible()
+    expect(row.locator("rect.noise")).to_have_count(1)
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_test_id("stCode")).to_contain_text("Differences are bm25-rerank-k5 less bm25-k3")
+    page.keyboard.press("Escape")
+    page.get_by_role("row").filter(has_text="▼ worse -").get_by_role("link").first.click()
+    expect(page.get_by_text(re.compile(r"^1 of \d+ pairs \(▼ Worse, by Context relevance\)"))).to_be_visible()
+    expect(page.get_by_role("button", name="Previous")).to_be_disabled()
+    first = page.url
+    page.keyboard.press("j")
+    expect(page.get_by_text(re.compile(r"^2 of \d+ pairs"))).to_be_visible()
+    assert page.url != first
+    page.reload()
+    expect(page.get_by_text(re.compile(r"^2 of \d+ pairs"))).to_be_visible()
+    page.keyboard.press("k")
+    expect(page.get_by_text(re.compile(r"^1 of \d+ pairs"))).to_be_visible()
+    expect(page).to_have_url(first)
 
 
 def test_another_run_is_chosen_and_stands_in_the_address(sample: str, open_page: OpenPage) -> None:

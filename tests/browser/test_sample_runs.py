@@ -25,13 +25,13 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def drawn(page: Page) -> Page:
     """Wait until every chart is there."""
-    settled(page).wait_for_selector(".js-plotly-plot .main-svg")
+    settled(page).wait_for_selector("#shapes svg >> nth=1")
     return page
 
 
 def found(page: Page) -> int:
     """How many samples the table says it holds."""
-    said = page.get_by_text(re.compile(r"\d+ of 60 samples\. Choose a row")).inner_text()
+    said = page.get_by_text(re.compile(r"\d+ of 60 samples\. Choose a question")).inner_text()
     return int(said.split()[0])
 
 
@@ -63,7 +63,7 @@ def test_one_click_leads_to_a_made_up_sentence_and_its_passages(sample: str, ope
 
 def test_brushing_the_distribution_narrows_the_table_and_the_address_keeps_it(sample: str, open_page: OpenPage) -> None:
     page = drawn(open_page(f"{sample}/run?run=bm25-k3"))
-    box = page.locator(".js-plotly-plot").first.bounding_box()
+    box = page.locator("#shapes svg").first.bounding_box()
     assert box
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] * 0.12, middle)
@@ -71,7 +71,7 @@ def test_brushing_the_distribution_narrows_the_table_and_the_address_keeps_it(sa
     page.mouse.move(box["x"] + box["width"] * 0.5, middle, steps=8)
     page.mouse.up()
     page.wait_for_url("**range-*")
-    expect(page.get_by_text("60 of 60 samples. Choose a row")).to_have_count(0)
+    expect(page.get_by_text("60 of 60 samples. Choose a question")).to_have_count(0)
     narrowed = found(page)
     assert 0 < narrowed < 60
     page.reload()
@@ -81,7 +81,18 @@ def test_brushing_the_distribution_narrows_the_table_and_the_address_keeps_it(sa
 
 @pytest.mark.parametrize("shape", ["Violin", "ECDF"])
 def test_every_shape_and_column_draws(sample: str, open_page: OpenPage, shape: str) -> None:
-    page = drawn(open_page(f"{sample}/run?run=bm25-k3&shape={shape}&column=metadata.context_words"))
+    page = drawn(open_page(f"{sample}/run?run=bm25-k3&shape={shape}&column=context_words"))
     expect(page.get_by_role("radio", name=shape)).to_be_checked()
-    expect(page.locator(".js-plotly-plot")).to_have_count(3)
+    expect(page.get_by_role("img", name=f"context_words: {shape} of 60 values, mean")).to_be_visible()
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def test_a_column_is_drawn_against_another_once_one_is_chosen(sample: str, open_page: OpenPage) -> None:
+    page = drawn(open_page(f"{sample}/run?run=bm25-k3"))
+    assert page.locator(".js-plotly-plot").count() == 0
+    page.get_by_role("combobox", name="Against").click()
+    page.get_by_role("option", name="Answer relevance").click()
+    page.wait_for_url("**against=*")
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("60 of 60 samples have both")).to_be_visible()

@@ -14,19 +14,28 @@ from typing import Any
 
 import click
 
+from ragboard.cli.agreeing import agree_with_people
 from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.comparing import check, compare
-from ragboard.cli.data import export, import_runs, runs, show
+from ragboard.cli.data import import_runs, runs, show
+from ragboard.cli.diagnosing import diagnose_run
 from ragboard.cli.doctor import doctor
+from ragboard.cli.estimating import estimate
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
+from ragboard.cli.labelling import label, labels
+from ragboard.cli.limiting import threshold
 from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
+from ragboard.cli.querying import query
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
+from ragboard.cli.sharing import export, report
+from ragboard.cli.simulating import simulate
+from ragboard.cli.synthesising import synth
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
@@ -85,14 +94,24 @@ for command in (
     prefer,
     compare,
     check,
+    diagnose_run,
+    threshold,
+    agree_with_people,
     report_judge,
     runs,
     show,
     list_hallucinations,
+    report,
     export,
+    query,
+    label,
+    estimate,
+    labels,
     rename,
     tag,
     rm,
+    simulate,
+    synth,
     metrics,
     cache,
     doctor,

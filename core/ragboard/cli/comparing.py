@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from ragboard.cli.markdown import comparison_markdown, gates_markdown
-from ragboard.cli.options import as_json, store_option
+from ragboard.cli.options import as_json, store_option, unscored_option
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.errors import SettingError
 from ragboard.report import (
@@ -17,12 +17,15 @@ from ragboard.report import (
     Gated,
     MetricComparison,
     Unpaired,
+    UnscoredPolicy,
     check_run,
     compare_runs,
     gate_comparison,
+    judge_noise,
     read_condition,
     run_summary,
     spec_named,
+    threshold_conditions,
     verdict_of,
 )
 from ragboard.stats import GateVerdict, Interval, NoInterval
@@ -46,6 +49,7 @@ markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown,
     metavar="CONDITION",
     help="'faithfulness < -0.02', of B less A; repeatable.",
 )
+@unscored_option
 @store_option
 @as_json
 @markdown_option
@@ -54,6 +58,7 @@ def compare(
     run_b: str,
     names: str | None,
     conditions: tuple[str, ...],
+    unscored: UnscoredPolicy,
     store: Store,
     as_json: bool,
     markdown: bool,
@@ -68,15 +73,21 @@ def compare(
     ragboard compare baseline rerank --fail-if 'faithfulness < -0.02' --markdown
     """
     limits = [read_condition(text) for text in conditions]
-    found = compare_runs(store, store.resolve(run_a), store.resolve(run_b))
+    a, b = store.resolve(run_a), store.resolve(run_b)
+    found = compare_runs(store, a, b, unscored=unscored)
+    noise = (*judge_noise(store, a), *(judge_noise(store, b) if b.run_id != a.run_id else ()))
     gated = gate_comparison(found, limits)
     shown = _chosen(found, names)
     if as_json:
-        print_json({"comparison": found, "gates": gated, "verdict": verdict_of(gated) if gated else None})
+        print_json(
+            {"comparison": found, "gates": gated, "verdict": verdict_of(gated) if gated else None, "noise": noise}
+        )
     elif markdown:
         click.echo(plain(comparison_markdown(found, shown, gated)))
     else:
         _print_comparison(found, shown)
+        for one in noise:
+            click.echo(plain(f"noise: {one}"))
         _print_gates(gated)
     _leave(gated)
 
@@ -85,25 +96,37 @@ def compare(
 @click.argument("run")
 @click.option("--min", "least", multiple=True, metavar="METRIC=NUMBER", help="The mean must not be below; repeatable.")
 @click.option("--max", "most", multiple=True, metavar="METRIC=NUMBER", help="The mean must not be above; repeatable.")
+@unscored_option
 @store_option
 @as_json
 @markdown_option
-def check(run: str, least: tuple[str, ...], most: tuple[str, ...], store: Store, as_json: bool, markdown: bool) -> None:
-    """Check the means of a RUN by their 95% intervals.
+def check(
+    run: str,
+    least: tuple[str, ...],
+    most: tuple[str, ...],
+    unscored: UnscoredPolicy,
+    store: Store,
+    as_json: bool,
+    markdown: bool,
+) -> None:
+    """Check the means of a RUN by their 95% intervals; without --min and --max by the thresholds that are set.
 
     The exit code is 0 where every interval lies wholly on the right side of its limit, 1 where one lies
     wholly on the wrong side, 4 where that cannot be said from so few samples.
 
     \b
     ragboard check my-run --min faithfulness=0.9 --max hallucination=0.05
+    ragboard check my-run --min faithfulness=0.9 --unscored zero
     """
+    summary = run_summary(store, store.resolve(run), unscored=unscored)
     conditions = (*_limits(least, "below"), *_limits(most, "above"))
-    if not conditions:
-        raise SettingError("nothing to check; give --min METRIC=NUMBER or --max METRIC=NUMBER")
-    summary = run_summary(store, store.resolve(run))
-    gated = check_run(summary, conditions)
+    gated = check_run(summary, conditions or threshold_conditions(summary))
+    if not gated:
+        raise SettingError(
+            "nothing to check; give --min METRIC=NUMBER or --max METRIC=NUMBER, or set one: ragboard threshold"
+        )
     if as_json:
-        print_json({"run": summary.name, "gates": gated, "verdict": verdict_of(gated)})
+        print_json({"run": summary.name, "unscored": unscored, "gates": gated, "verdict": verdict_of(gated)})
     elif markdown:
         click.echo(plain(gates_markdown(summary.name, gated)))
     else:

@@ -8,8 +8,16 @@ from typing import Any
 
 import click
 
-from ragboard import exporting
-from ragboard.cli.options import as_json, config_of, mapping_of, reading_options, store_option
+from ragboard.cli.calls import show_calls
+from ragboard.cli.options import (
+    as_json,
+    config_of,
+    mapping_of,
+    plugin_option,
+    reading_options,
+    store_option,
+    unscored_option,
+)
 from ragboard.cli.output import (
     MARKS,
     plain,
@@ -21,21 +29,25 @@ from ragboard.cli.output import (
     show_summary,
 )
 from ragboard.metrics.partition import ORIGINS
+from ragboard.metrics.plugins import metrics_with
 from ragboard.readers import ImportReport, read_runs
 from ragboard.records import Score
 from ragboard.report import (
     JudgedStatement,
+    Overruled,
     RunSummary,
     SampleReport,
+    UnscoredPolicy,
     leaderboard,
     metric_descriptions,
+    overruled,
     ragas_score,
     run_summary,
     sample_report,
 )
 from ragboard.store import AddedRun, Store
 
-__all__ = ["add_file", "export", "import_runs", "print_report", "runs", "show"]
+__all__ = ["add_file", "import_runs", "print_report", "runs", "show"]
 
 WIDE = 6
 """With more metrics than this the leaderboard has a line for each metric and a column for each run."""
@@ -118,16 +130,18 @@ def _more(what: str, count: int) -> None:
 
 
 @click.command()
+@unscored_option
 @store_option
 @as_json
-def runs(store: Store, as_json: bool) -> None:
+def runs(unscored: UnscoredPolicy, store: Store, as_json: bool) -> None:
     """List the runs with their means, 95% intervals and how many samples were scored.
 
     \b
     ragboard runs
+    ragboard runs --unscored bounds
     ragboard runs --json
     """
-    found = leaderboard(store)
+    found = leaderboard(store, unscored=unscored)
     if as_json:
         print_json({"runs": [run_json(run) for run in found]})
     elif not found:
@@ -171,35 +185,48 @@ def _judge(run: RunSummary) -> str:
 @click.command()
 @click.argument("run")
 @click.argument("sample", required=False)
+@click.option("--calls", is_flag=True, help="Of a SAMPLE: what judges were asked, their raw replies, tokens and cost.")
+@plugin_option
+@unscored_option
 @store_option
 @as_json
-def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
+def show(
+    run: str,
+    sample: str | None,
+    calls: bool,
+    plugins: tuple[Path, ...],
+    unscored: UnscoredPolicy,
+    store: Store,
+    as_json: bool,
+) -> None:
     """Show a RUN (or RUN@EVALUATION), or one SAMPLE of it with every statement's verdict and reason.
 
     \b
     ragboard show bm25-k3
     ragboard show bm25-k3 q07
+    ragboard show bm25-k3 q07 --calls
     """
     ref = store.resolve(run)
+    if calls:
+        show_calls(store, ref, sample, metrics_with(plugins), as_json=as_json)
+        return
     if sample is not None:
         report = sample_report(store, ref, sample)
         print_json(report) if as_json else _print_sample(report)
         return
-    summary = run_summary(store, ref)
-    if as_json:
-        print_json(run_json(summary))
-        return
+    summary = run_summary(store, ref, unscored=unscored)
+    people = overruled(store, summary)
+    print_json({**run_json(summary), "people": people}) if as_json else _print_run(summary, people)
+
+
+def _print_run(summary: RunSummary, people: Overruled) -> None:
     click.echo(f"{plain(summary.name)}: {summary.samples} samples of {plain(summary.dataset)}")
     click.echo(f"judge: {_judge(summary)}")
     for what, said in (("tags", ", ".join(summary.tags)), ("notes", summary.notes)):
         click.echo(plain(f"{what}: {said}")) if said else None
     for key, value in summary.config.items():
         click.echo(plain(f"  {key} = {value}"))
-    for spec, metric in summary.metrics.items():
-        reasons = ", ".join(f"{count} {reason}" for reason, count in metric.unscored.items())
-        click.echo(f"{spec}: {show_summary(metric)}{f' (unscored: {reasons})' if reasons else ''}")
-    for spec, metric in summary.file_scores.items():
-        click.echo(plain(f"{spec}: {show_summary(metric)} (from the file, not counted here)"))
+    _print_metrics(summary, people)
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
         click.echo(f"ragas score: {score.value:.3f} ({score.counted})")
@@ -211,10 +238,22 @@ def show(run: str, sample: str | None, store: Store, as_json: bool) -> None:
         click.echo(plain(f"spent: {summary.spending}"))
 
 
+def _print_metrics(summary: RunSummary, people: Overruled) -> None:
+    for spec, metric in summary.metrics.items():
+        reasons = ", ".join(f"{count} {reason}" for reason, count in metric.unscored.items())
+        click.echo(f"{spec}: {show_summary(metric)}{f' (unscored: {reasons})' if reasons else ''}")
+        if spec in people.metrics:
+            click.echo(f"  with {people.in_words}: {show_summary(people.metrics[spec])}")
+    for spec, metric in summary.file_scores.items():
+        click.echo(plain(f"{spec}: {show_summary(metric)} (from the file, not counted here)"))
+
+
 def _print_sample(report: SampleReport) -> None:
     click.echo(plain(report.sample.question))
     for spec, outcome in report.scores.items():
         click.echo(f"  {spec}: {show_outcome(outcome)}")
+        if spec in report.recounted:
+            click.echo(f"    with overruled verdicts: {show_outcome(report.recounted[spec])}")
     for spec, outcome in report.file_scores.items():
         click.echo(plain(f"  {spec}: {show_outcome(outcome)}"))
     if report.judged and report.judged.heuristic:
@@ -235,29 +274,6 @@ def _print_statement(said: JudgedStatement) -> None:
         said.verdict.reason if said.verdict else said.alone_in_words,
         ORIGINS[said.origin] if said.origin else "",
     ]
+    notes += [f"{one.label}, says {one.annotator}{f': {one.note}' if one.note else ''}" for one in said.people]
     for note in filter(None, notes):
         click.echo(f"  {'':<12} {plain(note)}")
-
-
-@click.command()
-@click.argument("run")
-@click.option("--what", type=click.Choice(exporting.TABLES), default="samples", show_default=True, help="Which table.")
-@click.option("--format", "kind", type=click.Choice(exporting.FORMATS), help="Else by the ending of OUT, else csv.")
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; else standard output.",
-)
-@store_option
-def export(run: str, what: str, kind: str | None, out: Path | None, store: Store) -> None:
-    """Write a RUN's samples with their scores, or its statements with their verdicts, to a file.
-
-    The format ragchecker holds both, as RAGChecker writes its output.
-
-    \b
-    ragboard export bm25-k3 --what statements -o statements.csv
-    ragboard export bm25-k3 --format json
-    ragboard export bm25-k3 --format ragchecker -o checked.json
-    """
-    exporting.export(store, store.resolve(run), what=what, kind=kind, out=out)

@@ -17,6 +17,7 @@ from ragboard.report import (
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    Human,
     hallucination_groups,
     hallucination_table,
     hallucinations,
@@ -32,6 +33,7 @@ __all__ = ["list_hallucinations"]
 @click.option("--judge", "judged_by", default="", metavar="NAME", help="Each run's newest evaluation by this judge.")
 @click.option("--text", default="", help="Words that all stand in the statement, its question or its reason.")
 @click.option("--passage", default="", metavar="ID", help="Only where this passage was retrieved.")
+@click.option("--human", type=click.Choice(get_args(Human)), help="Only those of which people say so.")
 @click.option("--by", type=click.Choice(get_args(Grouping)), help="Count them by question, passage or judge.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="So many lines.")
 @click.option("--format", "kind", type=click.Choice(exporting.TABLE_FORMATS), help="Write all of them as a table.")
@@ -44,6 +46,7 @@ def list_hallucinations(
     judged_by: str,
     text: str,
     passage: str,
+    human: Human | None,
     by: Grouping | None,
     limit: int,
     kind: str | None,
@@ -65,6 +68,7 @@ def list_hallucinations(
         judge=judged_by,
         text=text,
         passage=passage,
+        human=human,
         limit=limit,
     )
     if kind or out:
@@ -88,7 +92,8 @@ def _print_row(row: Hallucination) -> None:
     label = row.said.verdict.label if row.said.verdict else row.said.alone
     reason = row.said.verdict.reason if row.said.verdict else row.said.alone_in_words
     click.echo(f"{MARKS[label or 'unsupported']} {label:<12} {plain(row.said.statement.text)}")
-    for note in filter(None, (reason, f"{row.run} {row.sample_id}: {row.question}")):
+    people = [f"{one.label}, says {one.annotator}{f': {one.note}' if one.note else ''}" for one in row.said.people]
+    for note in filter(None, (reason, *people, f"{row.run} {row.sample_id}: {row.question}")):
         click.echo(f"  {'':<12} {plain(note)}")
 
 

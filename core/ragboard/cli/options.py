@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from ragboard.judges import JudgeOptions
 from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
+from ragboard.report import UnscoredPolicy
 from ragboard.settings import read_config_file, read_pairs, split_pair
 from ragboard.store import Store
 
@@ -27,6 +28,7 @@ __all__ = [
     "prices_option",
     "reading_options",
     "store_option",
+    "unscored_option",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -63,6 +65,15 @@ prices_option = click.option(
     show_envvar=True,
     callback=_read_prices,
     help="TOML file with what models cost, before the package's own list.",
+)
+
+unscored_option = click.option(
+    "--unscored",
+    type=click.Choice(get_args(UnscoredPolicy)),
+    default="excluded",
+    show_default=True,
+    help="How samples without a score count in means: left out, as zero (as the worst where lower is better), or"
+    " as anything between worst and best.",
 )
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

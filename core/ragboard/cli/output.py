@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from ragboard.records import Outcome, Score
-from ragboard.report import MetricSummary, RunSummary, ragas_score
+from ragboard.report import STANDINGS, MetricSummary, RunSummary, ragas_score
 from ragboard.stats import Interval
 
 __all__ = ["MARKS", "plain", "print_across", "print_json", "print_table", "run_json", "show_outcome", "show_summary"]
@@ -71,15 +71,19 @@ def _print_turned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def show_summary(summary: MetricSummary | None) -> str:
-    """`0.74 [0.67, 0.80] 55/60`, or why there is no number."""
+    """`0.74 [0.67, 0.80] 55/60`, with how the others counted, or why there is no number."""
     if summary is None:
         return "not evaluated"
     counted = f"{summary.scored}/{summary.total}"
-    if summary.mean is None:
-        return f"unscored {counted}"
     bounds = summary.interval
     interval = f" [{bounds.low:.2f}, {bounds.high:.2f}]" if isinstance(bounds, Interval) else ""
-    return f"{summary.mean:.2f}{interval} {counted}"
+    note = f", {summary.note}" if summary.note else ""
+    note += f", {STANDINGS[summary.standing]}: {summary.threshold}" if summary.standing else ""
+    if summary.bounds:
+        return f"{summary.bounds[0]:.2f} to {summary.bounds[1]:.2f}{interval} {counted}{note}"
+    if summary.mean is None:
+        return f"unscored {counted}"
+    return f"{summary.mean:.2f}{interval} {counted}{note}"
 
 
 def show_outcome(outcome: Outcome) -> str:

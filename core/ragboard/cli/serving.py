@@ -13,7 +13,7 @@ import click
 
 from ragboard.cli.judging import evaluate_with_bar
 from ragboard.cli.options import plugin_option, store_option
-from ragboard.errors import RagboardError
+from ragboard.errors import RagboardError, SettingError
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import DEFAULT_METRICS
 from ragboard.metrics.plugins import metrics_with
@@ -33,17 +33,45 @@ check_option = click.option("--check", is_flag=True, help="Start, exit with 0 on
 @port_option
 @browser_option
 @check_option
+@click.option("--read-only", is_flag=True, help="Change nothing: no upload, no evaluation, no renaming, no label.")
+@click.option(
+    "--max-upload", type=click.IntRange(1), default=200, show_default=True, help="Megabytes an uploaded file may have."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--unsafe-bind", is_flag=True, help="Let other machines in; there is no password.")
+@click.option("--allow-evaluate", is_flag=True, help="With --unsafe-bind: whoever comes in may start evaluations.")
+@click.option(
+    "--allowed-host", "allowed_hosts", multiple=True, help="A name it answers to, as that of a proxy; repeatable."
+)
+@click.option(
+    "--prices",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="RAGBOARD_PRICES",
+    help="TOML file with what models cost.",
+)
 @plugin_option
 @store_option
-def serve(store: Store, plugins: tuple[Path, ...], port: int | None, no_browser: bool, check: bool) -> None:
+def serve(
+    store: Store, port: int | None, no_browser: bool, check: bool, unsafe_bind: bool, allow_evaluate: bool, **given: Any
+) -> None:
     """Open the dashboard over what is kept, on this machine only.
 
     \b
     ragboard serve
     ragboard serve --port 9000 --no-browser
+    ragboard serve --read-only --host 0.0.0.0 --unsafe-bind
     """
-    metrics_with(plugins)
-    _serve(store, port, no_browser, check, plugins)
+    alone = import_module("ragboard_dashboard.settings").is_loopback(given["host"])
+    if not (alone or unsafe_bind):
+        raise SettingError(
+            f"--host {given['host']} lets other machines in, and there is no password:"
+            " leave it out, or add --unsafe-bind if that is meant"
+        )
+    metrics_with(given["plugins"])
+    if check:
+        _check(store.folder, port)
+    else:
+        _serve(store, port, no_browser, evaluates=alone or allow_evaluate, **given)
 
 
 @click.command()
@@ -63,7 +91,10 @@ def demo(store: Store, port: int | None, no_browser: bool, check: bool, remove: 
         click.echo(f"{len(ids)} sample runs removed")
         return
     _evaluate_sample(store)
-    _serve(store, port, no_browser, check)
+    if check:
+        _check(store.folder, port)
+    else:
+        _serve(store, port, no_browser)
 
 
 def _evaluate_sample(store: Store) -> None:
@@ -74,16 +105,14 @@ def _evaluate_sample(store: Store) -> None:
         click.echo(f"sample run {added.name}: {added.samples} samples, evaluated on the embedded judge (a heuristic)")
 
 
-def _serve(store: Store, port: int | None, no_browser: bool, check: bool, plugins: tuple[Path, ...] = ()) -> None:
-    server = import_module("ragboard_dashboard.server")
-    if check:
-        _check(server, store.folder, port)
-    else:
-        server.serve(store.folder, port=port, open_browser=not no_browser, plugins=plugins)
+def _serve(store: Store, port: int | None, no_browser: bool, **given: Any) -> None:
+    settings = import_module("ragboard_dashboard.settings").ServerSettings(store=store.folder, **given)
+    import_module("ragboard_dashboard.server").serve(settings, port=port, open_browser=not no_browser)
 
 
-def _check(server: Any, folder: Path, port: int | None) -> None:
+def _check(folder: Path, port: int | None) -> None:
     """Start the server in a process of its own, wait until it answers, and stop it."""
+    server = import_module("ragboard_dashboard.server")
     chosen = server.free_port(port)
     command = [
         sys.executable,

@@ -71,11 +71,19 @@ class Asker:
         default_factory=dict[str, "asyncio.Future[Reply | Failure]"]
     )
 
-    def for_sample(self, sample_id: str) -> Ask:
-        """Ask on behalf of a sample, so that the journal tells whose tasks these were."""
+    def for_sample(self, sample_id: str, places: list[int] | None = None) -> Ask:
+        """Ask on behalf of a sample, so that the journal tells whose tasks these were.
+
+        `places` is told where in the journal each answer stands.
+        """
 
         async def ask(task: Task) -> Reply | Failure:
-            return await self._answer(task, sample_id)
+            key = self._seat(type(task)).key(task)
+            reply = await self._answer(key, task, sample_id)
+            place = self.journal.place(key)
+            if places is not None and place is not None:
+                places.append(place)
+            return reply
 
         return ask
 
@@ -94,9 +102,8 @@ class Asker:
         kept = self.journal.get(key)
         return None if self.retry and isinstance(kept, Failure) else kept
 
-    async def _answer(self, task: Task, sample_id: str) -> Reply | Failure:
+    async def _answer(self, key: str, task: Task, sample_id: str) -> Reply | Failure:
         seat = self._seat(type(task))
-        key = seat.key(task)
         kept = self._kept(key)
         if kept is not None:
             self.tally.replayed += 1

@@ -48,6 +48,8 @@ class Surroundings:
 
     plugins: tuple[Path, ...] = ()
     prices: Path | None = None
+    may_start: bool = True
+    """Whether evaluations may be started from there."""
 
     def words(self) -> Iterator[str]:
         """As one would type them."""
@@ -55,6 +57,12 @@ class Surroundings:
             yield from ("--plugin", str(file))
         if self.prices:
             yield from ("--prices", str(self.prices))
+
+    def require_start(self, store: Store) -> None:
+        """Raise where nothing may be started: SettingError, StoreError of a store that is read only."""
+        store.require_writable()
+        if not self.may_start:
+            raise SettingError("this dashboard starts no evaluation: start it with --allow-evaluate")
 
 
 def plan_choice(store: Store, run: RunRef, choice: Choice, around: Surroundings | None = None) -> Plan:
@@ -79,6 +87,7 @@ def start_evaluation(
     limits or a plugin cannot be, JudgeError without credentials, StoreBusyError where it is under way.
     """
     around = around or Surroundings()
+    around.require_start(store)
     panel, metrics, terms = _meant(choice, around, key)
     evaluation = evaluation_of(run.run_id, panel, metrics)
     _refuse_second(store, evaluation.id)
@@ -95,13 +104,15 @@ def start_retry(store: Store, run: RunRef, around: Surroundings | None = None, *
 
     Raises SettingError where its judges were not named, StoreBusyError where it is under way.
     """
+    around = around or Surroundings()
+    around.require_start(store)
     evaluation = run.evaluation_id or ""
     judging = store.judging(evaluation)
     if judging is None:
         raise SettingError(f"the judges of {run.name} were given in Python; retry there")
     _refuse_second(store, evaluation)
     command = _ragboard("retry", f"{run.run_id}@{evaluation}", store)
-    command += (around or Surroundings()).words()
+    command += around.words()
     _start(store, evaluation, store.sample_count(run.run_id), command, judging, key)
 
 

@@ -213,10 +213,11 @@ class _Work:
 
     async def _judge(self, position: int, sample: Sample) -> None:
         self._begun += 1
-        findings = await gather(sample, self._needs, self._asker.for_sample(sample.id), self._asker.knows)
+        places: list[int] = []
+        findings = await gather(sample, self._needs, self._asker.for_sample(sample.id, places), self._asker.knows)
         outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, findings) for metric in self._metrics}
         if self._reached(outcomes.values()):
-            self._results.add(position, outcomes, findings)
+            self._results.add(position, outcomes, findings, places)
             self.covered += 1
             self.unscored += any(isinstance(found, Unscored) for found in outcomes.values())
             self._status.step(self._asker.tally)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from errno import ENOSPC
 from io import RawIOBase
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -24,7 +24,7 @@ from ragboard.errors import StoreBusyError, StoreError
 from ragboard.judges.codec import decode_reply, encode
 from ragboard.judges.tasks import Exchange, Failure, Reply, Task
 
-__all__ = ["Answers", "Heard", "Journal", "is_being_written", "open_journal", "read_answers"]
+__all__ = ["Answers", "Heard", "Journal", "Kept", "is_being_written", "open_journal", "read_answers", "read_kept"]
 
 SYNC_SECONDS = 0.5
 """At most this long between two syncs while lines are being written."""
@@ -61,6 +61,20 @@ class Heard:
         self.completion_tokens += other.completion_tokens
 
 
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """One line of a journal."""
+
+    key: str
+    task: str
+    """The name of the task's type."""
+    sample: str
+    """The id of the sample that it was asked for first."""
+    heard: tuple[Exchange, ...]
+    """The calls that it took; none where no model was asked, or an answer was taken from elsewhere."""
+    answer: Reply | Failure
+
+
 class Answers:
     """Answers by task key, in a file that is only read; their places in it alone are held in memory."""
 
@@ -78,16 +92,17 @@ class Answers:
     def __contains__(self, key: str) -> bool:
         return bytes.fromhex(key) in self._places
 
+    def place(self, key: str) -> int | None:
+        """The byte at which the line of the answer kept under this key begins, or None."""
+        return self._places.get(bytes.fromhex(key))
+
     def get(self, key: str) -> Reply | Failure | None:
         """The answer kept under this key, or None."""
-        place = self._places.get(bytes.fromhex(key))
+        place = self.place(key)
         if place is None:
             return None
         self._reader.seek(place)
-        line = json.loads(self._reader.readline())
-        if "failure" in line:
-            return Failure(detail=line["failure"])
-        return decode_reply(line["task"], line["reply"])
+        return _answer(json.loads(self._reader.readline()))
 
     def _index(self) -> int:
         """Find every whole line, and return where the last one ends; a torn one after it is not read."""
@@ -173,13 +188,41 @@ def read_answers(path: Path) -> Generator[Answers | None]:
         yield Answers(path, reader)
 
 
+def read_kept(path: Path, places: Iterable[int]) -> tuple[Kept, ...]:
+    """The lines that begin at these bytes of a journal, without reading the others.
+
+    Raises StoreError where the journal is not there or has no line at such a place.
+    """
+    try:
+        with path.open("rb") as reader:
+            return tuple(_kept(path, reader, place) for place in places)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+
+
+def _kept(path: Path, reader: BinaryIO, place: int) -> Kept:
+    reader.seek(place)
+    try:
+        line = json.loads(reader.readline())
+        return Kept(
+            key=line["key"],
+            task=line["task"],
+            sample=line["sample"],
+            heard=tuple(Exchange(**exchange) for exchange in line.get("heard", ())),
+            answer=_answer(line),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path}: no answer begins at byte {place}; evaluate again to find them anew") from error
+
+
+def _answer(line: Mapping[str, Any]) -> Reply | Failure:
+    return Failure(detail=line["failure"]) if "failure" in line else decode_reply(line["task"], line["reply"])
+
+
 def _heard(exchange: Exchange) -> dict[str, object]:
-    return {
-        "said": exchange.said,
-        "prompt_tokens": exchange.prompt_tokens,
-        "completion_tokens": exchange.completion_tokens,
-        "cached_tokens": exchange.cached_tokens,
-    }
+    """What it was; `cut` only where it was, which is seldom."""
+    said = asdict(exchange)
+    return said if exchange.cut else {name: value for name, value in said.items() if name != "cut"}
 
 
 @contextmanager

@@ -70,6 +70,7 @@ def live_evaluation(store: Store, evaluation_id: str, now: float | None = None) 
 
 def cancel_evaluation(store: Store, evaluation_id: str) -> None:
     """Tell an evaluation that runs to stop: nothing more is asked, what is under way is kept."""
+    store.require_writable()
     stop_file(store.journal_path(evaluation_id).with_suffix(".status.json")).touch()
 
 

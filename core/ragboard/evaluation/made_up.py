@@ -35,6 +35,9 @@ from ragboard.judges.tasks import (
     Usefulness,
     Verification,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
+    Written,
 )
 from ragboard.records import Verdict
 
@@ -58,6 +61,7 @@ class Sizes:
     question: int = 60
     reason: int = 80
     quote: int = 60
+    answer: int = 150
     repairs: int = 0
     """Requests to repair, for every task."""
 
@@ -172,6 +176,15 @@ def _answer_rated(_task: RateAnswer, sizes: Sizes) -> tuple[AnswerRated, Said]:
     return AnswerRated(score=1.0), {"reason": _words(sizes.reason), "rating": 10}
 
 
+def _questions_to_passage(task: WriteQuestions, sizes: Sizes) -> tuple[Questions, Said]:
+    return _questions(GenerateQuestions(answer=task.passage, n=task.n), sizes)
+
+
+def _written(_task: WriteAnswer, sizes: Sizes) -> tuple[Written, Said]:
+    text = "It " + _words(sizes.answer)
+    return Written(text=text), {"answer": text}
+
+
 def _words(characters: int) -> str:
     return "." * characters
 
@@ -187,5 +200,7 @@ MAKERS: dict[type[Task], Callable[[Any, Sizes], tuple[Reply, Said]]] = {
     JudgePassages: _usefulness,
     ExtractEntities: _entities,
     RateAnswer: _answer_rated,
+    WriteQuestions: _questions_to_passage,
+    WriteAnswer: _written,
 }
 """For each task type but `ExtractStatements`, how its reply is made."""

@@ -71,7 +71,11 @@ TABLES: dict[str, dict[str, pa.DataType]] = {
         "cost": _REAL,
         "planned_calls": _LONG,
         "planned_tokens": _LONG,
+        "prompt_price": _REAL,
+        "cached_price": _REAL,
+        "completion_price": _REAL,
     },
+    "answer_places": {"position": _INT, "place": _LONG},
     "judgements": {
         "position": _INT,
         "about": _TEXT,
@@ -95,12 +99,16 @@ class ResultFiles:
         self._writers = {table: pq.ParquetWriter(self.paths[table], self._schemas[table]) for table in TABLES}
         self._rows: dict[str, list[Row]] = {table: [] for table in TABLES}
 
-    def add(self, position: int, outcomes: Mapping[str, Outcome], findings: Findings) -> None:
-        """Take in what one sample got."""
+    def add(
+        self, position: int, outcomes: Mapping[str, Outcome], findings: Findings, places: Iterable[int] = ()
+    ) -> None:
+        """Take in what one sample got, and where in the journal the answers stand that it was made of."""
         for metric, outcome in outcomes.items():
             self._put("scores", score_row(position, metric, outcome))
         for table, row in dict.fromkeys(_finding_rows(position, findings)):
             self._put(table, row)
+        for place in places:
+            self._put("answer_places", (position, place))
 
     def spent(self, spending: Iterable[Spend]) -> None:
         """Take in what the evaluation took, a row for each model."""

@@ -42,6 +42,7 @@ def spent(journal: Answers, panel: Panel, prices: Prices, expected: Sequence[Exp
 
 def _spend(model: Model, heard: Heard, prices: Prices, planned: Expected | None) -> Spend:
     name, embedding = model
+    price = prices.get(name)
     return Spend(
         model=name,
         embedding=embedding,
@@ -53,6 +54,9 @@ def _spend(model: Model, heard: Heard, prices: Prices, planned: Expected | None)
         cost=_dollars(heard, prices, name),
         planned_calls=planned.calls if planned else None,
         planned_tokens=planned.tokens if planned else None,
+        prompt_price=price.prompt if price else None,
+        cached_price=price.cached if price else None,
+        completion_price=price.completion if price else None,
     )
 
 

@@ -3,30 +3,47 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from ragboard.errors import SettingError
+from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_frame, runs_frame
 from ragboard.exporting.ragchecker import ragchecker_bytes
 from ragboard.exporting.tables import TABLE_FORMATS, TABLES, table, table_bytes
 from ragboard.store import RunRef, Store
 
-__all__ = ["FORMATS", "TABLES", "TABLE_FORMATS", "export", "ragchecker_bytes", "table", "table_bytes", "write_table"]
+__all__ = [
+    "FORMATS",
+    "TABLES",
+    "TABLE_FORMATS",
+    "comparison_frame",
+    "export",
+    "metrics_frame",
+    "pairs_frame",
+    "ragchecker_bytes",
+    "runs_frame",
+    "table",
+    "table_bytes",
+    "write_table",
+]
 
 FORMATS = (*TABLE_FORMATS, "ragchecker")
 
 
-def export(store: Store, run: RunRef, *, what: str, kind: str | None, out: Path | None) -> None:
-    """Write a run to a file or to standard output; without `kind` by the file's ending, else as CSV.
+def export(store: Store, runs: Sequence[RunRef], *, what: str, kind: str | None, out: Path | None) -> None:
+    """Write a table to a file or to standard output; without `kind` by the file's ending, else as CSV.
 
-    `what` is one of `TABLES`; RAGChecker's format holds samples and statements in one. Raises SettingError
-    where that cannot be written.
+    `what` is one of `TABLES`; RAGChecker's format holds samples and statements of one run. Raises SettingError
+    where that cannot be written, or takes more or fewer runs.
     """
-    if kind == "ragchecker":
-        _write(ragchecker_bytes(store, run), out)
+    if kind != "ragchecker":
+        write_table(table(store, what, runs), kind=kind, out=out)
+    elif len(runs) == 1:
+        _write(ragchecker_bytes(store, runs[0]), out)
     else:
-        write_table(table(store, run, what), kind=kind, out=out)
+        raise SettingError(f"the format ragchecker takes one run, not {len(runs)}")
 
 
 def write_table(frame: pd.DataFrame, *, kind: str | None, out: Path | None) -> None:

@@ -1,43 +1,55 @@
-"""Tables of a run as CSV, JSON or Parquet."""
+"""Tables of runs as CSV, JSON or Parquet."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from io import BytesIO
+from types import MappingProxyType
 
 import pandas as pd
 
+from ragboard.errors import SettingError
+from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_frame, runs_frame
+from ragboard.report import (
+    PairQuery,
+    SampleQuery,
+    compare_runs,
+    leaderboard,
+    metric_descriptions,
+    pair_rows,
+    pair_runs,
+    run_summary,
+    sample_table,
+)
 from ragboard.store import RunRef, Store
 
-__all__ = ["TABLES", "TABLE_FORMATS", "table", "table_bytes"]
+__all__ = ["TABLES", "TABLE_FORMATS", "Table", "table", "table_bytes"]
 
 TABLE_FORMATS = ("csv", "json", "jsonl", "parquet")
-
-_SQL = {
-    "samples": (
-        "SELECT s.sample_id, s.question, s.answer, s.reference, c.metric, c.value, c.counted, c.reason, c.detail"
-        " FROM samples s LEFT JOIN scores c ON c.position = s.position AND (c.evaluation_id ="
-        " $evaluation OR c.evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported))"
-        " WHERE s.run_id = $run ORDER BY s.position, c.metric"
-    ),
-    "statements": (
-        "SELECT s.sample_id, s.question, t.side, t.statement + 1 AS number, t.text AS statement, t.span_start,"
-        " t.span_end, t.origin, v.target, v.label, v.reason, v.score"
-        " FROM statements t JOIN samples s ON s.run_id = $run AND s.position = t.position"
-        " LEFT JOIN verdicts v ON v.evaluation_id = t.evaluation_id AND v.position = t.position"
-        " AND v.side = t.side AND v.statement = t.statement"
-        " WHERE t.evaluation_id = $evaluation ORDER BY t.position, t.side, t.statement, v.target"
-    ),
-}
-TABLES = tuple(_SQL)
+ALL = 2**62
+"""No limit."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a cell that begins so for a formula."""
 
 
-def table(store: Store, run: RunRef, what: str) -> pd.DataFrame:
-    """One row a sample and metric (`samples`), the file's own among them, or one a statement and target."""
-    with store.database.read() as connection:
-        return connection.execute(_SQL[what], {"run": run.run_id, "evaluation": run.evaluation_id}).df()
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table that can be written."""
+
+    fewest: int
+    """Runs that have to be named."""
+    most: int
+    read: Callable[[Store, Sequence[RunRef]], pd.DataFrame]
+
+
+def table(store: Store, what: str, runs: Sequence[RunRef]) -> pd.DataFrame:
+    """The table of that name over these runs. Raises SettingError for too few runs or too many."""
+    wanted = TABLES[what]
+    if not wanted.fewest <= len(runs) <= wanted.most:
+        raise SettingError(f"the table {what} takes {_COUNT[wanted.most]}, not {len(runs)}")
+    return wanted.read(store, runs)
 
 
 def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
@@ -50,8 +62,73 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
         texts = frame.select_dtypes(include=["object", "string"]).columns
         safe = frame.assign(**{name: frame[name].map(_defused, na_action="ignore") for name in texts})
         return safe.to_csv(index=False, lineterminator="\n").encode()
-    return frame.to_json(None, orient="records", lines=kind == "jsonl", force_ascii=False, indent=None).encode()
+    written = frame.to_json(
+        None,
+        orient="records",
+        lines=kind == "jsonl",
+        date_format="iso",
+        force_ascii=False,
+        indent=None,
+        double_precision=15,
+    )
+    return written.encode()
 
 
 def _defused(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
+def _samples(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
+    return sample_table(store, runs[0], SampleQuery())
+
+
+def _statements(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
+    """One row a statement and target."""
+    with store.database.read() as connection:
+        return connection.execute(
+            "SELECT s.sample_id, s.question, t.side, t.statement + 1 AS number, t.text AS statement, t.span_start,"
+            " t.span_end, t.origin, v.target, v.label, v.reason, v.score"
+            " FROM statements t JOIN samples s ON s.run_id = $run AND s.position = t.position"
+            " LEFT JOIN verdicts v ON v.evaluation_id = t.evaluation_id AND v.position = t.position"
+            " AND v.side = t.side AND v.statement = t.statement"
+            " WHERE t.evaluation_id = $evaluation ORDER BY t.position, t.side, t.statement, v.target",
+            {"run": runs[0].run_id, "evaluation": runs[0].evaluation_id},
+        ).df()
+
+
+def _runs(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
+    return runs_frame([run_summary(store, run) for run in runs] or leaderboard(store))
+
+
+def _metrics(store: Store, _: Sequence[RunRef]) -> pd.DataFrame:
+    return metrics_frame(metric_descriptions(store).values())
+
+
+def _comparison(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
+    a, b = runs
+    return comparison_frame(compare_runs(store, a, b))
+
+
+def _pairs(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
+    a, b = runs
+    pairing = pair_runs(store, a, b)
+    specs = [one.metric for one in compare_runs(store, a, b, pairing).metrics]
+    return pairs_frame(
+        {spec: pair_rows(store, a, b, pairing, PairQuery(metric=spec, limit=ALL)).rows for spec in specs}
+    )
+
+
+TABLES: Mapping[str, Table] = MappingProxyType(
+    {
+        "samples": Table(fewest=1, most=1, read=_samples),
+        "statements": Table(fewest=1, most=1, read=_statements),
+        "runs": Table(fewest=0, most=ALL, read=_runs),
+        "metrics": Table(fewest=0, most=0, read=_metrics),
+        "comparison": Table(fewest=2, most=2, read=_comparison),
+        "pairs": Table(fewest=2, most=2, read=_pairs),
+    }
+)
+"""What can be written: of one run samples with scores and statements with verdicts, of any runs their means, of
+none what the metrics are, of two how they compare, metric by metric and pair by pair."""
+
+_COUNT = {0: "no run", 1: "one run", 2: "two runs", ALL: "any number of runs"}

@@ -32,6 +32,9 @@ from ragboard.judges.tasks import (
     Usefulness,
     Verification,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
+    Written,
 )
 
 __all__ = ["REPLIES", "TASKS", "decode_reply", "encode", "task_key"]
@@ -48,6 +51,8 @@ REPLIES: dict[type[Task], type[Reply]] = {
     JudgePassages: Usefulness,
     ExtractEntities: Entities,
     RateAnswer: AnswerRated,
+    WriteQuestions: Questions,
+    WriteAnswer: Written,
 }
 """What kind of reply each task type gets."""
 

@@ -31,6 +31,9 @@ from ragboard.judges.tasks import (
     Usefulness,
     Verification,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
+    Written,
 )
 
 __all__ = ["fitting"]
@@ -86,7 +89,7 @@ def _evidence(task: Verify, reply: Verification) -> str | None:
     return None
 
 
-def _questions(task: GenerateQuestions, reply: Questions) -> str | None:
+def _questions(task: GenerateQuestions | WriteQuestions, reply: Questions) -> str | None:
     got = len(reply.questions)
     return f"{got} questions, at most {task.n} were asked for" if got > task.n else None
 
@@ -131,6 +134,10 @@ def _answer_rated(_task: RateAnswer, reply: AnswerRated) -> str | None:
     return None if 0 <= reply.score <= 1 else f"a score of {reply.score}, outside 0 to 1"
 
 
+def _written(_task: WriteAnswer, _reply: Written) -> None:
+    return None
+
+
 _CHECKS: dict[type[Task], Callable[[Any, Any], str | None]] = {
     ExtractStatements: _extraction,
     Verify: _verification,
@@ -143,4 +150,6 @@ _CHECKS: dict[type[Task], Callable[[Any, Any], str | None]] = {
     JudgePassages: _usefulness,
     ExtractEntities: _entities,
     RateAnswer: _answer_rated,
+    WriteQuestions: _questions,
+    WriteAnswer: _written,
 }

@@ -14,11 +14,13 @@ from ragboard.records import Span, Verdict
 
 __all__ = [
     "LEADING",
+    "AnswerKind",
     "AnswerRated",
     "Batching",
     "Critique",
     "Critiqued",
     "Entities",
+    "Example",
     "Exchange",
     "ExtractEntities",
     "ExtractStatements",
@@ -49,6 +51,9 @@ __all__ = [
     "Usefulness",
     "Verification",
     "Verify",
+    "WriteAnswer",
+    "WriteQuestions",
+    "Written",
     "unheard",
 ]
 
@@ -290,6 +295,52 @@ class AnswerRated:
     reason: str = ""
 
 
+AnswerKind = Literal["grounded", "contradictory", "unaided", "incomplete"]
+"""grounded: what the passage says; contradictory: something it denies; unaided: written without the passage;
+incomplete: true to the passage, but not all that was asked."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Example:
+    """A question to a passage and its answers, as a person wrote them; an empty text was not given."""
+
+    passage: str
+    question: str
+    answer: str = ""
+    contradictory: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteQuestions:
+    """Write `n` questions that the passage answers and that are plain without it. Reply: `Questions`."""
+
+    role: ClassVar[Role] = "ask"
+    passage: str
+    n: int
+    examples: tuple[Example, ...] = ()
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteAnswer:
+    """Write an answer of that kind to a question. Reply: `Written`."""
+
+    role: ClassVar[Role] = "ask"
+    question: str
+    passage: str
+    """What the answer is to be true to, or to depart from; empty for an unaided one."""
+    kind: AnswerKind
+    examples: tuple[Example, ...] = ()
+    draw: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """A text; empty where the writer has none to offer."""
+
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
     """The judge gave no usable answer to this one task, and why."""
@@ -309,8 +360,10 @@ Task: TypeAlias = (
     | JudgePassages
     | ExtractEntities
     | RateAnswer
+    | WriteQuestions
+    | WriteAnswer
 )
-LEADING: frozenset[type[Task]] = frozenset({ExtractStatements, GenerateQuestions})
+LEADING: frozenset[type[Task]] = frozenset({ExtractStatements, GenerateQuestions, WriteQuestions})
 """Tasks whose reply other tasks wait for."""
 
 Reply: TypeAlias = (
@@ -325,6 +378,7 @@ Reply: TypeAlias = (
     | Usefulness
     | Entities
     | AnswerRated
+    | Written
 )
 
 
@@ -339,6 +393,8 @@ class Exchange:
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     """Those of the prompt that the server had kept from earlier calls."""
+    cut: bool = False
+    """Whether the reply was cut off at the token limit."""
 
 
 Hear: TypeAlias = Callable[[Task, Exchange], None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import fields
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ragboard.metrics.base import Metric
@@ -13,6 +14,7 @@ from ragboard.records import MetricDescription, MetricSetting
 __all__ = ["allowed", "choices", "describe", "setting_kinds"]
 
 
+@cache
 def describe(metric: Metric) -> MetricDescription:
     """What people read about a metric with these settings."""
     low, high = metric.range

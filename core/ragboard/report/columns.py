@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.pairing import Pairing
+from ragboard.report.pairing import PairedRuns, Places
 from ragboard.store import RunRef
 
-__all__ = ["MetricColumn", "claim_counts", "metric_columns", "paired_flags", "unscored_reasons"]
+__all__ = ["Floats", "MetricColumn", "claim_counts", "metric_columns", "paired_flags", "unscored_reasons"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Places = NDArray[np.int64]
-Column = tuple[Floats, Flags]
 
 SHOWN = (
     "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run"
@@ -35,6 +33,8 @@ class MetricColumn:
     b: Floats
     scored_a: Flags
     scored_b: Flags
+    judged: Flags
+    """The pairs that were evaluated on both sides, scored or not."""
 
     @property
     def both(self) -> Flags:
@@ -43,64 +43,72 @@ class MetricColumn:
 
 
 def metric_columns(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, pairing: Pairing
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, only: str = ""
 ) -> dict[str, MetricColumn]:
-    """The metrics that both sides have, by identity."""
-    shared = sorted(_specs(connection, a) & _specs(connection, b))
-    places = _places(pairing)
+    """The metrics that both sides have, by identity; of these the one named where one is."""
+    shared = [spec for spec in sorted(_specs(connection, a) & _specs(connection, b)) if only in ("", spec)]
+    ours, theirs = (_columns(connection, run, shared) for run in (a, b))
     found: dict[str, MetricColumn] = {}
     for spec in shared:
-        (ours, scored_a), (theirs, scored_b) = (
-            _at(_values(connection, run, spec), rows) for run, rows in zip((a, b), places, strict=True)
+        (first, judged_a), (second, judged_b) = _at(ours[spec], paired.a), _at(theirs[spec], paired.b)
+        found[spec] = MetricColumn(
+            a=first,
+            b=second,
+            scored_a=judged_a & ~np.isnan(first),
+            scored_b=judged_b & ~np.isnan(second),
+            judged=judged_a & judged_b,
         )
-        found[spec] = MetricColumn(a=ours, b=theirs, scored_a=scored_a, scored_b=scored_b)
     return found
 
 
 def unscored_reasons(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, pairing: Pairing
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]]:
     """For each shared metric why paired samples have no score, on either side."""
     shared = _specs(connection, a) & _specs(connection, b)
-    sides = [
-        _reasons(connection, run, {pair[side] for pair in pairing.pairs}, shared) for side, run in enumerate((a, b))
-    ]
-    return {spec: (sides[0][spec], sides[1][spec]) for spec in shared}
+    ours, theirs = (_reasons(connection, run, places) for run, places in ((a, paired.a), (b, paired.b)))
+    return {spec: (ours.get(spec, {}), theirs.get(spec, {})) for spec in shared}
 
 
 def paired_flags(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, pairing: Pairing
-) -> list[tuple[bool, bool]]:
-    """Of each pair whether A's and B's answer refuses, where that is known of both."""
-    ours, theirs = (
-        dict(
-            connection.execute(
-                "SELECT position, refuses FROM sides WHERE evaluation_id = ? AND side = 'response'",
-                [run.evaluation_id],
-            ).fetchall()
-        )
-        for run in (a, b)
-    )
-    return [(ours[one], theirs[other]) for one, other in pairing.pairs if one in ours and other in theirs]
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
+) -> tuple[Flags, Flags]:
+    """Whether A's and B's answer refuses, of each pair where that is known of both."""
+    return _both(connection, "SELECT position, refuses AS value FROM sides", "", a, b, paired, np.dtype(np.bool_))
 
 
 def claim_counts(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, pairing: Pairing
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
     """The mean number of an answer's statements, over the pairs in which both answers have some."""
-    ours, theirs = (
-        dict(
-            connection.execute(
-                "SELECT position, count(*) FROM statements WHERE evaluation_id = ? AND side = 'response' GROUP BY 1",
-                [run.evaluation_id],
-            ).fetchall()
-        )
-        for run in (a, b)
+    ours, theirs = _both(
+        connection,
+        "SELECT position, count(*) AS value FROM statements",
+        " GROUP BY position",
+        a,
+        b,
+        paired,
+        np.dtype(np.int64),
     )
-    both = [(ours[one], theirs[other]) for one, other in pairing.pairs if one in ours and other in theirs]
-    if not both:
-        return None, None
-    return sum(one for one, _ in both) / len(both), sum(other for _, other in both) / len(both)
+    return (float(ours.mean()), float(theirs.mean())) if ours.size else (None, None)
+
+
+def _both(
+    connection: duckdb.DuckDBPyConnection,
+    select: str,
+    end: str,
+    a: RunRef,
+    b: RunRef,
+    paired: PairedRuns,
+    kind: np.dtype[Any],
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A value of the answers on either side, of the pairs that have it on both."""
+    sql = f"{select} WHERE evaluation_id = ? AND side = 'response'{end}"
+    (ours, has_a), (theirs, has_b) = (
+        _at(_numbers(connection.execute(sql, [run.evaluation_id]).fetchnumpy(), kind), places)
+        for run, places in ((a, paired.a), (b, paired.b))
+    )
+    return ours[has_a & has_b], theirs[has_a & has_b]
 
 
 def _specs(connection: duckdb.DuckDBPyConnection, run: RunRef) -> set[str]:
@@ -112,36 +120,43 @@ def _of(run: RunRef) -> dict[str, object]:
     return {"run": run.run_id, "evaluation": run.evaluation_id}
 
 
-def _places(pairing: Pairing) -> tuple[Places, Places]:
-    pairs = np.array(pairing.pairs, dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
-
-
-def _values(connection: duckdb.DuckDBPyConnection, run: RunRef, spec: str) -> tuple[Places, Floats]:
+def _columns(
+    connection: duckdb.DuckDBPyConnection, run: RunRef, specs: list[str]
+) -> dict[str, tuple[Places, NDArray[Any]]]:
+    """The values of these metrics with their positions, read at once; nan where a sample is unscored."""
     got = connection.execute(
-        f"SELECT position, value FROM scores WHERE {SHOWN} AND metric = $metric AND value IS NOT NULL",
-        _of(run) | {"metric": spec},
+        "SELECT list_position($specs, metric) AS place, position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
+        f" WHERE {SHOWN} AND list_contains($specs, metric)",
+        _of(run) | {"specs": specs},
     ).fetchnumpy()
-    return np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"], dtype=np.float64)
+    positions, values = _numbers(got, np.dtype(np.float64))
+    metric = np.asarray(got["place"])
+    return {spec: (positions[metric == place], values[metric == place]) for place, spec in enumerate(specs, 1)}
 
 
-def _at(given: tuple[Places, Floats], rows: Places) -> Column:
+def _numbers(got: Mapping[str, Any], kind: np.dtype[Any]) -> tuple[Places, NDArray[Any]]:
+    return np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"], dtype=kind)
+
+
+def _at(given: tuple[Places, NDArray[Any]], rows: Places) -> tuple[NDArray[Any], Flags]:
     """The values at these positions, and which of them there are."""
     positions, values = given
     size = 1 + max(int(positions.max(initial=0)), int(rows.max(initial=0)))
-    by_position, there = np.zeros(size), np.zeros(size, dtype=np.bool_)
+    by_position, there = np.zeros(size, dtype=values.dtype), np.zeros(size, dtype=np.bool_)
     by_position[positions], there[positions] = values, True
     return by_position[rows], there[rows]
 
 
-def _reasons(
-    connection: duckdb.DuckDBPyConnection, run: RunRef, positions: set[int], specs: set[str]
-) -> dict[str, Mapping[str, int]]:
-    rows = connection.execute(
-        f"SELECT metric, position, reason FROM scores WHERE {SHOWN} AND value IS NULL", _of(run)
+def _reasons(connection: duckdb.DuckDBPyConnection, run: RunRef, places: Places) -> dict[str, dict[str, int]]:
+    """For each metric how many of the samples at these places have no score, by reason."""
+    got = connection.execute(
+        f"SELECT metric, reason, list(position) FROM scores WHERE {SHOWN} AND value IS NULL"
+        " GROUP BY metric, reason ORDER BY metric, min(position)",
+        _of(run),
     ).fetchall()
-    counts = {spec: Counter[str]() for spec in specs}
-    for metric, position, reason in rows:
-        if metric in counts and position in positions:
-            counts[metric][reason] += 1
-    return {spec: dict(count) for spec, count in counts.items()}
+    found: dict[str, dict[str, int]] = {}
+    for metric, reason, positions in got:
+        count = int(np.isin(np.asarray(positions, dtype=np.int64), places).sum())
+        if count:
+            found.setdefault(metric, {})[reason] = count
+    return found

@@ -9,14 +9,16 @@ from typing import Literal
 import duckdb
 import numpy as np
 
-from ragboard.pairing import Pairing, pair_samples
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.report.cautions import cautions_of
 from ragboard.report.columns import MetricColumn, claim_counts, metric_columns, paired_flags, unscored_reasons
+from ragboard.report.differences import Difference, difference_of
 from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import RunSummary
+from ragboard.report.pairing import PairedRuns, Places, pair_runs
 from ragboard.report.runs import run_summary
-from ragboard.stats import Interval, PairedDifference, SignTest, holm, mcnemar, paired_difference
+from ragboard.report.unscored import POLICIES, UnscoredPolicy
+from ragboard.stats import Interval, PairedDifference, SignTest, holm, mcnemar
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -27,7 +29,6 @@ __all__ = [
     "Unpaired",
     "compare_runs",
     "in_words",
-    "pair_runs",
 ]
 
 Change = Literal["better", "worse", "differs", "no difference seen", "not compared"]
@@ -59,7 +60,8 @@ class MetricComparison:
     """How pages call it."""
     direction: Literal["higher", "lower", "neutral"]
     pairs: PairedDifference | None
-    """Over the pairs scored on both sides; None where there is none."""
+    """Over the pairs scored on both sides, under `zero` over all; None where there is none. Under `bounds` its
+    interval and p are the widest that the unscored allow, and all else is of the pairs scored on both sides."""
     p: float | None
     """The p of `pairs`, adjusted for the number of metrics (Holm 1979)."""
     change: Change
@@ -73,6 +75,10 @@ class MetricComparison:
     reasons_a: Mapping[str, int]
     """Why paired samples have no score in A: how many, by reason."""
     reasons_b: Mapping[str, int]
+    bounds: tuple[float, float] | None = None
+    """The difference at the least and the greatest that the unscored allow; None but under `bounds`."""
+    note: str = ""
+    """How the unscored counted, in words; empty where none is or they are left out as asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,33 +126,40 @@ class Comparison:
     claims_a: float | None
     """Statements of an answer, the mean over pairs whose answers were both split; None where there are none."""
     claims_b: float | None
+    policy: UnscoredPolicy
+    """How the unscored were asked to count."""
     sentence: str
     """The result, to copy."""
 
 
-def pair_runs(store: Store, a: RunRef, b: RunRef) -> Pairing:
-    """Which sample of A is which of B, by id, else by question and history; passages are not read."""
-    return pair_samples(store.asked(a.run_id), store.asked(b.run_id))
+def compare_runs(
+    store: Store,
+    a: RunRef,
+    b: RunRef,
+    paired: PairedRuns | None = None,
+    *,
+    unscored: UnscoredPolicy = "excluded",
+) -> Comparison:
+    """Compare what both evaluations have, pair by pair; `unscored` says how samples without a score count.
 
-
-def compare_runs(store: Store, a: RunRef, b: RunRef, pairing: Pairing | None = None) -> Comparison:
-    """Compare what both evaluations have, pair by pair. Raises NotFoundError where a run is gone."""
-    pairing = pairing or pair_runs(store, a, b)
-    first, second = run_summary(store, a), run_summary(store, b)
+    Raises NotFoundError where a run is gone.
+    """
+    paired = paired or pair_runs(store, a, b)
+    first, second = (run_summary(store, run, unscored=unscored) for run in (a, b))
     with store.database.read() as connection:
-        metrics = _metrics(connection, a, b, pairing)
-        refusals = _refusals(connection, a, b, pairing)
-        claims = claim_counts(connection, a, b, pairing)
+        metrics = _metrics(connection, a, b, paired, unscored)
+        refusals = _refusals(connection, a, b, paired)
+        claims = claim_counts(connection, a, b, paired)
         cautions = cautions_of(connection, first, second)
         unpaired = [
-            _unpaired(connection, a, pairing.only_a, pairing.ambiguous_a),
-            _unpaired(connection, b, pairing.only_b, pairing.ambiguous_b),
+            _unpaired(connection, a, paired.only_a, paired.ambiguous_a),
+            _unpaired(connection, b, paired.only_b, paired.ambiguous_b),
         ]
     return Comparison(
         a=first,
         b=second,
-        paired=len(pairing.pairs),
-        by_question=pairing.by_question,
+        paired=paired.a.size,
+        by_question=paired.by_question,
         unpaired_a=unpaired[0],
         unpaired_b=unpaired[1],
         config=tuple(_config_differences(first.config, second.config)),
@@ -155,7 +168,8 @@ def compare_runs(store: Store, a: RunRef, b: RunRef, pairing: Pairing | None = N
         refusals=refusals,
         claims_a=claims[0],
         claims_b=claims[1],
-        sentence=_sentence(first.name, second.name, len(pairing.pairs), metrics),
+        policy=unscored,
+        sentence=_sentence(first.name, second.name, paired.a.size, metrics) + _counting(unscored),
     )
 
 
@@ -176,34 +190,24 @@ def _config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) 
 
 
 def _metrics(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, pairing: Pairing
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, unscored: UnscoredPolicy
 ) -> tuple[MetricComparison, ...]:
     known = described(connection)
-    columns = metric_columns(connection, a, b, pairing)
-    reasons = unscored_reasons(connection, a, b, pairing)
-    found = {spec: _difference(column, known.get(spec)) for spec, column in columns.items()}
-    compared = [spec for spec, difference in found.items() if difference]
-    adjusted = dict(zip(compared, holm([difference.p for difference in found.values() if difference]), strict=True))
+    columns = metric_columns(connection, a, b, paired)
+    reasons = unscored_reasons(connection, a, b, paired)
+    found = {spec: difference_of(column, known.get(spec), unscored) for spec, column in columns.items()}
+    tested = {spec: difference.pairs.p for spec, difference in found.items() if difference.pairs}
+    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
     return tuple(
         _compared(spec, known.get(spec), found[spec], adjusted.get(spec), columns[spec], reasons[spec])
         for spec in in_order(columns)
     )
 
 
-def _difference(column: MetricColumn, metric: MetricDescription | None) -> PairedDifference | None:
-    both = column.both
-    if not both.any():
-        return None
-    bounds = None
-    if metric and metric.low is not None and metric.high is not None:
-        bounds = (metric.low - metric.high, metric.high - metric.low)
-    return paired_difference(column.a[both], column.b[both], bounds=bounds)
-
-
 def _compared(
     spec: str,
     metric: MetricDescription | None,
-    found: PairedDifference | None,
+    found: Difference,
     p: float | None,
     column: MetricColumn,
     reasons: tuple[Mapping[str, int], Mapping[str, int]],
@@ -213,14 +217,16 @@ def _compared(
         metric=spec,
         label=metric.label if metric else spec,
         direction=direction,
-        pairs=found,
+        pairs=found.pairs,
         p=p,
-        change=_change(found, p, direction),
+        change=_change(found.pairs, p, direction),
         scored_a=int(np.sum(column.scored_a & ~column.scored_b)),
         scored_b=int(np.sum(column.scored_b & ~column.scored_a)),
         unscored=int(np.sum(~column.scored_a & ~column.scored_b)),
         reasons_a=reasons[0],
         reasons_b=reasons[1],
+        bounds=found.bounds,
+        note=found.note,
     )
 
 
@@ -238,13 +244,12 @@ def _change(
 
 
 def _refusals(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, pairing: Pairing
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> RefusalComparison | None:
-    flags = paired_flags(connection, a, b, pairing)
-    if not flags:
+    ours, theirs = paired_flags(connection, a, b, paired)
+    n, first, second = ours.size, int(ours.sum()), int(theirs.sum())
+    if not n:
         return None
-    ours, theirs = [one for one, _ in flags], [other for _, other in flags]
-    n, first, second = len(flags), sum(ours), sum(theirs)
     warning = ""
     if abs(second - first) / n >= LARGE_REFUSALS:
         more = "B" if second > first else "A"
@@ -255,14 +260,16 @@ def _refusals(
     return RefusalComparison(n=n, a=first, b=second, test=mcnemar(ours, theirs), warning=warning)
 
 
-def _unpaired(
-    connection: duckdb.DuckDBPyConnection, run: RunRef, only: Sequence[int], ambiguous: Sequence[int]
-) -> Unpaired:
+def _unpaired(connection: duckdb.DuckDBPyConnection, run: RunRef, only: Places, ambiguous: Places) -> Unpaired:
     rows = connection.execute(
         "SELECT sample_id FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?)) ORDER BY position",
-        [run.run_id, sorted([*only, *ambiguous])[:NAMED]],
+        [run.run_id, np.sort(np.concatenate([only, ambiguous]))[:NAMED].tolist()],
     ).fetchall()
-    return Unpaired(only=len(only), ambiguous=len(ambiguous), ids=tuple(row[0] for row in rows))
+    return Unpaired(only=only.size, ambiguous=ambiguous.size, ids=tuple(row[0] for row in rows))
+
+
+def _counting(policy: UnscoredPolicy) -> str:
+    return "" if policy == "excluded" else f" Unscored samples {POLICIES[policy]}."
 
 
 def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison]) -> str:

@@ -12,7 +12,16 @@ from ragboard.report.compare import Comparison
 from ragboard.report.nouns import MetricSummary, RunSummary
 from ragboard.stats import GateVerdict, Interval, NoInterval, gate
 
-__all__ = ["Condition", "Gated", "check_run", "gate_comparison", "read_condition", "spec_named", "verdict_of"]
+__all__ = [
+    "Condition",
+    "Gated",
+    "check_run",
+    "gate_comparison",
+    "read_condition",
+    "spec_named",
+    "threshold_conditions",
+    "verdict_of",
+]
 
 _CONDITION = re.compile(
     r"\s*(?P<metric>[^\s<>(]+(\([^)]*\))?)\s*(?P<sign>[<>])\s*(?P<limit>[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?)\s*"
@@ -43,7 +52,7 @@ class Gated:
     """None where nothing was scored."""
     interval: Interval | NoInterval
     n: int
-    """How many values the estimate is the mean of."""
+    """How many values the interval speaks of."""
 
 
 def read_condition(text: str) -> Condition:
@@ -64,7 +73,7 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
         spec = spec_named(condition.metric, tuple(by_spec))
         pairs = by_spec[spec]
         interval = pairs.interval if pairs else NoInterval(reason="no pair is scored on both sides", n=0)
-        found.append(_gated(condition, spec, interval, pairs.difference if pairs else None, pairs.n if pairs else 0))
+        found.append(_gated(condition, spec, interval, pairs.difference if pairs else None))
     return tuple(found)
 
 
@@ -75,8 +84,14 @@ def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[Gated, 
     for condition in conditions:
         spec = spec_named(condition.metric, tuple(metrics))
         summary = metrics[spec]
-        found.append(_gated(condition, spec, summary.interval, summary.mean, summary.scored))
+        found.append(_gated(condition, spec, summary.interval, summary.mean))
     return tuple(found)
+
+
+def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
+    """The thresholds that are set for metrics of a run, as conditions."""
+    limits = (summary.threshold for summary in (*run.metrics.values(), *run.file_scores.values()))
+    return tuple(Condition(metric=one.metric, fail=one.fail, limit=one.value) for one in limits if one)
 
 
 def verdict_of(gated: Sequence[Gated]) -> GateVerdict:
@@ -103,7 +118,7 @@ def _name(spec: str) -> str:
     return spec.partition("(")[0].rpartition(".")[2]
 
 
-def _gated(condition: Condition, spec: str, interval: Interval | NoInterval, estimate: float | None, n: int) -> Gated:
+def _gated(condition: Condition, spec: str, interval: Interval | NoInterval, estimate: float | None) -> Gated:
     return Gated(
         metric=spec,
         fail=condition.fail,
@@ -111,5 +126,5 @@ def _gated(condition: Condition, spec: str, interval: Interval | NoInterval, est
         verdict=gate(interval, threshold=condition.limit, fail=condition.fail),
         estimate=estimate,
         interval=interval,
-        n=n,
+        n=interval.n,
     )

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 
+from ragboard.labels import HumanVerdict, people_of_statements
 from ragboard.records import Label, Statement
 from ragboard.report.nouns import JudgedBy, JudgedStatement
 from ragboard.report.runs import judged_by
-from ragboard.report.samples import verdict_read
+from ragboard.report.statements import verdict_read
 from ragboard.store import RunRef, Store
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = [
     "HallucinationGroups",
     "HallucinationPage",
     "HallucinationQuery",
+    "Human",
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
@@ -44,6 +46,9 @@ WORDS = 8
 """Words of a search that are looked at."""
 
 Grouping = Literal["question", "passage", "judge"]
+
+Human = Literal["none", "agrees", "overruled"]
+"""What people say of a verdict: nobody looked, the same, another; where people differ, the latest counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +67,8 @@ class HallucinationQuery:
     """The whole question."""
     passage: str = ""
     """The id of a passage that was retrieved, or the key of its group."""
+    human: Human | None = None
+    """What people say of the verdict."""
     limit: int = 50
     offset: int = 0
 
@@ -158,15 +165,18 @@ def hallucination_table(store: Store, query: HallucinationQuery) -> pd.DataFrame
     """Every statement that a query means, whatever its limit, a row each, for export.
 
     Columns: run, evaluation, judge, sample_id, question, number (from 1), statement, verdict, together (whether
-    the passages were judged together), score in [0, 1] or null, reason.
+    the passages were judged together), score in [0, 1] or null, reason; human, annotator, note: what people say
+    (the latest of them), null where nobody does.
     """
     with store.database.read() as connection:
         _find(connection, query, _shown(connection, query))
         return connection.execute(
             "SELECT r.name AS run, f.evaluation_id AS evaluation, e.judge, s.sample_id, s.question,"
             " f.statement + 1 AS number, t.text AS statement, f.label AS verdict, f.together, f.score,"
-            f" coalesce(v.reason, '') AS reason FROM found f {_EVALUATION} JOIN runs r USING (run_id)"
-            f" {_SAMPLE} {_STATEMENT} LEFT {_JOINT} WHERE f.label IN (SELECT unnest($labels)) ORDER BY {_WORST}",
+            " coalesce(v.reason, '') AS reason, h.human, h.annotator, h.note"
+            f" FROM found f {_EVALUATION} JOIN runs r USING (run_id)"
+            f" {_SAMPLE} {_STATEMENT} LEFT {_JOINT} LEFT {_PEOPLE}"
+            f" WHERE f.label IN (SELECT unnest($labels)) ORDER BY {_WORST}",
             {"labels": _wanted(query)},
         ).df()
 
@@ -192,6 +202,16 @@ _JOINT = (
     "JOIN verdicts v ON v.evaluation_id = f.evaluation_id AND v.position = f.position AND v.side = 'response'"
     " AND v.statement = f.statement AND v.target = 'joint'"
 )
+_PEOPLE = (
+    "JOIN (SELECT evaluation_id, position, statement, arg_max(label, number) AS human,"
+    " arg_max(annotator, number) AS annotator, arg_max(note, number) AS note FROM human_verdicts GROUP BY ALL) h"
+    " ON h.evaluation_id = f.evaluation_id AND h.position = f.position AND h.statement = f.statement"
+)
+_HUMAN: dict[Human, str] = {
+    "none": "h.human IS NULL",
+    "agrees": "h.human = f.label",
+    "overruled": "h.human <> f.label",
+}
 _WORST = "f.label = 'contradicted' DESC, f.score NULLS LAST, f.evaluation_id, f.position, f.statement"
 _TOGETHER = (
     "SELECT evaluation_id, position, statement, label, score, true AS together FROM verdicts"
@@ -265,11 +285,13 @@ def _shown(
 def _find(connection: duckdb.DuckDBPyConnection, query: HallucinationQuery, shown: Mapping[str, _Shown]) -> None:
     """Make `found`: the judged statements that a query lets through, whatever their verdict."""
     given: dict[str, Any] = {"evaluations": list(shown)}
-    given["apart"] = [row[0] for row in connection.execute(_APART, given).fetchall()]
+    apart = [row[0] for row in connection.execute(_APART, given).fetchall()]
+    judged = _TOGETHER
+    if apart:
+        judged, given["apart"] = f"{_TOGETHER} UNION ALL {_ALONE}", apart
     joins, tests, bound = _filter(query)
     connection.execute(
-        f"CREATE TEMP TABLE found AS SELECT f.* FROM ({_TOGETHER} UNION ALL {_ALONE}) f {' '.join(joins)}"
-        f" WHERE {' AND '.join(tests)}",
+        f"CREATE TEMP TABLE found AS SELECT f.* FROM ({judged}) f {' '.join(joins)} WHERE {' AND '.join(tests)}",
         given | bound,
     )
 
@@ -277,6 +299,10 @@ def _find(connection: duckdb.DuckDBPyConnection, query: HallucinationQuery, show
 def _filter(query: HallucinationQuery) -> tuple[list[str], list[str], dict[str, Any]]:
     """The joins that a query takes, its tests, and what is bound in them."""
     tests, given = ["true"], dict[str, Any]()
+    people: list[str] = []
+    if query.human:
+        people.append(f"LEFT {_PEOPLE}")
+        tests.append(_HUMAN[query.human])
     for place, word in enumerate(query.text.split()[:WORDS]):
         tests.append("(" + " OR ".join(f"contains(lower({where}), $word{place})" for where in _SEARCHED) + ")")
         given[f"word{place}"] = word.lower()
@@ -284,15 +310,15 @@ def _filter(query: HallucinationQuery) -> tuple[list[str], list[str], dict[str, 
         tests.append("s.question = $question")
         given["question"] = query.question
     if query.passage:
-        by = "md5(text)" if _DIGEST.fullmatch(query.passage) else "passage_id"
+        by = "md5(text)" if DIGEST.fullmatch(query.passage) else "passage_id"
         tests.append(f"(e.run_id, f.position) IN (SELECT (run_id, position) FROM passages WHERE {by} = $passage)")
         given["passage"] = query.passage
     if query.text.split():
-        return [_EVALUATION, _SAMPLE, _STATEMENT, f"LEFT {_JOINT}"], tests, given
-    return [_EVALUATION, _SAMPLE] if given else [], tests, given
+        return [_EVALUATION, _SAMPLE, _STATEMENT, f"LEFT {_JOINT}", *people], tests, given
+    return [*((_EVALUATION, _SAMPLE) if given else ()), *people], tests, given
 
 
-_DIGEST = re.compile("[0-9a-f]{32}")
+DIGEST = re.compile("[0-9a-f]{32}")
 _SEARCHED = ("t.text", "s.question", "v.reason")
 
 
@@ -318,10 +344,18 @@ def _rows(
     verdicts: dict[tuple[str, int, int], dict[str, Any]] = {}
     for *key, target, label, reason, score, evidence in judged:
         verdicts.setdefault((key[0], key[1], key[2]), {})[target] = verdict_read(label, reason, score, evidence)
+    people = people_of_statements(connection, keys)
     found = {
-        (evaluation, position, number): _row(shown[evaluation], number + 1, sample_id, question, text, said)
+        (evaluation, position, number): _row(
+            shown[evaluation],
+            number + 1,
+            sample_id,
+            question,
+            text,
+            verdicts[evaluation, position, number],
+            people.get((evaluation, position, number), ()),
+        )
         for evaluation, position, number, sample_id, question, text in texts
-        if (said := verdicts[evaluation, position, number])
     }
     return tuple(found[key] for key in keys)
 
@@ -333,7 +367,13 @@ _KEYS = (
 
 
 def _row(
-    shown: _Shown, number: int, sample_id: str, question: str, text: str, verdicts: Mapping[str, Any]
+    shown: _Shown,
+    number: int,
+    sample_id: str,
+    question: str,
+    text: str,
+    verdicts: Mapping[str, Any],
+    people: tuple[HumanVerdict, ...],
 ) -> Hallucination:
     single = {int(target.split(":")[1]): verdict for target, verdict in verdicts.items() if target != "joint"}
     return Hallucination(
@@ -343,6 +383,9 @@ def _row(
         question=question,
         number=number,
         said=JudgedStatement(
-            statement=Statement(side="response", text=text), verdict=verdicts.get("joint"), single=single
+            statement=Statement(side="response", text=text),
+            verdict=verdicts.get("joint"),
+            single=single,
+            people=people,
         ),
     )

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from ragboard.labels import HumanVerdict
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import Origin
 from ragboard.records import JsonValue, Label, Outcome, Sample, Spend, Statement, Verdict
+from ragboard.report.thresholds import Standing, Threshold
+from ragboard.report.unscored import UnscoredPolicy
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef
 
@@ -34,7 +37,8 @@ __all__ = [
 _STRONGEST: tuple[Label, ...] = ("supported", "contradicted", "unsupported")
 
 Order = Literal["file", "lowest", "highest", "worst"]
-Only = Literal["all", "loose", "refusing", "unscored"]
+Only = Literal["all", "loose", "refusing", "unscored", "beyond"]
+"""beyond: on the bad side of the threshold of the query's column."""
 
 
 def passages_named(ranks: Sequence[int]) -> str:
@@ -55,6 +59,18 @@ class JudgedStatement:
     """Of each passage by itself, by rank; empty where nobody judged that."""
     origin: Origin | None = None
     """Its class of the six-way partition; None where a table that this takes was not judged."""
+    people: tuple[HumanVerdict, ...] = ()
+    """What people say of it now, the latest last; the judge's verdict stays beside it."""
+
+    @property
+    def by_people(self) -> HumanVerdict | None:
+        """The verdict of people that counts: the latest."""
+        return self.people[-1] if self.people else None
+
+    @property
+    def overruled(self) -> bool:
+        """Whether people give another verdict than the judge does on the passages together."""
+        return bool(self.by_people and self.verdict and self.by_people.label != self.verdict.label)
 
     @property
     def alone(self) -> Label | None:
@@ -99,17 +115,30 @@ class JudgedBy:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSummary:
-    """One metric over one run: the mean of the scored samples, never without how many those were."""
+    """One metric over one run: its mean, never without how many samples were scored and how the others counted."""
 
     metric: str
     scored: int
     total: int
     """Samples that the evaluation covers."""
     mean: float | None
-    """None where no sample was scored."""
+    """Of the scored samples, under `zero` of all; None where no sample counts."""
     interval: Interval | NoInterval
+    """Under `bounds` it holds every mean that the unscored allow."""
     unscored: Mapping[str, int]
     """How many samples have no score, by reason."""
+    policy: UnscoredPolicy = "excluded"
+    """How the unscored were asked to count; `note` says how they did."""
+    bounds: tuple[float, float] | None = None
+    """The mean with all unscored at the metric's least and greatest value; None but under `bounds`."""
+    stands_for: float | None = None
+    """What each unscored sample counted as; None but under `zero`."""
+    note: str = ""
+    """How the unscored counted, in words; empty where none is or they are left out as asked."""
+    threshold: Threshold | None = None
+    """None where nobody set one."""
+    standing: Standing | None = None
+    """On which side of the threshold the interval lies; None without one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,6 +296,8 @@ class SampleReport:
     file_scores: Mapping[str, Outcome]
     """Another tool's scores, from the run file."""
     statements: tuple[JudgedStatement, ...]
+    recounted: Mapping[str, Outcome]
+    """The metrics that follow from people's verdicts, counted with them; empty where none was overruled."""
     refuses: bool | None
     questions: tuple[GeneratedQuestion, ...]
     chosen_sentences: tuple[Sentence, ...]

@@ -11,24 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.errors import NotFoundError
-from ragboard.pairing import Pairing
 from ragboard.records import Outcome, Passage, Unscored
 from ragboard.report.alignment import align
 from ragboard.report.columns import SHOWN, MetricColumn, metric_columns
 from ragboard.report.metrics import described
 from ragboard.report.nouns import JudgedStatement, SampleReport
+from ragboard.report.pairing import PairedRuns, Places
 from ragboard.report.samples import outcome_of, sample_report
 from ragboard.report.worddiff import Change, word_diff
 from ragboard.store import RunRef, Store
 
 __all__ = [
     "MovedPassage",
+    "PairPlace",
     "PairQuery",
     "PairReport",
     "PairRow",
     "PairsPage",
     "StatementChange",
     "Which",
+    "pair_place",
     "pair_report",
     "pair_rows",
     "statement_changes",
@@ -80,6 +82,18 @@ class PairsPage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PairPlace:
+    """Where a pair stands in a list of pairs."""
+
+    place: int
+    """From 1; 0 where the pair is not in the list."""
+    total: int
+    previous: str | None
+    """Samples of A in the pairs before and after."""
+    following: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class StatementChange:
     """A statement of both answers, or of one."""
 
@@ -120,33 +134,54 @@ class PairReport:
     lost: tuple[Passage, ...]
 
 
-def pair_rows(store: Store, a: RunRef, b: RunRef, pairing: Pairing, query: PairQuery) -> PairsPage:
+def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery) -> PairsPage:
     """A page of pairs: the greatest losses first, then what is the same, gains, and the unscored last.
 
     A query for gains has the greatest first. Of a metric that is better neither way the greatest changes come
     first. Raises NotFoundError where the two evaluations do not share the metric.
     """
     with store.database.read() as connection:
-        column = metric_columns(connection, a, b, pairing).get(query.metric)
-        if column is None:
-            raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {query.metric!r}")
-        metric = described(connection).get(query.metric)
-        direction = metric.direction if metric else "neutral"
+        column, direction = _column(connection, a, b, paired, query.metric)
         gains = _gains(column, direction)
         order = _order(gains, column, query.which)
-        chosen = [pairing.pairs[place] for place in order[query.offset : query.offset + query.limit]]
+        places = order[query.offset : query.offset + query.limit]
+        chosen = list(zip(paired.a[places].tolist(), paired.b[places].tolist(), strict=True))
         rows = tuple(_rows(connection, a, b, chosen, query.metric, direction))
-    return PairsPage(rows=rows, total=len(order), counts=_counts(gains, column))
+    return PairsPage(rows=rows, total=order.size, counts=_counts(gains, column))
 
 
-def pair_report(store: Store, a: RunRef, b: RunRef, pairing: Pairing, sample_id: str) -> PairReport:
+def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery, sample_id: str) -> PairPlace:
+    """Where a sample of A stands among the pairs that a query means, whatever its limit; its neighbours there.
+
+    A sample that the query leaves out stands before the first. Raises NotFoundError where the two evaluations do not
+    share the metric.
+    """
+    with store.database.read() as connection:
+        column, direction = _column(connection, a, b, paired, query.metric)
+        ours = paired.a[_order(_gains(column, direction), column, query.which)]
+        found = connection.execute(
+            "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [a.run_id, sample_id]
+        ).fetchone()
+        at = next(iter(np.flatnonzero(ours == found[0]).tolist()), -1) if found else -1
+        near = {place: int(ours[place]) for place in (at - 1, at + 1) if 0 <= place < ours.size}
+        ids = dict(
+            connection.execute(
+                "SELECT position, sample_id FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?))",
+                [a.run_id, list(near.values())],
+            ).fetchall()
+        )
+    before, after = (ids.get(near[place]) if place in near else None for place in (at - 1, at + 1))
+    return PairPlace(place=at + 1, total=ours.size, previous=before, following=after)
+
+
+def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_id: str) -> PairReport:
     """A sample of A beside its partner in B. Raises NotFoundError where it is not there or has no partner."""
     ours = sample_report(store, a, sample_id)
-    partner = dict(pairing.pairs).get(ours.position)
-    if partner is None:
+    partner = paired.b[paired.a == ours.position].tolist()
+    if not partner:
         raise NotFoundError(f"sample {sample_id!r} of {a.name!r} has no partner in {b.name!r}")
     with store.database.read() as connection:
-        (other,) = _texts(connection, b, [partner]).values()
+        (other,) = _texts(connection, b, partner).values()
     theirs = sample_report(store, b, other[0])
     shared, gained, lost = _passages(ours.sample.contexts or (), theirs.sample.contexts or ())
     return PairReport(
@@ -204,6 +239,17 @@ def _passages(
     return shared, tuple(one for one in b if one.text not in ours), tuple(one for one in a if one.text not in theirs)
 
 
+def _column(
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, spec: str
+) -> tuple[MetricColumn, str]:
+    """A metric over all pairs, and which way is better."""
+    column = metric_columns(connection, a, b, paired, spec).get(spec)
+    if column is None:
+        raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
+    metric = described(connection).get(spec)
+    return column, metric.direction if metric else "neutral"
+
+
 def _gains(column: MetricColumn, direction: str) -> NDArray[np.float64]:
     """How much better each pair got; of a metric that is better neither way, how little it changed."""
     difference = column.b - column.a
@@ -212,7 +258,7 @@ def _gains(column: MetricColumn, direction: str) -> NDArray[np.float64]:
     return difference if direction == "higher" else -difference
 
 
-def _order(gains: NDArray[np.float64], column: MetricColumn, which: Which) -> list[int]:
+def _order(gains: NDArray[np.float64], column: MetricColumn, which: Which) -> Places:
     both = column.both
     kept = {
         "all": np.ones_like(both),
@@ -223,7 +269,7 @@ def _order(gains: NDArray[np.float64], column: MetricColumn, which: Which) -> li
     }[which]
     keys = -gains if which == "better" else gains
     order = np.lexsort((keys, ~both))
-    return [int(place) for place in order if kept[place]]
+    return order[kept[order]]
 
 
 def _counts(gains: NDArray[np.float64], column: MetricColumn) -> dict[Which, int]:

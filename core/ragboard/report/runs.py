@@ -3,39 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import duckdb
 
 from ragboard.errors import NotFoundError
 from ragboard.metrics.partition import ORIGINS, Origin
-from ragboard.records import Label, MetricDescription
-from ragboard.report.metrics import described, in_order
-from ragboard.report.nouns import JudgedBy, MetricSummary, RunSummary
+from ragboard.records import Label
+from ragboard.report.means import metric_summaries
+from ragboard.report.nouns import JudgedBy, RunSummary
 from ragboard.report.spending import spending_read
-from ragboard.stats import Interval, Moments, NoInterval, mean_interval
+from ragboard.report.unscored import UnscoredPolicy
 from ragboard.store import RunRef, Store
 
-__all__ = ["judged_by", "leaderboard", "mean_of", "run_summary", "runs_matching"]
+__all__ = ["judged_by", "leaderboard", "run_summary", "runs_matching"]
 
 Rows = list[tuple[Any, ...]]
 
 
-def leaderboard(store: Store) -> tuple[RunSummary, ...]:
-    """Every run with its newest evaluation of our own, one of all samples before one of a part; newest run first."""
+def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
+    """Every run with its newest evaluation of our own, one of all samples before one of a part; newest run first.
+
+    `unscored` says how samples without a score count in the means.
+    """
     with store.database.read() as connection:
         rows = connection.execute(_RUNS + " ORDER BY r.imported DESC, r.name").fetchall()
-        return _summaries(connection, rows)
+        return _summaries(connection, rows, unscored)
 
 
-def run_summary(store: Store, run: RunRef) -> RunSummary:
+def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "excluded") -> RunSummary:
     """One run, by the evaluation that the reference means. Raises NotFoundError where it is gone."""
     with store.database.read() as connection:
         rows = connection.execute(
             _RUNS_BY + " WHERE r.run_id = $run", {"run": run.run_id, "evaluation": run.evaluation_id}
         ).fetchall()
-        found = _summaries(connection, rows)
+        found = _summaries(connection, rows, unscored)
     if not found:
         raise NotFoundError(f"run {run.name!r} is no longer in the store")
     return found[0]
@@ -60,12 +63,12 @@ _RUNS = (
 _RUNS_BY = _RUN_COLUMNS + "evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation"
 
 
-def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows) -> tuple[RunSummary, ...]:
+def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows, unscored: UnscoredPolicy) -> tuple[RunSummary, ...]:
     evaluations = [row[9] for row in rows if row[9]]
     samples = {row[0]: row[7] for row in rows}
     files = _file_evaluations(connection, list(samples), evaluations)
     totals = {row[9]: row[13] for row in rows} | {files[run]: samples[run] for run in files}
-    metrics = _metric_summaries(connection, [*evaluations, *files.values()], totals)
+    metrics = metric_summaries(connection, [*evaluations, *files.values()], totals, unscored)
     labels = _labels(connection, evaluations)
     origins = _origins(connection, evaluations)
     spending = spending_read(connection, evaluations)
@@ -125,53 +128,6 @@ def judged_by(row: tuple[Any, ...]) -> JudgedBy | None:
         covered=covered,
         samples=samples,
     )
-
-
-def _metric_summaries(
-    connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str], totals: Mapping[str, int]
-) -> dict[str, dict[str, MetricSummary]]:
-    moments = connection.execute(
-        "WITH s AS (SELECT * FROM scores WHERE evaluation_id IN (SELECT unnest(?))),"
-        " common AS (SELECT evaluation_id, metric, max(times) AS times FROM (SELECT evaluation_id, metric,"
-        " value, count(*) AS times FROM s WHERE value IS NOT NULL GROUP BY ALL) GROUP BY ALL)"
-        " SELECT evaluation_id, metric, count(value), avg(value), coalesce(stddev_samp(value), 0),"
-        " count(value) - coalesce(any_value(times), 0)"
-        " FROM s LEFT JOIN common USING (evaluation_id, metric) GROUP BY 1, 2 ORDER BY 1, 2",
-        [evaluations],
-    ).fetchall()
-    reasons = connection.execute(
-        "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
-        [evaluations],
-    ).fetchall()
-    metrics = described(connection)
-    unscored: dict[tuple[str, str], dict[str, int]] = {}
-    for evaluation, metric, reason, count in reasons:
-        unscored.setdefault((evaluation, metric), {})[reason] = count
-    found: dict[str, dict[str, MetricSummary]] = {}
-    for evaluation, metric, scored, mean, deviation, varying in moments:
-        found.setdefault(evaluation, {})[metric] = MetricSummary(
-            metric=metric,
-            scored=scored,
-            total=totals[evaluation],
-            mean=mean,
-            interval=mean_of(metrics.get(metric), scored, mean, deviation, varying),
-            unscored=unscored.get((evaluation, metric), {}),
-        )
-    return {
-        evaluation: {metric: by_metric[metric] for metric in in_order(by_metric)}
-        for evaluation, by_metric in found.items()
-    }
-
-
-def mean_of(
-    metric: MetricDescription | None, n: int, mean: float | None, deviation: float, varying: int
-) -> Interval | NoInterval:
-    """The interval of a column's mean; the range of a metric bounds it where that is finite."""
-    if mean is None:
-        return NoInterval(reason="no sample has a value", n=0)
-    bounds = None if metric is None or metric.low is None or metric.high is None else (metric.low, metric.high)
-    return mean_interval(Moments(n=n, mean=mean, deviation=deviation, varying=varying), bounds=bounds)
 
 
 def _labels(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[str, dict[Label, int]]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from ragboard.errors import NotFoundError
 from ragboard.metrics.needs import Sentence
-from ragboard.records import Evidence, Label, Outcome, Score, Span, Statement, Unscored, Verdict
-from ragboard.report.metrics import in_order
+from ragboard.records import Outcome, Score, Unscored, Verdict
+from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import (
     GeneratedQuestion,
-    JudgedStatement,
     Judgement,
     LooseStatement,
     Only,
@@ -25,19 +22,26 @@ from ragboard.report.nouns import (
     SampleReport,
     SampleRow,
 )
+from ragboard.report.overruled import recounted
 from ragboard.report.runs import judged_by
-from ragboard.report.shapes import column_values
-from ragboard.store import RunRef, Store, read_samples
+from ragboard.report.statements import judged_statements
+from ragboard.report.thresholds import Threshold, thresholds_read
+from ragboard.report.values import column_values
+from ragboard.store import RunRef, Store, find_sample
 
-__all__ = ["loose_statements", "outcome_of", "sample_report", "sample_rows", "verdict_read"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["loose_statements", "outcome_of", "sample_report", "sample_rows", "sample_table"]
 
 Rows = list[tuple[Any, ...]]
 
 
 def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
     """A page of a run's samples, filtered and sorted in the database, each with its scores."""
-    where, given = _sample_filter(run, query)
     with store.database.read() as connection:
+        limit = thresholds_read(connection, described(connection)).get(query.column)
+        where, given = _sample_filter(run, query, limit)
         found = connection.execute(
             f"SELECT s.position, s.sample_id, s.question, count(*) OVER () {where}"
             f" ORDER BY {_ORDER[query.order]}, s.position LIMIT $limit OFFSET $offset",
@@ -72,6 +76,25 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
     return SamplePage(rows=rows, total=found[0][3] if found else 0)
 
 
+def sample_table(store: Store, run: RunRef, query: SampleQuery) -> pd.DataFrame:
+    """Every sample that a query means, whatever its limit, a row for each metric, for export.
+
+    Columns: sample_id, question, answer, reference, metric, value (empty where unscored), counted, reason, detail.
+    Scores that the run file brought are among them.
+    """
+    with store.database.read() as connection:
+        limit = thresholds_read(connection, described(connection)).get(query.column)
+        where, given = _sample_filter(run, query, limit)
+        return connection.execute(
+            f"WITH found AS (SELECT s.position, row_number() OVER (ORDER BY {_ORDER[query.order]}, s.position) AS place"
+            f" {where}) SELECT s.sample_id, s.question, s.answer, s.reference, c.metric, c.value, c.counted, c.reason,"
+            " c.detail FROM found JOIN samples s ON s.run_id = $run AND s.position = found.position"
+            " LEFT JOIN scores c ON c.position = s.position AND (c.evaluation_id = $evaluation OR c.evaluation_id IN"
+            " (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)) ORDER BY place, c.metric",
+            given,
+        ).df()
+
+
 _THERE = " AND position IN (SELECT unnest($positions))"
 _ORDER: dict[Order, str] = {
     "file": "1",
@@ -84,10 +107,11 @@ _ONLY: dict[Only, str] = {
     "loose": " AND v.loose > 0",
     "refusing": " AND d.refuses",
     "unscored": " AND m.value IS NULL",
+    "beyond": "",
 }
 
 
-def _sample_filter(run: RunRef, query: SampleQuery) -> tuple[str, dict[str, Any]]:
+def _sample_filter(run: RunRef, query: SampleQuery, limit: Threshold | None) -> tuple[str, dict[str, Any]]:
     """The FROM and WHERE that a query means, and the values bound in it."""
     values, given = column_values(run, query.column, "m")
     given["evaluation"] = run.evaluation_id
@@ -100,6 +124,9 @@ def _sample_filter(run: RunRef, query: SampleQuery) -> tuple[str, dict[str, Any]
         f" LEFT JOIN ({values}) m USING (position)"
         " WHERE s.run_id = $run" + _ONLY[query.only]
     )
+    if query.only == "beyond":
+        sql += " AND false" if limit is None else f" AND m.value {'<' if limit.fail == 'below' else '>'} $limit_value"
+        given |= {"limit_value": limit.value} if limit else {}
     if query.between:
         sql += " AND m.value BETWEEN $low AND $high"
         given |= {"low": query.between[0], "high": query.between[1]}
@@ -174,12 +201,7 @@ def loose_statements(store: Store, runs: Sequence[RunSummary], *, limit: int) ->
 def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
     """One sample with all that its evaluation found. Raises NotFoundError where the run has no such sample."""
     with store.database.read() as connection:
-        row = connection.execute(
-            "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run.run_id, sample_id]
-        ).fetchone()
-        if row is None:
-            raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")
-        ((position, sample),) = read_samples(connection, run.run_id, row[0], row[0] + 1)
+        position, sample = find_sample(connection, run, sample_id)
         at = {"evaluation": run.evaluation_id, "position": position}
         judged = connection.execute(
             "SELECT evaluation_id, judge, heuristic, finished, covered, samples FROM evaluations"
@@ -189,17 +211,20 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
         sentences = connection.execute(
             "SELECT rank, start, stop, chosen FROM sentences" + _AT + " ORDER BY rank, start", at
         ).fetchall()
+        scores = _outcomes(connection.execute(_SCORES + " AND position = $position", at).fetchall())
+        statements, refuses = judged_statements(connection, run.evaluation_id, position)
         return SampleReport(
             run=run,
             judged=judged_by(judged) if judged else None,
             position=position,
             sample=sample,
-            scores=_outcomes(connection.execute(_SCORES + " AND position = $position", at).fetchall()),
+            scores=scores,
             file_scores=_outcomes(
                 connection.execute(_FILE_SCORES + " AND position = $position", at | {"run": run.run_id}).fetchall()
             ),
-            statements=_statements(connection, at),
-            refuses=_refuses(connection, at),
+            statements=statements,
+            recounted=recounted(sample, statements, refuses=refuses, specs=tuple(scores)),
+            refuses=refuses,
             questions=_questions(connection, at),
             chosen_sentences=tuple(
                 Sentence(rank=rank, start=start, end=stop) for rank, start, stop, chosen in sentences if chosen
@@ -222,55 +247,6 @@ def _judgements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object])
         Judgement(about=about, number=number, says=says, value=value, reason=reason)
         for about, number, says, value, reason in rows
     )
-
-
-def _statements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[JudgedStatement, ...]:
-    rows = connection.execute(
-        "SELECT s.statement, s.text, s.span_start, s.span_end, s.span_how, s.origin, v.label, v.reason, v.score,"
-        " v.evidence FROM statements s LEFT JOIN verdicts v"
-        " ON v.evaluation_id = s.evaluation_id AND v.position = s.position AND v.side = s.side"
-        " AND v.statement = s.statement AND v.target = 'joint'"
-        " WHERE s.evaluation_id = $evaluation AND s.position = $position AND s.side = 'response'"
-        " ORDER BY s.statement",
-        dict(at),
-    ).fetchall()
-    single = _single_verdicts(connection, at)
-    return tuple(
-        JudgedStatement(
-            statement=Statement(
-                side="response", text=text, span=None if start is None else Span(start=start, end=end, how=how)
-            ),
-            verdict=None if label is None else verdict_read(label, reason, score, evidence),
-            single=single.get(number, {}),
-            origin=origin,
-        )
-        for number, text, start, end, how, origin, label, reason, score, evidence in rows
-    )
-
-
-def _single_verdicts(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> dict[int, dict[int, Verdict]]:
-    """For each statement of the answer the verdict of each passage by itself, by rank."""
-    rows = connection.execute(
-        "SELECT statement, split_part(target, ':', 2)::INTEGER AS rank, label, reason, score, evidence FROM verdicts"
-        + _AT
-        + " AND side = 'response' AND target LIKE 'passage:%' ORDER BY statement, rank",
-        dict(at),
-    ).fetchall()
-    found: dict[int, dict[int, Verdict]] = {}
-    for number, rank, *said in rows:
-        found.setdefault(number, {})[rank] = verdict_read(*said)
-    return found
-
-
-def verdict_read(label: Label, reason: str, score: float | None, evidence: str) -> Verdict:
-    """A verdict from its columns in the store."""
-    marks = tuple(Evidence(**mark) for mark in json.loads(evidence))
-    return Verdict(label=label, reason=reason, score=score, evidence=marks)
-
-
-def _refuses(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> bool | None:
-    row = connection.execute("SELECT refuses FROM sides" + _AT + " AND side = 'response'", dict(at)).fetchone()
-    return None if row is None else bool(row[0])
 
 
 def _questions(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[GeneratedQuestion, ...]:

@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
 from ragboard.records import MetricDescription
+from ragboard.report.means import moments_read
 from ragboard.report.metrics import described, in_order
-from ragboard.report.runs import mean_of
-from ragboard.stats import Interval, NoInterval
+from ragboard.report.thresholds import Share, thresholds_read
+from ragboard.report.unscored import UnscoredPolicy, mean_of
+from ragboard.report.values import META, SHOWN, column_fill, column_values, filled_values, pointer, share_of
+from ragboard.stats import Interval, Moments, NoInterval
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -26,7 +31,7 @@ __all__ = [
     "Point",
     "Scatter",
     "breakdown",
-    "column_values",
+    "category_values",
     "columns",
     "distribution",
     "scatter",
@@ -38,14 +43,6 @@ POINTS = 4000
 """Points of a scatter; of more samples a fixed random choice is drawn."""
 CATEGORIES = 30
 """A metadata column with more values than this is not one to break down by."""
-
-META = "metadata."
-
-_SHOWN = (
-    "(evaluation_id = $evaluation OR evaluation_id IN"
-    " (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported))"
-)
-"""The scores of an evaluation, and beside them those that the run file brought, whose names tell whose they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +79,10 @@ class Distribution:
     unscored: Mapping[str, int]
     mean: float | None
     interval: Interval | NoInterval
+    note: str = ""
+    """How the unscored counted in the mean; empty where none is or they are left out as asked."""
+    share: Share | None = None
+    """How many samples are on the good side of the metric's threshold; None without one, and without a value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +120,7 @@ def columns(store: Store, run: RunRef) -> Columns:
     """What can be drawn of a run."""
     with store.database.read() as connection:
         metrics = connection.execute(
-            f"SELECT DISTINCT metric FROM scores WHERE {_SHOWN}",
+            f"SELECT DISTINCT metric FROM scores WHERE {SHOWN}",
             {"run": run.run_id, "evaluation": run.evaluation_id},
         ).fetchall()
         found = connection.execute(
@@ -142,35 +143,49 @@ def columns(store: Store, run: RunRef) -> Columns:
     )
 
 
-def distribution(store: Store, run: RunRef, column: str) -> Distribution:
-    """The spread of one column, binned in the database."""
-    values, given = column_values(run, column, "v")
+def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPolicy = "excluded") -> Distribution:
+    """The spread of one column's values, binned in the database; `unscored` says how the others count in its mean."""
     with store.database.read() as connection:
-        row = connection.execute(
-            f"WITH v AS ({values}) SELECT count(value), count(*), avg(value), coalesce(stddev_samp(value), 0),"
-            " min(value), max(value), count(value) - coalesce((SELECT max(n) FROM (SELECT count(*) AS n FROM v"
-            " WHERE value IS NOT NULL GROUP BY value)), 0) FROM v",
-            given,
-        ).fetchone()
-        scored, total, mean, deviation, least, most, varying = row or (0, 0, None, 0.0, None, None, 0)
-        metric = described(connection).get(column)
-        low, high = _bounds(metric, least, most)
-        bins = _bins(connection, values, given, low, high)
+        metrics = described(connection)
+        metric, limit = metrics.get(column), thresholds_read(connection, metrics).get(column)
+        values, given = column_values(run, column, "v")
+        scored, total, least, most = _extent(connection, values, given)
+        missing = _unscored(connection, run, column, total - scored)
+        filled = filled_values(connection, run, column, column_fill(metric, column, unscored) if missing else None)
+        mean = mean_of(
+            metric,
+            filled[0].moments,
+            "excluded" if column.startswith(META) else unscored,
+            sum(missing.values()),
+            [each.moments for each in filled[1:]],
+        )
+        bins = _bins(connection, values, given, *_bounds(metric, least, most))
         quantiles = connection.execute(
             f"WITH v AS ({values}) SELECT quantile_cont(value, $steps) FROM v WHERE value IS NOT NULL",
             given | {"steps": [step / QUANTILES for step in range(QUANTILES + 1)]},
         ).fetchone()
-        unscored = _unscored(connection, run, column, total - scored)
+        share = share_of(connection, filled, limit) if limit else None
     return Distribution(
         column=column,
         bins=bins,
         quantiles=tuple(quantiles[0]) if quantiles and quantiles[0] else (),
         scored=scored,
         total=total,
-        unscored=unscored,
-        mean=mean,
-        interval=mean_of(metric, scored, mean, deviation, varying),
+        unscored=missing,
+        mean=mean.mean,
+        interval=mean.interval,
+        note=mean.note,
+        share=share,
     )
+
+
+def _extent(
+    connection: duckdb.DuckDBPyConnection, values: str, given: Mapping[str, Any]
+) -> tuple[int, int, float | None, float | None]:
+    row = connection.execute(
+        f"WITH v AS ({values}) SELECT count(value), count(*), min(value), max(value) FROM v", dict(given)
+    ).fetchone()
+    return row or (0, 0, None, None)
 
 
 def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
@@ -189,48 +204,50 @@ def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
     return Scatter(points=points, both=rows[0][4] if rows else 0, total=store.sample_count(run.run_id))
 
 
-def breakdown(store: Store, run: RunRef, column: str, by: str) -> tuple[Group, ...]:
+def breakdown(
+    store: Store, run: RunRef, column: str, by: str, *, unscored: UnscoredPolicy = "excluded"
+) -> tuple[Group, ...]:
     """A column's mean for each value of a metadata column, most samples first."""
-    values, given = column_values(run, column, "v")
     with store.database.read() as connection:
-        rows = connection.execute(
-            f"WITH v AS (SELECT json_extract_string(s.metadata, $by) AS key, v.value FROM samples s"
-            f" LEFT JOIN ({values}) v USING (position) WHERE s.run_id = $run),"
-            " common AS (SELECT key, max(n) AS n FROM (SELECT key, count(*) AS n FROM v WHERE value IS NOT NULL"
-            " GROUP BY key, value) GROUP BY key)"
-            " SELECT key, count(value), count(*), avg(value), coalesce(stddev_samp(value), 0),"
-            " count(value) - coalesce(any_value(n), 0)"
-            " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
-            " LIMIT $groups",
-            given | {"by": _pointer(by), "groups": CATEGORIES},
-        ).fetchall()
         metric = described(connection).get(column)
-    return tuple(
-        Group(
-            value=key, scored=scored, total=total, mean=mean, interval=mean_of(metric, scored, mean, deviation, varying)
-        )
-        for key, scored, total, mean, deviation, varying in rows
-    )
+        fill = column_fill(metric, column, unscored)
+        plain, *filled = (_groups(connection, run, column, by, one) for one in (None, *(fill or ())))
+    policy: UnscoredPolicy = unscored if fill else "excluded"
+    found: list[Group] = []
+    for key, (total, scored) in plain.items():
+        others = [each[key][1] for each in filled]
+        n = scored.n if scored else 0
+        missing = (others[0].n if others and others[0] else n) - n
+        mean = mean_of(metric, scored, policy, missing, others)
+        found.append(Group(value=key, scored=n, total=total, mean=mean.mean, interval=mean.interval))
+    return tuple(found)
 
 
-def column_values(run: RunRef, column: str, name: str) -> tuple[str, dict[str, Any]]:
-    """SQL for (position, value), one row a sample, and what is bound in it; `name` keeps two apart."""
-    if column.startswith(META):
-        sql = (
-            f"SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS value FROM samples"
-            " WHERE run_id = $run"
-        )
-        return sql, {"run": run.run_id, f"at_{name}": _pointer(column)}
-    sql = (
-        f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, value FROM scores WHERE"
-        f" {_SHOWN} AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
-    )
-    return sql, {"run": run.run_id, "evaluation": run.evaluation_id, f"metric_{name}": column}
+def category_values(connection: duckdb.DuckDBPyConnection, run: RunRef, by: str) -> NDArray[np.object_]:
+    """The value of a metadata column of each sample, in order, as text; None where there is none."""
+    rows = connection.execute(
+        "SELECT json_extract_string(metadata, $by) FROM samples WHERE run_id = $run ORDER BY position",
+        {"run": run.run_id, "by": pointer(by)},
+    ).fetchall()
+    return np.array([row[0] for row in rows], dtype=np.object_)
 
 
-def _pointer(column: str) -> str:
-    """The JSON pointer of a metadata column."""
-    return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
+def _groups(
+    connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, by: str, fill: float | None
+) -> dict[str, tuple[int, Moments | None]]:
+    """For each value of a metadata column how many samples have it, and the moments of theirs."""
+    values, given = column_values(run, column, "v", fill)
+    rows = connection.execute(
+        f"WITH v AS (SELECT json_extract_string(s.metadata, $by) AS key, v.value FROM samples s"
+        f" LEFT JOIN ({values}) v USING (position) WHERE s.run_id = $run),"
+        " common AS (SELECT key, max(n) AS n FROM (SELECT key, count(*) AS n FROM v WHERE value IS NOT NULL"
+        " GROUP BY key, value) GROUP BY key)"
+        " SELECT key, count(*), count(value), avg(value), stddev_samp(value), count(value) - any_value(n)"
+        " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
+        " LIMIT $groups",
+        given | {"by": pointer(by), "groups": CATEGORIES},
+    ).fetchall()
+    return {key: (total, moments_read(*moments)) for key, total, *moments in rows}
 
 
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
@@ -263,7 +280,7 @@ def _unscored(connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, m
     if column.startswith(META):
         return {"not in the file": missing} if missing else {}
     rows = connection.execute(
-        f"SELECT reason, count(*) FROM scores WHERE {_SHOWN} AND metric = $metric AND reason IS NOT NULL"
+        f"SELECT reason, count(*) FROM scores WHERE {SHOWN} AND metric = $metric AND reason IS NOT NULL"
         " GROUP BY 1 ORDER BY 2 DESC",
         {"run": run.run_id, "evaluation": run.evaluation_id, "metric": column},
     ).fetchall()

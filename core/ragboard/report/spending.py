@@ -13,8 +13,8 @@ __all__ = ["spending_of", "spending_read"]
 
 _SQL = (
     "SELECT evaluation_id, model, embedding, calls, uncounted, prompt_tokens, cached_tokens, completion_tokens,"
-    " cost, planned_calls, planned_tokens FROM spending WHERE evaluation_id IN (SELECT unnest(?))"
-    " ORDER BY evaluation_id, embedding, model"
+    " cost, planned_calls, planned_tokens, prompt_price, cached_price, completion_price FROM spending"
+    " WHERE evaluation_id IN (SELECT unnest(?)) ORDER BY evaluation_id, embedding, model"
 )
 
 

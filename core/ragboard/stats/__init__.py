@@ -19,7 +19,9 @@ from ragboard.stats.agreement import (
 from ragboard.stats.bootstrap import clustered_interval
 from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fisher_interval, kendall, pearson, spearman
 from ragboard.stats.gate import GateVerdict, gate
+from ragboard.stats.groups import GroupDifference, group_difference
 from ragboard.stats.intervals import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
+from ragboard.stats.missing import outer_difference, outer_interval
 from ragboard.stats.multiple import holm
 from ragboard.stats.paired import PairedDifference, SignTest, mcnemar, paired_difference, sign_test
 from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
@@ -33,6 +35,7 @@ from ragboard.stats.ppi import (
     powered_means,
 )
 from ragboard.stats.ranking import Arm, Ranked, RankingSimulation, rank_systems, simulate_ranking
+from ragboard.stats.raters import alpha_interval, kappa_interval
 
 __all__ = [
     "CORRELATIONS",
@@ -42,6 +45,7 @@ __all__ = [
     "Calibration",
     "Cut",
     "GateVerdict",
+    "GroupDifference",
     "Interval",
     "LabelsNeeded",
     "Moments",
@@ -54,6 +58,7 @@ __all__ = [
     "Ranked",
     "RankingSimulation",
     "SignTest",
+    "alpha_interval",
     "auroc",
     "best_cut",
     "binary_agreement",
@@ -65,7 +70,9 @@ __all__ = [
     "correlation_interval",
     "fisher_interval",
     "gate",
+    "group_difference",
     "holm",
+    "kappa_interval",
     "kendall",
     "krippendorff_alpha",
     "labels_needed",
@@ -73,6 +80,8 @@ __all__ = [
     "mean_interval",
     "moments",
     "outcomes",
+    "outer_difference",
+    "outer_interval",
     "paired_difference",
     "pairwise_accuracy",
     "pearson",

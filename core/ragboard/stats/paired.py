@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragboard.stats.distributions import coin_tail, t_cdf, t_quantile
 from ragboard.stats.intervals import (
@@ -26,6 +27,7 @@ from ragboard.stats.intervals import (
 
 __all__ = ["PairedDifference", "SignTest", "mcnemar", "paired_difference", "sign_test"]
 
+Flags = Sequence[bool] | NDArray[np.bool_]
 FEW_FLIPS = 12
 """Up to this many non-zero differences, all ways to flip their signs are counted."""
 
@@ -116,11 +118,15 @@ def sign_test(wins: int, losses: int) -> SignTest:
     return SignTest(wins=wins, losses=losses, p=p)
 
 
-def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> SignTest:
-    """The exact test of McNemar 1947: of the pairs in which one is true, how often it is the second."""
-    wins = sum(b and not a for a, b in zip(first, second, strict=True))
-    losses = sum(a and not b for a, b in zip(first, second, strict=True))
-    return sign_test(wins, losses)
+def mcnemar(first: Flags, second: Flags) -> SignTest:
+    """The exact test of McNemar 1947: of the pairs in which one is true, how often it is the second.
+
+    Raises ValueError for lengths that differ.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} first flags and {len(second)} second are no pairs")
+    a, b = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
+    return sign_test(int(np.sum(b & ~a)), int(np.sum(a & ~b)))
 
 
 def _sides(differences: Floats) -> tuple[int, int]:

@@ -32,7 +32,15 @@ function drawInterval(cell, column) {
   if (cell.low !== null) {
     picture.append(shape("line", { x1: at(cell.low), x2: at(cell.high), y1: 7, y2: 7, class: "whisker" }))
   }
-  picture.append(shape("circle", { cx: at(cell.mean), cy: 7, r: 3.4, class: "mean" }))
+  if (cell.least !== null) {
+    picture.append(shape("line", { x1: at(cell.least), x2: at(cell.most), y1: 7, y2: 7, class: "possible" }))
+  } else {
+    picture.append(shape("circle", { cx: at(cell.mean), cy: 7, r: 3.4, class: "mean" }))
+  }
+  if (cell.threshold !== null) {
+    const limit = at(cell.threshold)
+    picture.append(shape("line", { x1: limit, x2: limit, y1: 0, y2: 14, class: "threshold" }))
+  }
   return picture
 }
 
@@ -47,10 +55,12 @@ function metricCell(cell, column) {
   line.append(element("strong", "", cell.shown))
   if (cell.bounds) line.append(element("span", "bounds", cell.bounds))
   node.append(line)
-  if (cell.mean !== null) node.append(drawInterval(cell, column))
+  if (cell.mean !== null || cell.least !== null) node.append(drawInterval(cell, column))
   const count = element("div", cell.complete ? "count" : "count partial", cell.count)
   count.title = cell.why
   node.append(count)
+  if (cell.note) node.append(element("div", "count", cell.note))
+  if (cell.standing) node.append(element("div", `standing ${cell.look}`, cell.standing))
   node.title = cell.why
   return node
 }
@@ -100,7 +110,8 @@ function runCell(row, open, edit) {
     event.preventDefault()
     open(row.key)
   })
-  node.append(link, editButton(row, edit))
+  node.append(link)
+  if (edit) node.append(editButton(row, edit))
   for (const tag of row.tags) node.append(element("span", "tag", tag))
   node.append(element("div", "config", row.config))
   return node
@@ -145,7 +156,7 @@ export default function (component) {
       runCell(
         row,
         (key) => setTriggerValue("open", key),
-        (key) => setTriggerValue("edit", key),
+        data.editable ? (key) => setTriggerValue("edit", key) : null,
       ),
     )
     data.columns.forEach((column, place) => line.append(metricCell(row.metrics[place], column)))

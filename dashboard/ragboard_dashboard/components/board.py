@@ -12,15 +12,22 @@ from urllib.parse import urlencode
 from streamlit.components.v2 import component
 
 from ragboard.records import MetricDescription
-from ragboard.report import MetricSummary, RunSummary
+from ragboard.report import STANDINGS, MetricSummary, RunSummary, UnscoredPolicy
 from ragboard.stats import Interval
 from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.components.verdicts import VERDICTS
 
-__all__ = ["Asked", "board_data", "run_board"]
+__all__ = ["Asked", "ago", "board_data", "mean_shown", "run_board"]
 
 UNBOUNDED = 2.0
 """Where the picture of a metric without an upper bound ends."""
+
+CAPTIONS: dict[UnscoredPolicy, str] = {
+    "excluded": "Mean over the scored samples with its 95% interval; under it, how many were scored.",
+    "zero": "Mean with unscored samples as zero, as the worst where lower is better, and its 95% interval.",
+    "bounds": "The mean with all unscored samples at the worst and at the best value; the thin line is the 95%"
+    " interval around both (Horowitz and Manski 2000).",
+}
 
 _FILES = files("ragboard_dashboard") / "components"
 _mount = component(
@@ -40,23 +47,33 @@ class Asked:
 
 
 def run_board(
-    runs: Sequence[RunSummary], metrics: Mapping[str, MetricDescription], *, key: str, now: datetime
+    runs: Sequence[RunSummary],
+    metrics: Mapping[str, MetricDescription],
+    *,
+    editable: bool,
+    key: str,
+    now: datetime,
+    unscored: UnscoredPolicy = "excluded",
 ) -> Asked:
     """Draw the leaderboard by what its metrics are. Returns what a person just asked for."""
-    result = _mount(
-        key=key, data=board_data(runs, metrics, now), on_open_change=lambda: None, on_edit_change=lambda: None
-    )
+    data = board_data(runs, metrics, now, unscored) | {"editable": editable}
+    result = _mount(key=key, data=data, on_open_change=lambda: None, on_edit_change=lambda: None)
     return Asked(open=result.open, edit=result.edit)
 
 
-def board_data(runs: Sequence[RunSummary], metrics: Mapping[str, MetricDescription], now: datetime) -> dict[str, Any]:
+def board_data(
+    runs: Sequence[RunSummary],
+    metrics: Mapping[str, MetricDescription],
+    now: datetime,
+    unscored: UnscoredPolicy = "excluded",
+) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
     ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
     specs = list(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
     return {
-        "caption": "Mean over the scored samples with its 95% interval; under it, how many were scored.",
+        "caption": CAPTIONS[unscored],
         "columns": [_column(spec, metrics.get(spec)) for spec in specs],
-        "rows": [_row(run, specs, now) for run in runs],
+        "rows": [_row(run, specs, now, {} if unscored == "excluded" else {"unscored": unscored}) for run in runs],
     }
 
 
@@ -73,12 +90,12 @@ def _column(spec: str, metric: MetricDescription | None) -> dict[str, Any]:
     }
 
 
-def _row(run: RunSummary, specs: Sequence[str], now: datetime) -> dict[str, Any]:
+def _row(run: RunSummary, specs: Sequence[str], now: datetime, address: Mapping[str, str]) -> dict[str, Any]:
     judged = run.judged
     return {
         "key": run.run_id,
         "name": inert(run.name),
-        "href": f"run?{urlencode({'run': run.name})}",
+        "href": f"run?{urlencode({'run': run.name, **address})}",
         "tags": [inert(tag) for tag in run.tags],
         "config": inert(" · ".join(f"{key} {value}" for key, value in run.config.items())),
         "metrics": [_cell(run.metrics.get(spec) or run.file_scores.get(spec)) for spec in specs],
@@ -99,9 +116,16 @@ def _cell(summary: MetricSummary | None) -> dict[str, Any] | None:
         return None
     interval = summary.interval if isinstance(summary.interval, Interval) else None
     count = f"{summary.scored:,} of {summary.total:,}"
+    low, high = summary.bounds or (None, None)
     return {
         "mean": summary.mean,
-        "shown": "unscored" if summary.mean is None else f"{summary.mean:.2f}",
+        "least": low,
+        "most": high,
+        "shown": mean_shown(summary),
+        "threshold": summary.threshold.value if summary.threshold else None,
+        "standing": f"{STANDINGS[summary.standing]} ({summary.threshold})" if summary.standing else "",
+        "look": summary.standing or "",
+        "note": summary.note,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
         "bounds": f"{interval.low:.2f} – {interval.high:.2f}" if interval else "",
@@ -114,7 +138,15 @@ def _cell(summary: MetricSummary | None) -> dict[str, Any] | None:
 def _why(summary: MetricSummary, interval: Interval | None, count: str) -> str:
     reasons = _reasons(summary.unscored)
     method = f"95% interval: {interval.method}" if interval else f"no interval: {summary.interval.reason}"  # type: ignore[union-attr]
-    return f"{count} scored{f'; unscored: {reasons}' if reasons else ''}. {method}."
+    note = f"; {summary.note}" if summary.note else ""
+    return f"{count} scored{f'; unscored: {reasons}' if reasons else ''}{note}. {method}."
+
+
+def mean_shown(summary: MetricSummary) -> str:
+    """`0.74`; under worst-case bounds `0.62 to 0.81`; `unscored` where there is none."""
+    if summary.bounds:
+        return f"{summary.bounds[0]:.2f} to {summary.bounds[1]:.2f}"
+    return "unscored" if summary.mean is None else f"{summary.mean:.2f}"
 
 
 def _reasons(unscored: Mapping[str, int]) -> str:

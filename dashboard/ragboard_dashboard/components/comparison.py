@@ -13,15 +13,16 @@ from ragboard.records import Outcome, Passage, Score
 from ragboard.report import (
     Comparison,
     JudgedStatement,
+    JudgeNoise,
     MetricComparison,
     PairReport,
     PairRow,
     SampleReport,
     StatementChange,
 )
+from ragboard.report.looks import ARROWS, CHANGE_LOOKS, CHANGES, KINDS, SAID_ALIKE, statement_look
 from ragboard.stats import Interval
 from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.components.verdicts import statement_look
 
 __all__ = ["forest", "forest_data", "pair_data", "pair_list", "pair_view", "pairs_data"]
 
@@ -40,24 +41,12 @@ def _component(name: str) -> Any:
 
 _mount_forest, _mount_pairs, _mount_pair = (_component(name) for name in ("forest", "pairs", "pair"))
 
-_ARROWS = {"higher": "↑", "lower": "↓", "neutral": ""}
-_CHANGES = {"better": "▲ better", "worse": "▼ worse", "differs": "≠ differs", "same": "= same", "unscored": "unscored"}
-_LOOKS = {"better": "better", "worse": "worse", "differs": ""}
-_KINDS = {
-    "broken": ("▼", "worse"),
-    "still wrong": ("=", ""),
-    "added": ("+", ""),
-    "fixed": ("▲", "better"),
-    "dropped": ("\N{MINUS SIGN}", ""),
-    "not judged": ("\N{EN DASH}", "none"),
-    "kept": ("=", "none"),
-}
-_HOW = {"exact": "", "normalised": "same words", "fuzzy": "similar words", "alone": ""}
+_THICK = " Thick: whatever the unscored would have scored."
 
 
-def forest(compared: Comparison, *, key: str) -> None:
-    """Draw the difference of each metric."""
-    _mount_forest(key=key, data=forest_data(compared))
+def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> None:
+    """Draw the difference of each metric, and behind it how far two evaluations of one run differ."""
+    _mount_forest(key=key, data=forest_data(compared, noise))
 
 
 def pair_list(
@@ -74,13 +63,17 @@ def pair_view(found: PairReport, *, key: str) -> None:
     _mount_pair(key=key, data=pair_data(found))
 
 
-def forest_data(compared: Comparison) -> dict[str, Any]:
+def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    rows = [_metric(metric) for metric in compared.metrics]
+    rows: list[dict[str, Any]] = [
+        _metric(metric) | {"noise": _noise(metric.metric, noise)} for metric in compared.metrics
+    ]
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
+    ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
+    band = " Pale band: how far two evaluations of one run by the same judge differ." if noise else ""
     return {
         "caption": "Difference B less A with its 95% interval, all on one scale; the dashed line is no difference."
-        " Grey: no difference seen.",
+        f" Grey: no difference seen.{band}" + (_THICK if compared.policy == "bounds" else ""),
         "reach": max(ends, default=0.0) or 1.0,
         "titles": {
             "difference": "Difference",
@@ -98,12 +91,15 @@ def forest_data(compared: Comparison) -> dict[str, Any]:
 def _metric(metric: MetricComparison) -> dict[str, Any]:
     found = metric.pairs
     bounds = found.interval if found and isinstance(found.interval, Interval) else None
+    least, most = metric.bounds or (None, None)
     return {
         "metric": inert(metric.metric),
+        "least": least,
+        "most": most,
         "label": inert(metric.label),
-        "arrow": _ARROWS[metric.direction],
-        "look": _LOOKS.get(metric.change, "none"),
-        "change": _CHANGES.get(metric.change, metric.change),
+        "arrow": ARROWS[metric.direction],
+        "look": CHANGE_LOOKS.get(metric.change, "none"),
+        "change": CHANGES.get(metric.change, metric.change),
         "difference": found.difference if found else None,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
@@ -113,10 +109,19 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "a": f"{found.first:.3f}" if found else "–",
         "b": f"{found.second:.3f}" if found else "–",
         "pairs": f"{found.n:,}" if found else "0",
-        "unscored": _unscored(metric),
+        "unscored": "; ".join(filter(None, [metric.note, _unscored(metric)])),
         "won": f"{found.sign.wins} / {found.ties} / {found.sign.losses}" if found else "–",
         "detectable": f"{found.detectable:.3f}" if found and found.detectable is not None else "–",
     }
+
+
+def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
+    """The bands behind one metric, and what they are."""
+    return [
+        {"low": one.found.interval.low, "high": one.found.interval.high, "words": inert(f"Noise: {one}.")}
+        for one in noise
+        if one.metric == metric and isinstance(one.found.interval, Interval)
+    ]
 
 
 def _interval(metric: MetricComparison) -> str:
@@ -142,7 +147,7 @@ def pairs_data(rows: Sequence[PairRow], compared: Comparison, address: dict[str,
     """What the component draws, as JSON-ready data."""
     return {
         "caption": caption,
-        "titles": [f"A {inert(compared.a.name)}", f"B {inert(compared.b.name)}"],
+        "titles": {"change": "Change", "a": f"A {inert(compared.a.name)}", "b": f"B {inert(compared.b.name)}"},
         "rows": [_pair_row(row, address) for row in rows],
     }
 
@@ -155,8 +160,8 @@ def _pair_row(row: PairRow, address: dict[str, str]) -> dict[str, Any]:
         "href": f"compare?{urlencode(address | {'pair': row.sample_a})}",
         "question": inert(row.question),
         "where": inert(f"sample {row.sample_a}{renamed}"),
-        "change": f"{_CHANGES[row.change]}{difference}",
-        "look": _LOOKS.get(row.change, "none"),
+        "change": f"{CHANGES[row.change]}{difference}",
+        "look": CHANGE_LOOKS.get(row.change, "none"),
         "a": _score(row.a, row.claims_a),
         "b": _score(row.b, row.claims_b),
     }
@@ -195,12 +200,12 @@ def _answer(found: PairReport, report: SampleReport, letter: str, other: str) ->
 
 
 def _change(change: StatementChange) -> dict[str, Any]:
-    icon, look = _KINDS[change.kind]
+    icon, look = KINDS[change.kind]
     return {
         "icon": icon,
         "look": look,
         "kind": change.kind,
-        "how": _HOW[change.how],
+        "how": SAID_ALIKE[change.how],
         "a": _said(change.a, change.number_a),
         "b": _said(change.b, change.number_b),
     }

@@ -24,6 +24,7 @@ function finding(item, open) {
     node.append(aside)
   }
   if (item.reason) node.append(element("div", "reason", item.reason))
+  for (const said of item.people ?? []) node.append(element("div", "people", said))
   if (item.where) node.append(element("div", "where", item.where))
   return node
 }

@@ -21,10 +21,15 @@ function shape(tag, attributes) {
 function picture(row, reach) {
   const node = shape("svg", { viewBox: `0 0 ${WIDTH} 18`, class: row.look, preserveAspectRatio: "xMinYMid", "aria-hidden": "true" })
   const at = (value) => WIDTH / 2 + (value / reach) * (WIDTH / 2 - PAD)
+  for (const band of row.noise) {
+    node.append(shape("rect", { x: at(band.low), width: Math.max(at(band.high) - at(band.low), 1), y: 0, height: 18, class: "noise" }))
+  }
   node.append(shape("line", { x1: PAD, x2: WIDTH - PAD, y1: 9, y2: 9, class: "axis" }))
   node.append(shape("line", { x1: at(0), x2: at(0), y1: 0, y2: 18, class: "zero" }))
   if (row.low !== null) node.append(shape("line", { x1: at(row.low), x2: at(row.high), y1: 9, y2: 9, class: "whisker" }))
-  if (row.difference !== null) node.append(shape("circle", { cx: at(row.difference), cy: 9, r: 4, class: "dot" }))
+  if (row.least !== null) {
+    node.append(shape("line", { x1: at(row.least), x2: at(row.most), y1: 9, y2: 9, class: "possible" }))
+  } else if (row.difference !== null) node.append(shape("circle", { cx: at(row.difference), cy: 9, r: 4, class: "dot" }))
   return node
 }
 
@@ -43,6 +48,7 @@ function line(row, data) {
   name.title = row.metric
   const drawn = element("td", "wide")
   drawn.append(picture(row, data.reach), element("div", "note", row.interval))
+  for (const band of row.noise) drawn.append(element("div", "note", band.words))
   if (row.warning) drawn.append(element("div", "note", row.warning))
   const change = element("td", "")
   change.dataset.title = data.titles.change

@@ -43,6 +43,8 @@ function fill(node, text, stretches, make, from = 0, to = text.length) {
   return node
 }
 
+const selectedMark = () => element("mark", "selected")
+
 const evidenceMark = (mark) => element("mark", `evidence ${mark.look}`)
 
 // Scrolls the box, and nothing around it, until the node is inside.
@@ -154,6 +156,7 @@ class Reader {
     said.append(element("div", "text", statement.text))
     if (statement.reason) said.append(element("div", "reason", statement.reason))
     if (statement.origin) said.append(element("div", "origin", statement.origin))
+    for (const { look, text } of statement.people) said.append(element("div", `people ${look}`, text))
     const verdict = element("div", `verdict ${statement.verdict}`)
     verdict.append(element("span", "icon", icon), element("span", "", word))
     node.append(verdict, said)
@@ -258,7 +261,9 @@ class Reader {
     this.banner.className = `banner ${statement?.verdict ?? "none"}`
     if (!statement) {
       const hint = this.options.length ? "Choose a statement to see its evidence" : "No statements to show"
-      return this.banner.replaceChildren(hint)
+      const selected = this.data.passages.reduce((sum, passage) => sum + passage.selected.length, 0)
+      const helping = selected === 1 ? "the sentence that helps" : `the ${selected} sentences that help`
+      return this.banner.replaceChildren(selected ? `${hint}. Underlined: ${helping} to answer the question` : hint)
     }
     const { icon } = this.data.verdicts[statement.verdict]
     const says = element("span", "says", statement.says)
@@ -283,10 +288,11 @@ class Reader {
   }
 
   passageText(passage, marks) {
-    const { text, rank } = passage
+    const { text, rank, selected } = passage
     const [from, to] = this.unfolded.has(rank) ? [0, text.length] : this.window(text, marks)
     const node = element("div", "text", from > 0 ? "… " : "")
-    fill(node, text, marks, evidenceMark, from, to)
+    if (this.chosen === null) fill(node, text, selected, selectedMark, from, to)
+    else fill(node, text, marks, evidenceMark, from, to)
     if (to < text.length) node.append(" …")
     return text.length > CLIP ? [node, this.unfold(passage)] : [node]
   }

@@ -14,11 +14,20 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
+from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import ORIGINS
 from ragboard.records import Evidence, Passage, Verdict
-from ragboard.report import JudgedStatement, passages_named
+from ragboard.report import JudgedStatement
+from ragboard.report.wording import HOW, WORST_FIRST, evidence_look, what_passages_say
 from ragboard_dashboard.components.spans import Stretch, apart, inert, layered, utf16
-from ragboard_dashboard.components.verdicts import ALONE, NOT_JUDGED, VERDICTS, VerdictLook, look_of, statement_look
+from ragboard_dashboard.components.verdicts import (
+    ALONE,
+    NOT_JUDGED,
+    VERDICTS,
+    look_of,
+    said_by,
+    statement_look,
+)
 
 __all__ = ["reader_data", "statement_reader"]
 
@@ -29,21 +38,6 @@ _mount = component(
     css=(_FILES / "reader.css").read_text("utf-8"),
     js=(_FILES / "reader.js").read_text("utf-8"),
 )
-_HOW = {
-    "quoted": "quoted by the judge",
-    "overlap": "shared words, found by overlap",
-    "window": "the stretch the model read",
-}
-_WORST_FIRST = (
-    "contradicted",
-    "contradicted alone",
-    "unsupported",
-    "unsupported alone",
-    NOT_JUDGED.css,
-    "supported alone",
-    "supported",
-)
-_ASKED_ALONE = "Each passage was held against it by itself; nobody judged them together."
 
 
 def statement_reader(
@@ -54,15 +48,24 @@ def statement_reader(
     passages: Sequence[Passage],
     chosen: int | None,
     answer_note: str = "",
+    selected: Sequence[Sentence] = (),
 ) -> int | None:
     """Draw the answer with its statements marked, the list of them, and the passages.
 
     `chosen` is the statement shown at first, from 0; what a person chose since under the same `key`
-    goes before it. `answer_note` stands under the heading. Returns the chosen statement, or None.
+    goes before it. `answer_note` stands under the heading; `selected` are sentences of the passages that help to
+    answer the question, marked while no statement is chosen. Returns the chosen statement, or None.
     """
     state: dict[str, int | None] = st.session_state.get(key, {})
     now = state.get("chosen", chosen)
-    data = reader_data(answer=answer, statements=statements, passages=passages, chosen=now, answer_note=answer_note)
+    data = reader_data(
+        answer=answer,
+        statements=statements,
+        passages=passages,
+        chosen=now,
+        answer_note=answer_note,
+        selected=selected,
+    )
     _mount(key=key, data=data, on_chosen_change=lambda: None)
     shown: int | None = data["chosen"]
     return shown
@@ -75,6 +78,7 @@ def reader_data(
     passages: Sequence[Passage],
     chosen: int | None,
     answer_note: str = "",
+    selected: Sequence[Sentence] = (),
 ) -> dict[str, Any]:
     """What the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
     counts = Counter(statement_look(judged).css for judged in statements)
@@ -87,7 +91,7 @@ def reader_data(
         "pieces": _pieces(answer, statements),
         "verdicts": {look.css: {"icon": look.icon, "word": look.word, "count": counts[look.css]} for look in looks},
         "statements": [_statement(judged, by_rank, units) for judged in statements],
-        "passages": [_passage(passage) for passage in passages],
+        "passages": [_passage(passage, selected, units[passage.rank]) for passage in passages],
         "chosen": chosen if chosen is not None and 0 <= chosen < len(statements) else None,
     }
 
@@ -102,7 +106,7 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str
     unit = utf16(answer)
 
     def badness(place: int) -> tuple[int, int]:
-        return _WORST_FIRST.index(statement_look(statements[place]).css), place
+        return WORST_FIRST.index(statement_look(statements[place]).css), place
 
     return [
         {"start": unit(piece.start), "end": unit(piece.end), "of": sorted(piece.members, key=badness)}
@@ -123,7 +127,8 @@ def _statement(
         "reason": inert(verdict.reason) if verdict else "",
         "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": f"support {verdict.score:.2f}" if verdict and verdict.score is not None else "",
-        "says": _says(verdict, evidence),
+        "people": _people(judged),
+        "says": what_passages_say(judged, passages),
         "evidence": [
             _evidence(verdict, rank, [mark for mark in evidence if mark.rank == rank], passages[rank].text, units[rank])
             for rank in sorted({mark.rank for mark in evidence})
@@ -136,23 +141,25 @@ def _statement_alone(
     judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
 ) -> dict[str, Any]:
     """A statement of which only single passages were asked: each that says something of it is named."""
-    says = [
-        _sentence(judged.ranks("supported"), "says this", "each say this"),
-        _sentence(judged.ranks("contradicted"), "says otherwise", "each say otherwise"),
-    ]
     return {
         "text": inert(judged.statement.text),
         "verdict": statement_look(judged).css,
         "reason": "",
         "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": "",
-        "says": " ".join(filter(None, [*(says if any(says) else ["No single passage says this."]), _ASKED_ALONE])),
+        "people": _people(judged),
+        "says": what_passages_say(judged, passages),
         "evidence": [
             _evidence_alone(verdict, rank, passages[rank].text, units[rank])
             for rank, verdict in judged.single.items()
             if rank in passages and verdict.label != "unsupported"
         ],
     }
+
+
+def _people(judged: JudgedStatement) -> list[dict[str, str]]:
+    """What people say of a statement, the latest last."""
+    return [{"look": VERDICTS[one.label].css, "text": inert(said_by(one))} for one in judged.people]
 
 
 def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
@@ -169,42 +176,22 @@ def _evidence(
     kept = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
     return {
         "rank": rank,
-        "look": _look(verdict, marks[0]).css if marks else look_of(verdict).css,
-        "how": ", ".join(dict.fromkeys(_HOW[mark.how] for mark in kept)),
+        "look": evidence_look(verdict, marks[0]).css if marks else look_of(verdict).css,
+        "how": ", ".join(dict.fromkeys(HOW[mark.how] for mark in kept)),
         "marks": [
-            {"start": unit(mark.start), "end": unit(mark.end), "look": _look(verdict, mark).css} for mark in kept
+            {"start": unit(mark.start), "end": unit(mark.end), "look": evidence_look(verdict, mark).css}
+            for mark in kept
         ],
     }
 
 
-def _look(verdict: Verdict, mark: Evidence) -> VerdictLook:
-    """Evidence looks like the verdict it speaks for; what is only nearest looks unsupported."""
-    if verdict.label == "unsupported":
-        return VERDICTS["unsupported"]
-    return VERDICTS["supported" if mark.stance == "for" else "contradicted"]
-
-
-def _says(verdict: Verdict | None, evidence: Sequence[Evidence]) -> str:
-    """What the passages say of a statement, in words."""
-    if verdict is None:
-        return "Not judged."
-    ranks = sorted({mark.rank for mark in evidence})
-    if verdict.label == "unsupported":
-        return "No passage says this." + (f" Nearest: {passages_named(ranks)}." if ranks else "")
-    agree = _sentence([mark.rank for mark in evidence if mark.stance == "for"], "says this", "together say this")
-    differ = _sentence([mark.rank for mark in evidence if mark.stance == "against"], "says otherwise", "say otherwise")
-    if verdict.label == "supported":
-        return f"{agree or 'Supported; the judge points to no passage.'} {differ}".strip()
-    return f"{differ or 'Contradicted; the judge points to no passage.'} {agree}".strip()
-
-
-def _sentence(ranks: Sequence[int], one: str, several: str) -> str:
-    named = sorted(set(ranks))
-    if not named:
-        return ""
-    return f"{passages_named(named).capitalize()} {one if len(named) == 1 else several}."
-
-
-def _passage(passage: Passage) -> dict[str, Any]:
+def _passage(passage: Passage, selected: Sequence[Sentence], unit: Callable[[int], int]) -> dict[str, Any]:
     score = "" if passage.score is None else f"score {passage.score:.4g}"
-    return {"rank": passage.rank, "title": inert(passage.id), "score": score, "text": inert(passage.text)}
+    places = [(one.start, one.end) for one in selected if one.rank == passage.rank]
+    return {
+        "rank": passage.rank,
+        "title": inert(passage.id),
+        "score": score,
+        "text": inert(passage.text),
+        "selected": [{"start": unit(start), "end": unit(end)} for start, end in apart(places, len(passage.text))],
+    }

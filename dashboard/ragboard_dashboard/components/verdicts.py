@@ -1,57 +1,7 @@
-"""How a verdict looks and reads: one language on every page.
-
-The icon, the word and the style of a line carry the verdict; colour only repeats it.
-"""
+"""How a verdict looks and reads, under the name that components know it by."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from ragboard.report.looks import ALONE, NOT_JUDGED, VERDICTS, VerdictLook, look_of, said_by, statement_look
 
-from ragboard.records import Label, Verdict
-from ragboard.report import JudgedStatement
-
-__all__ = ["ALONE", "NOT_JUDGED", "VERDICTS", "VerdictLook", "look_of", "statement_look"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class VerdictLook:
-    """An icon, a word, and the class that the stylesheets colour and underline."""
-
-    icon: str
-    word: str
-    css: str
-
-
-VERDICTS: Mapping[Label, VerdictLook] = MappingProxyType(
-    {
-        "supported": VerdictLook(icon="✓", word="supported", css="supported"),
-        "unsupported": VerdictLook(icon="?", word="unsupported", css="unsupported"),
-        "contradicted": VerdictLook(icon="✕", word="contradicted", css="contradicted"),
-    }
-)
-"""Every label with its look, in the order in which counts are given."""
-
-ALONE: Mapping[Label, VerdictLook] = MappingProxyType(
-    {
-        "supported": VerdictLook(icon="✓", word="by a single passage", css="supported alone"),
-        "unsupported": VerdictLook(icon="?", word="by no single passage", css="unsupported alone"),
-        "contradicted": VerdictLook(icon="✕", word="contradicted by a single passage", css="contradicted alone"),
-    }
-)
-"""The look of a statement that each passage was held against by itself, and nobody judged on all together."""
-
-NOT_JUDGED = VerdictLook(icon="–", word="not judged", css="unjudged")
-"""The look of a statement that has no verdict."""
-
-
-def look_of(verdict: Verdict | None) -> VerdictLook:
-    """The look of a verdict; of its absence where there is none."""
-    return NOT_JUDGED if verdict is None else VERDICTS[verdict.label]
-
-
-def statement_look(judged: JudgedStatement) -> VerdictLook:
-    """The look of a statement: by the passages together, else by what each says alone."""
-    alone = judged.alone
-    return ALONE[alone] if judged.verdict is None and alone else look_of(judged.verdict)
+__all__ = ["ALONE", "NOT_JUDGED", "VERDICTS", "VerdictLook", "look_of", "said_by", "statement_look"]

@@ -2,17 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.report import Comparison, PairQuery, RunSummary, Unpaired, Which
+from ragboard.exporting import comparison_frame, pairs_frame
+from ragboard.htmlreport import comparison_report
+from ragboard.report import (
+    Comparison,
+    JudgeNoise,
+    PairQuery,
+    RunSummary,
+    Unpaired,
+    UnscoredPolicy,
+    Which,
+    pair_rows,
+    pair_runs,
+    pairs_sql,
+)
 from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
-from ragboard_dashboard.data import get_comparison, get_leaderboard, get_pair, get_pair_rows, resolve
-from ragboard_dashboard.navigation import open_sample, open_upload
-from ragboard_dashboard.shared import column_label, default_pair, facts, outcome_fact, plain
+from ragboard_dashboard.components.spans import inert
+from ragboard_dashboard.data import (
+    get_comparison,
+    get_leaderboard,
+    get_noise,
+    get_pair,
+    get_pair_place,
+    get_pair_rows,
+    resolve,
+    store,
+)
+from ragboard_dashboard.navigation import open_sample
+from ragboard_dashboard.shared import (
+    column_label,
+    column_title,
+    default_pair,
+    facts,
+    offer_sql,
+    offer_upload,
+    outcome_fact,
+    plain,
+    unscored_choice,
+)
+from ragboard_dashboard.sharing import export_control, report_button
 
 __all__ = ["page"]
 
@@ -35,32 +71,33 @@ def page() -> None:
     chosen = _choose(runs)
     if chosen is None:
         return
-    a, b = chosen
-    compared = get_comparison(a, b)
+    a, b, unscored = chosen
+    compared = get_comparison(a, b, unscored)
     wanted = st.query_params.get("pair")
     if wanted is None:
-        _result(compared)
+        _result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
     else:
-        _pair(a, b, wanted)
+        _pair(a, b, compared, wanted)
     _pairs(a, b, compared)
 
 
 def _empty() -> None:
     st.header("Nothing to compare yet", anchor=False)
     st.markdown("A comparison takes two runs: the answers of two configurations to the same questions.")
-    if st.button("Upload a run", icon=":material/upload_file:"):
-        open_upload()
+    offer_upload()
 
 
-def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef] | None:
-    """The two runs of the address, else the newest two over the same questions."""
+def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef, UnscoredPolicy] | None:
+    """The two runs of the address, else the newest two over the same questions, and how the unscored count."""
     first, second = default_pair(runs)
-    left, right = st.columns(2)
+    left, right, count = st.columns([3, 3, 1.6], vertical_alignment="bottom")
     with left:
         a = _select("A, the baseline", "a", runs, first)
     with right:
         b = _select("B, held against it", "b", runs, second)
-    return (a, b) if a and b else None
+    with count:
+        unscored = unscored_choice()
+    return (a, b, unscored) if a and b else None
 
 
 def _select(label: str, key: str, runs: tuple[RunSummary, ...], default: str) -> RunRef | None:
@@ -91,12 +128,21 @@ def _chose(key: str) -> None:
         st.query_params.pop("pair", None)
 
 
-def _result(compared: Comparison) -> None:
-    st.header("Compare", anchor=False)
+def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
+    title, copy, report, export = st.columns([5, 1.2, 1.2, 1.2], vertical_alignment="bottom")
+    title.header("Compare", anchor=False)
+    name = f"{b.name} against {a.name}"
+    asked = _wanted(compared)
+    with copy.popover("Copy", icon=":material/content_copy:", width="stretch"):
+        st.code(inert(compared.sentence), language=None, wrap_lines=True)
+    with report:
+        report_button(name, lambda: comparison_report(store(), a, b, metric=asked.metric if asked else ""))
+    with export:
+        export_control(name, lambda: comparison_frame(compared))
     plain(compared.sentence)
     _notes(compared)
     if compared.metrics:
-        forest(compared, key="forest")
+        forest(compared, noise, key="forest")
     plain(_pairing(compared), "note")
 
 
@@ -139,45 +185,63 @@ def _left(left: Unpaired) -> str:
     return f"{count:,}{unsure} ({', '.join(left.ids)}{', …' if count > len(left.ids) else ''})"
 
 
-def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
-    """Draw the pairs by one metric, the greatest losses first."""
+def _wanted(compared: Comparison) -> PairQuery | None:
+    """The metric and the pairs that the address names, else the first; None where no metric has a pair."""
     specs = [metric.metric for metric in compared.metrics if metric.pairs]
     if not specs:
+        return None
+    metric, wanted = (st.query_params.get(key, "") for key in ("metric", "which"))
+    known: dict[str, Which] = {which: which for which in WHICH}
+    return PairQuery(metric=metric if metric in specs else specs[0], which=known.get(wanted, "all"))
+
+
+def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
+    """Draw the pairs by one metric, the greatest losses first."""
+    asked = _wanted(compared)
+    if asked is None:
         return
+    specs = [metric.metric for metric in compared.metrics if metric.pairs]
     st.subheader("Questions, greatest losses first", anchor=False)
-    choice, kind, number = st.columns([3, 5, 2], vertical_alignment="bottom")
-    asked = st.query_params.get("metric", "")
+    choice, kind, number, export = st.columns([3, 5, 2, 1.2], vertical_alignment="bottom")
     metric = choice.selectbox(
-        "Metric",
-        specs,
-        format_func=column_label,
-        **_bound("metric", asked if asked in specs else specs[0]),
-        args=("metric",),
+        "Metric", specs, format_func=column_label, **_bound("metric", asked.metric), args=("metric",)
     )
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
-    wanted = st.query_params.get("which", "")
     which: Which = kind.segmented_control(
         "Which",
         list(WHICH),
         format_func=lambda one: f"{WHICH[one]} {counts[one]:,}",
         required=True,
         label_visibility="collapsed",
-        **_bound("which", wanted if wanted in WHICH else "all"),
+        **_bound("which", asked.which),
         args=("which",),
     )
     last = max(1, -(-counts[which] // PAGE_SIZE))
     at = number.number_input("Page", 1, last, key=f"page-{which}", bind="query-params") if last > 1 else 1
     query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
+    with export:
+        export_control(
+            f"{b.name} against {a.name} pairs", lambda: _table(a, b, replace(query, limit=page.total, offset=0))
+        )
     address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
+    if compared.policy != "excluded":
+        address["unscored"] = compared.policy
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
+    direction = next(one.direction for one in compared.metrics if one.metric == metric)
+    offer_sql(pairs_sql(a, b, query, direction), "pairs")
     opened = pair_list(page.rows, compared, address, caption, key="pairs")
     if opened:
         st.query_params["pair"] = opened
         st.rerun()
 
 
-def _pair(a: RunRef, b: RunRef, sample_id: str) -> None:
+def _table(a: RunRef, b: RunRef, query: PairQuery) -> pd.DataFrame:
+    """The pairs of a query as a table; read anew, for a download is made outside the page."""
+    return pairs_frame({query.metric: pair_rows(store(), a, b, pair_runs(store(), a, b), query).rows})
+
+
+def _pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
     try:
         found = get_pair(a, b, sample_id)
     except NotFoundError as error:
@@ -192,8 +256,27 @@ def _pair(a: RunRef, b: RunRef, sample_id: str) -> None:
         open_sample(st.query_params["a"], found.a.sample.id)
     if row.button("Sample in B", icon=":material/find_in_page:"):
         open_sample(st.query_params["b"], found.b.sample.id)
+    with row:
+        _step(a, b, compared, sample_id)
     plain(found.a.sample.question, "title")
     for side, report in (("A", found.a), ("B", found.b)):
         facts([(f"{side}", "", ""), *(outcome_fact(spec, outcome) for spec, outcome in report.scores.items())])
     plain("Struck through: only in A. Bold and underlined: only in B.", "note")
     pair_view(found, key=f"pair-{a.run_id}-{b.run_id}-{sample_id}")
+
+
+def _step(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
+    """Ways to the pairs before and after, in the order of the list below."""
+    query = _wanted(compared)
+    if query is None:
+        return
+    at = get_pair_place(a, b, query, sample_id)
+    for label, icon, key, to in (
+        ("Previous", "chevron_left", "k", at.previous),
+        ("Next", "chevron_right", "j", at.following),
+    ):
+        if st.button(label, icon=f":material/{icon}:", shortcut=key, disabled=to is None):
+            st.query_params["pair"] = str(to)
+            st.rerun()
+    place = f"{at.place:,} of {at.total:,}" if at.place else f"not among these {at.total:,}"
+    plain(f"{place} pairs ({WHICH[query.which]}, by {column_title(query.metric)})", "note")

@@ -16,7 +16,7 @@ from ragboard.judges import JudgeOptions
 from ragboard.metrics import DEFAULT_METRICS
 from ragboard.settings import read_pairs
 from ragboard.store import RunRef
-from ragboard_dashboard.data import get_run, known_metrics, store, surroundings
+from ragboard_dashboard.data import evaluates, get_run, known_metrics, store, surroundings
 from ragboard_dashboard.navigation import open_run
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.shared import choose_run, column_label, column_title, dollars, facts, judged_line, plain
@@ -35,6 +35,9 @@ def page() -> None:
     plain(f"Evaluate {run.name}", "title")
     judged_line(get_run(run))
     run_panels(run)
+    if not evaluates():
+        st.info("No evaluation can be started from this dashboard.", icon=":material/lock:")
+        return
     try:
         _form(run)
     except RagboardError as error:

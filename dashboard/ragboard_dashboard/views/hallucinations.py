@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.exporting import TABLE_FORMATS, table_bytes
 from ragboard.records import Label
-from ragboard.report import Grouping, HallucinationPage, HallucinationQuery, hallucination_table
+from ragboard.report import (
+    Grouping,
+    HallucinationPage,
+    HallucinationQuery,
+    Human,
+    hallucination_table,
+    hallucinations_sql,
+)
 from ragboard.store import RunRef
-from ragboard_dashboard.components.findings import group_list, hallucination_list
+from ragboard_dashboard.components.findings import group_list, hallucination_list, opened_hallucination
 from ragboard_dashboard.components.verdicts import VERDICTS
 from ragboard_dashboard.data import (
     get_hallucination_groups,
@@ -23,8 +28,9 @@ from ragboard_dashboard.data import (
     resolve,
     store,
 )
-from ragboard_dashboard.navigation import open_sample, open_upload
-from ragboard_dashboard.shared import plain
+from ragboard_dashboard.navigation import open_sample
+from ragboard_dashboard.shared import offer_sql, offer_upload, page_number, plain
+from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
 
@@ -36,12 +42,22 @@ GROUPS: dict[str, Grouping | None] = {
     "by passage": "passage",
     "by judge": "judge",
 }
+HUMAN: dict[str, Human | None] = {
+    "whatever people say": None,
+    "no label by people": "none",
+    "people agree": "agrees",
+    "overruled": "overruled",
+}
+LISTED = "statements"
 OPENED = "hallucinations-opened"
 """Where the group that a person just opened waits for the filters to be drawn again."""
 
 
 def page() -> None:
-    """Draw the page."""
+    """Draw the page, unless a statement was just opened."""
+    opened = opened_hallucination(LISTED)
+    if opened:
+        open_sample(*opened)
     if not get_leaderboard():
         _empty()
         return
@@ -50,9 +66,11 @@ def page() -> None:
     found = get_hallucinations(query)
     judged = sum(found.labels.values())
     title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
-    _counts(found)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _counts(found)
+        offer_sql(hallucinations_sql(query), "hallucinations")
     with action:
-        _export(query)
+        export_control("hallucinations", lambda: hallucination_table(store(), query))
     if not found.total:
         st.info("No statement fits these filters.", icon=":material/filter_alt_off:")
     elif by:
@@ -65,7 +83,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
     """Draw the filters; what they say, and how to group."""
     _enter_group()
     verdict, words, passage = st.columns([2, 2, 1.3])
-    runs, judge, grouping = st.columns([2, 1, 2.3])
+    runs, judge, people, grouping = st.columns([1.6, 1, 1, 2.3])
     bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
     shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **bound)
     text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **bound)
@@ -73,16 +91,18 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
     names = [run.name for run in get_leaderboard()]
     chosen = runs.multiselect("Runs", names, placeholder="All runs", key="runs", **bound)
     judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **bound)
+    human = people.selectbox("People", list(HUMAN), key="people", **bound)
     by = grouping.segmented_control("List them", list(GROUPS), default="one by one", required=True, key="by", **bound)
     query = HallucinationQuery(
         runs=_refs(chosen),
         verdict=SHOWN[shown],
         judge=judged_by,
+        human=HUMAN[human],
         text=text or "",
         passage=retrieved or "",
         question=_question(),
         limit=PAGE_SIZE,
-        offset=(st.session_state.get("page", 1) - 1) * PAGE_SIZE,
+        offset=(page_number() - 1) * PAGE_SIZE,
     )
     return _within(query), GROUPS[by]
 
@@ -138,27 +158,8 @@ def _counts(found: HallucinationPage) -> None:
     plain(" · ".join(counts), "note")
 
 
-def _export(query: HallucinationQuery) -> None:
-    with st.popover("Export", icon=":material/download:", width="stretch"):
-        for kind in TABLE_FORMATS:
-            st.download_button(
-                kind.upper(),
-                partial(_table, query, kind),
-                file_name=f"hallucinations.{kind}",
-                key=f"export-{kind}",
-                on_click="ignore",
-                width="stretch",
-            )
-
-
-def _table(query: HallucinationQuery, kind: str) -> bytes:
-    return table_bytes(hallucination_table(store(), query), kind)
-
-
 def _statements(found: HallucinationPage) -> None:
-    opened = hallucination_list(found.rows, name="Statements that are not supported", key="statements")
-    if opened:
-        open_sample(opened.run, opened.sample_id, opened.number)
+    hallucination_list(found.rows, name="Statements that are not supported", key=LISTED)
     _pages(found.total)
 
 
@@ -185,5 +186,4 @@ def _pages(total: int) -> None:
 def _empty() -> None:
     st.header("No run yet", anchor=False)
     st.markdown("Statements that no passage supports are listed here once a run is evaluated.")
-    if st.button("Upload a run", icon=":material/upload_file:"):
-        open_upload()
+    offer_upload()

@@ -6,10 +6,12 @@ from importlib.resources import files
 
 import streamlit as st
 
+from ragboard.exporting import metrics_frame
 from ragboard.report import metric_groups
 from ragboard_dashboard.components.catalogue import catalogue_html
 from ragboard_dashboard.data import get_metrics
 from ragboard_dashboard.shared import plain
+from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
 
@@ -18,7 +20,7 @@ STYLE = (files("ragboard_dashboard") / "components" / "catalogue.css").read_text
 
 def page() -> None:
     """Draw the page."""
-    title, box = st.columns([2, 1], vertical_alignment="bottom")
+    title, box, action = st.columns([5, 3, 1], vertical_alignment="bottom")
     title.header("Metrics", anchor=False)
     search = box.text_input(
         "Search",
@@ -28,6 +30,8 @@ def page() -> None:
         bind="query-params",
     )
     groups = metric_groups(get_metrics().values(), search)
+    with action:
+        export_control("metrics", lambda: metrics_frame(one for group in groups.values() for one in group))
     count = sum(map(len, groups.values()))
     plain(
         f"{count} metric{'' if count == 1 else 's'}. The same word means different things in different systems, "

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
+from ragboard.htmlreport import run_report
 from ragboard.records import Score
 from ragboard.report import (
     Bin,
@@ -17,36 +19,33 @@ from ragboard.report import (
     Only,
     Order,
     RunSummary,
-    SamplePage,
     SampleQuery,
-    SampleRow,
+    UnscoredPolicy,
     ragas_score,
+    sample_table,
+    samples_sql,
 )
 from ragboard.store import RunRef
-from ragboard_dashboard.charts import (
-    SHAPES,
-    Shape,
-    breakdown_figure,
-    distribution_figure,
-    origins_bar,
-    palette,
-    scatter_figure,
-)
-from ragboard_dashboard.components.verdicts import VERDICTS
+from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
+from ragboard_dashboard.components.samples import sample_list
+from ragboard_dashboard.components.shapes import SHAPES, Range, Shape, groups_chart, spread_chart
 from ragboard_dashboard.data import (
+    evaluates,
     get_breakdown,
     get_columns,
     get_distribution,
     get_failures,
     get_judging,
+    get_overruled,
     get_run,
     get_sample_rows,
     get_scatter,
     store,
     surroundings,
+    writable,
 )
 from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_evaluate, open_sample
+from ragboard_dashboard.navigation import open_diagnosis, open_evaluate, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.shared import (
     choose_run,
@@ -55,9 +54,14 @@ from ragboard_dashboard.shared import (
     facts,
     file_facts,
     judged_line,
+    offer_sql,
+    page_number,
     plain,
     summary_facts,
+    unscored_choice,
 )
+from ragboard_dashboard.sharing import export_control, report_button
+from ragboard_dashboard.thresholds import share_line, threshold_editor
 
 __all__ = ["page"]
 
@@ -75,6 +79,7 @@ ONLY: dict[Only, str] = {
     "loose": "With unsupported statements",
     "refusing": "Refusals",
     "unscored": "Unscored",
+    "beyond": "Missing the threshold",
 }
 CHART = {"displayModeBar": False}
 
@@ -84,13 +89,12 @@ def page() -> None:
     run = choose_run("Run")
     if run is None:
         return
-    summary = get_run(run)
-    _title(summary)
+    summary, unscored = _title(run)
     judged_line(summary)
     if summary.notes:
         plain(summary.notes)
     run_panels(run)
-    facts(summary_facts(summary.metrics))
+    facts(summary_facts(summary.metrics, get_overruled(run, unscored)))
     file_facts(summary_facts(summary.file_scores))
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
@@ -104,19 +108,29 @@ def page() -> None:
         _samples(run, summary, "", None)
         return
     _origins(summary)
-    column, between = _overview(run, there)
+    column, between = _overview(run, there, unscored)
     _samples(run, summary, column, between)
     _against(run, there, column)
 
 
-def _title(summary: RunSummary) -> None:
-    title, edit, evaluate = st.columns([6, 1, 1.3], vertical_alignment="bottom")
+def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
+    """Draw the run's name and what can be done with it; its summary, and how unscored samples count in it."""
+    title, count, right = st.columns([3, 1.6, 3], vertical_alignment="bottom")
+    actions = right.container(horizontal=True, horizontal_alignment="right")
+    with count:
+        unscored = unscored_choice()
+    summary = get_run(run, unscored)
     with title:
         plain(summary.name, "title")
-    if edit.button("Edit", icon=":material/edit:", width="stretch"):
+    with actions:
+        report_button(summary.name, lambda: run_report(store(), run))
+    if actions.button("Diagnose", icon=":material/stethoscope:"):
+        open_diagnosis(st.query_params["run"])
+    if writable() and actions.button("Edit", icon=":material/edit:"):
         edit_run(summary, back=False)
-    if evaluate.button("Evaluate", icon=":material/gavel:", width="stretch"):
+    if evaluates() and actions.button("Evaluate", icon=":material/gavel:"):
         open_evaluate(summary.name)
+    return summary, unscored
 
 
 def _failed(run: RunRef) -> None:
@@ -137,7 +151,8 @@ def _failed(run: RunRef) -> None:
                 open_sample(run.name, kind.sample_id)
         if len(kinds) > KINDS:
             plain(f"and {len(kinds) - KINDS:,} kinds more: ragboard evaluate and retry list them all", "note")
-        _retry(run)
+        if evaluates():
+            _retry(run)
 
 
 def _retry(run: RunRef) -> None:
@@ -167,7 +182,7 @@ def _origins(summary: RunSummary) -> None:
     plain("Right: the reference says so. Relevant: the passage says something that the reference says.", "note")
 
 
-def _overview(run: RunRef, there: Columns) -> tuple[str, tuple[float, float] | None]:
+def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
     """Draw one column's spread and what it breaks down into; the column, and the range chosen in it."""
     options = [*there.metrics, *there.numeric]
     chart, groups = st.columns([3, 2], gap="large")
@@ -182,15 +197,15 @@ def _overview(run: RunRef, there: Columns) -> tuple[str, tuple[float, float] | N
             required=True,
             label_visibility="collapsed",
         )
-        between = _spread(run, column)
+        between = _spread(run, column, unscored)
     with groups:
-        _groups(run, there, column)
+        _groups(run, there, column, unscored)
     return column, between
 
 
-def _spread(run: RunRef, column: str) -> tuple[float, float] | None:
+def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
     """Draw the distribution; the range that was brushed in it, None where it is the whole."""
-    found = get_distribution(run, column)
+    found = get_distribution(run, column, unscored)
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
         plain(_counted(found), "note")
@@ -203,41 +218,42 @@ def _spread(run: RunRef, column: str) -> tuple[float, float] | None:
         required=True,
         label_visibility="collapsed",
     )
-    picked = st.plotly_chart(
-        distribution_figure(found, shape, column_title(column), palette(st.context.theme.type)),
-        key=f"spread-{run.run_id}-{column}-{shape}",
-        on_select="rerun",
-        selection_mode="box",
-        config=CHART,
-    )
-    return _range(f"range-{column}", found.bins, picked["selection"]["box"])
-
-
-def _range(key: str, bins: tuple[Bin, ...], boxes: list[Any]) -> tuple[float, float] | None:
-    """The range slider: a fresh brush in the chart sets it, and unlike the brush it stays."""
-    whole = bins[0].low, bins[-1].high
-    brush = tuple(sorted(boxes[0]["x"])) if boxes else None
-    if brush != st.session_state.get(f"{key}-brush"):
-        st.session_state[f"{key}-brush"] = brush
-        within = [part for part in bins if brush and brush[0] <= (part.low + part.high) / 2 <= brush[1]]
-        if within:
-            st.session_state[key] = within[0].low, within[-1].high
+    with row:
+        threshold_editor(column, found.share)
+    chart = st.container()
+    key, whole = f"range-{column}", (found.bins[0].low, found.bins[-1].high)
     initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
-    between: tuple[float, float] = st.slider(
-        "Only samples within",
-        *whole,
-        **initial,
-        key=key,
-        bind="query-params",
-        format="%.2f",
-    )
-    return None if between == whole else between
+    between: Range = st.slider("Only samples within", *whole, **initial, key=key, bind="query-params", format="%.2f")
+    chosen = None if between == whole else between
+    with chart:
+        spread_chart(
+            found,
+            shape,
+            column_title(column),
+            chosen,
+            partial(_draw_range, key, found.bins),
+            key=f"spread-{run.run_id}-{column}-{shape}",
+        )
+    return chosen
+
+
+def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
+    """Set the slider to the bins whose middle lies within what was drawn over the chart."""
+    within = [part for part in bins if drawn[0] <= (part.low + part.high) / 2 <= drawn[1]]
+    if within:
+        st.session_state[key] = within[0].low, within[-1].high
 
 
 def _counted(found: Distribution) -> str:
     """How many samples have a value, and why the others have none."""
     left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
-    return f"{found.scored:,} of {found.total:,} have a value" + (f". Unscored: {left_out}" if left_out else "")
+    said = [
+        f"{found.scored:,} of {found.total:,} have a value",
+        f"Unscored: {left_out}" if left_out else "",
+        f"In the mean: {found.note}" if found.note else "",
+        share_line(found.share) if found.share else "",
+    ]
+    return ". ".join(filter(None, said))
 
 
 REASONS = {
@@ -248,13 +264,13 @@ REASONS = {
 }
 
 
-def _groups(run: RunRef, there: Columns, column: str) -> None:
+def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) -> None:
     if not there.categories:
         plain("No column of the file to break this down by.", "note")
         return
     by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
-    figure = breakdown_figure(get_breakdown(run, column, by), column_title(column), palette(st.context.theme.type))
-    st.plotly_chart(figure, key=f"groups-{run.run_id}-{column}-{by}", config=CHART)
+    found = get_breakdown(run, column, by, unscored)
+    groups_chart(found, column_title(column), key=f"groups-{run.run_id}-{column}-{by}")
 
 
 def _against(run: RunRef, there: Columns, column: str) -> None:
@@ -262,7 +278,17 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
     if not others:
         return
     st.subheader("One column against another", anchor=False)
-    other = st.selectbox("Against", others, format_func=column_title, key="against", bind="query-params")
+    other = st.selectbox(
+        "Against",
+        others,
+        index=None,
+        placeholder="Choose a column to draw it against",
+        format_func=column_title,
+        key="against",
+        bind="query-params",
+    )
+    if other is None:
+        return
     found = get_scatter(run, column, other)
     picked = st.plotly_chart(
         scatter_figure(found, column_title(column), column_title(other), palette(st.context.theme.type)),
@@ -278,18 +304,26 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
         open_sample(run.name, points[0]["customdata"][0])
 
 
-def _samples(run: RunRef, summary: RunSummary, column: str, between: tuple[float, float] | None) -> None:
-    found = get_sample_rows(run, _query(column, between))
+def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
+    query = _query(run, column, between)
+    found = get_sample_rows(run, query)
+    if query.offset and not found.rows:
+        found = get_sample_rows(run, replace(query, offset=0))
     if not found.rows:
         st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
         return
-    _table(run, summary, found)
+    titles = {spec: column_title(spec) for spec in (*summary.metrics, *summary.file_scores)}
+    caption = f"{found.total:,} of {summary.samples:,} samples. Choose a question to read it."
+    opened = sample_list(found.rows, titles, run.name, caption, key=f"samples-{run.run_id}")
+    if opened:
+        open_sample(run.name, opened)
+    offer_sql(samples_sql(run, query, (*summary.metrics, *summary.file_scores)), "samples")
     if found.total > PAGE_SIZE:
         st.pagination(-(-found.total // PAGE_SIZE), key="page", bind="query-params")
 
 
-def _query(column: str, between: tuple[float, float] | None) -> SampleQuery:
-    search, only, order = st.columns([3, 2, 2])
+def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
+    search, only, order, export = st.columns([3, 2, 2, 1])
     words = search.text_input(
         "Search", placeholder="Search questions and answers", label_visibility="collapsed", key="q", bind="query-params"
     )
@@ -304,45 +338,15 @@ def _query(column: str, between: tuple[float, float] | None) -> SampleQuery:
         key="order",
         bind="query-params",
     )
-    number = st.session_state.get("page", 1)
-    return SampleQuery(
+    query = SampleQuery(
         column=column,
         order=sort,
         only=chosen,
         between=between,
         search=words,
         limit=PAGE_SIZE,
-        offset=(number - 1) * PAGE_SIZE,
+        offset=(page_number() - 1) * PAGE_SIZE,
     )
-
-
-def _table(run: RunRef, summary: RunSummary, found: SamplePage) -> None:
-    frame = pd.DataFrame([_line(row, summary) for row in found.rows])
-    columns: dict[str, Any] = {"Question": st.column_config.TextColumn(width="large")}
-    for spec in (*summary.metrics, *summary.file_scores):
-        columns[column_title(spec)] = st.column_config.NumberColumn(format="%.2f", width="small")
-    plain(f"{found.total:,} of {summary.samples:,} samples. Choose a row to read it.", "note")
-    choice = st.dataframe(
-        frame,
-        hide_index=True,
-        column_config=columns,
-        on_select="rerun",
-        selection_mode="single-row",
-        key=f"samples-{run.run_id}",
-        height=min(38 + 35 * len(frame), 700),
-    )
-    chosen = choice["selection"]["rows"]
-    if chosen:
-        open_sample(run.name, found.rows[chosen[0]].sample_id)
-
-
-def _line(row: SampleRow, summary: RunSummary) -> dict[str, Any]:
-    outcomes = {**row.scores, **row.file_scores}
-    scores = {
-        column_title(spec): outcome.value if isinstance(outcome := outcomes.get(spec), Score) else None
-        for spec in (*summary.metrics, *summary.file_scores)
-    }
-    marks = "  ".join(f"{VERDICTS[label].icon} {count}" for label in VERDICTS if (count := row.labels.get(label, 0)))
-    reasons = [outcome.reason for outcome in row.scores.values() if not isinstance(outcome, Score)]
-    said = ", ".join(dict.fromkeys((["refuses"] if row.refuses else []) + list(reasons)))
-    return {"Question": row.question[:300], "Statements": marks} | scores | {"Note": said, "Id": row.sample_id[:80]}
+    with export:
+        export_control(f"{run.name} samples", lambda: sample_table(store(), run, query))
+    return query

@@ -6,14 +6,16 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from ragboard.report import RunSummary, runs_matching
+from ragboard.exporting import runs_frame
+from ragboard.report import RunSummary, UnscoredPolicy, runs_matching, runs_sql
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
-from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics
+from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, writable
 from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_comparison, open_run, open_sample, open_upload
+from ragboard_dashboard.navigation import open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
-from ragboard_dashboard.shared import default_pair
+from ragboard_dashboard.shared import default_pair, offer_sql, offer_upload, unscored_choice
+from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
 
@@ -24,20 +26,21 @@ BOTH = 2
 
 def page() -> None:
     """Draw the page."""
-    runs = get_leaderboard()
-    if not runs:
+    if not get_leaderboard():
         _empty()
         return
-    shown = _head(runs)
+    runs, shown, unscored = _head()
     live_lines()
     if not shown:
         st.info("No run has all of these words in its name, tags or dataset.", icon=":material/filter_alt_off:")
         return
-    asked = run_board(shown, get_metrics(), key="board", now=datetime.now(UTC).replace(tzinfo=None))
+    now = datetime.now(UTC).replace(tzinfo=None)
+    asked = run_board(shown, get_metrics(), editable=writable(), key="board", now=now, unscored=unscored)
+    offer_sql(runs_sql(), "runs")
     by_id = {run.run_id: run for run in runs}
     if asked.open in by_id:
         open_run(by_id[asked.open].name)
-    if asked.edit in by_id:
+    if writable() and asked.edit in by_id:
         edit_run(by_id[asked.edit], back=True)
     _compare(runs)
     _first()
@@ -49,15 +52,20 @@ def _compare(runs: tuple[RunSummary, ...]) -> None:
     if len(names) == 1:
         return
     choice, action = st.columns([5, 1], vertical_alignment="bottom")
-    chosen = choice.multiselect("Compare two runs", names, default=default_pair(runs), max_selections=2, key="two")
+    chosen = choice.multiselect(
+        "Compare two runs", names, default=default_pair(runs), max_selections=2, key="two", bind="query-params"
+    )
     if action.button("Compare", icon=":material/compare_arrows:", width="stretch", disabled=len(chosen) != BOTH):
         open_comparison(*chosen)
 
 
-def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:
-    """Draw what is above the leaderboard; the runs that it is to show."""
-    title, search, action = st.columns([3, 2, 1], vertical_alignment="bottom")
+def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPolicy]:
+    """Draw what is above the leaderboard; all runs, those that it is to show, and how unscored samples count."""
+    title, count, search, export, action = st.columns([3, 2.4, 4, 1.6, 2], vertical_alignment="bottom")
     title.header("Runs", anchor=False)
+    with count:
+        unscored = unscored_choice()
+    runs = get_leaderboard(unscored)
     words = search.text_input(
         "Filter runs",
         placeholder="Filter by name, tag or dataset",
@@ -65,15 +73,18 @@ def _head(runs: tuple[RunSummary, ...]) -> tuple[RunSummary, ...]:
         key="q",
         bind="query-params",
     )
-    if action.button("Upload a run", icon=":material/upload_file:", width="stretch"):
-        open_upload()
+    with action:
+        offer_upload("stretch")
     if any("sample" in run.tags for run in runs):
         st.markdown(
             "The sample: one question set, answered by two configurations of the same retrieval pipeline. "
             "Open a run to see where it fails, or a statement below to see what its passages say. "
             "`ragboard demo --remove` takes it out."
         )
-    return runs_matching(runs, words)
+    shown = runs_matching(runs, words)
+    with export:
+        export_control("runs", lambda: runs_frame(shown))
+    return runs, shown, unscored
 
 
 def _first() -> None:
@@ -92,7 +103,6 @@ def _empty() -> None:
         "Upload a run file: questions, the passages that were retrieved, the answers. ragboard splits each answer "
         "into statements, holds every one against the passages and shows which none of them supports."
     )
-    if st.button("Upload a run", icon=":material/upload_file:"):
-        open_upload()
+    offer_upload()
     st.markdown("Nothing at hand? `ragboard demo` brings two sample runs. From the command line:")
     st.code("ragboard evaluate answers.jsonl --name my-run --config k=5", language=None, wrap_lines=True)

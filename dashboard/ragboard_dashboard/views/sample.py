@@ -7,8 +7,10 @@ import streamlit as st
 from ragboard.errors import NotFoundError
 from ragboard.report import SampleQuery, SampleReport
 from ragboard.store import RunRef
+from ragboard_dashboard.components.calls import call_list
 from ragboard_dashboard.components.reader import statement_reader
-from ragboard_dashboard.data import get_run, get_sample, get_sample_rows
+from ragboard_dashboard.data import get_calls, get_run, get_sample, get_sample_rows
+from ragboard_dashboard.labelling import recounted_note, verdict_row
 from ragboard_dashboard.navigation import open_run, open_sample
 from ragboard_dashboard.shared import choose_run, config_line, facts, file_facts, outcome_fact, plain
 
@@ -25,10 +27,11 @@ def page() -> None:
         return
     _head(report, config_line(get_run(run)))
     plain(report.sample.question, "title")
-    facts([outcome_fact(spec, outcome) for spec, outcome in report.scores.items()])
+    facts([outcome_fact(spec, outcome, recounted_note(report, spec)) for spec, outcome in report.scores.items()])
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     _reader(report)
     _more(report)
+    _calls(report)
 
 
 def _report(run: RunRef) -> SampleReport | None:
@@ -64,6 +67,7 @@ def _reader(report: SampleReport) -> None:
     key = f"reader-{report.run.run_id}-{sample.id}"
     asked = st.query_params.get("statement", "")
     start = int(asked) - 1 if asked.isdecimal() else None
+    above = st.container()
     chosen = statement_reader(
         key=key,
         answer=sample.answer or "",
@@ -71,11 +75,14 @@ def _reader(report: SampleReport) -> None:
         passages=sample.contexts or (),
         chosen=start,
         answer_note=_note(report),
+        selected=report.chosen_sentences,
     )
     if chosen is None:
         st.query_params.pop("statement", None)
     else:
         st.query_params["statement"] = str(chosen + 1)
+    with above:
+        verdict_row(report, chosen)
 
 
 def _note(report: SampleReport) -> str:
@@ -93,6 +100,7 @@ def _more(report: SampleReport) -> None:
         plain(sample.reference)
     if report.questions:
         st.subheader("Questions this answer would answer", anchor=False)
+        plain("Similarity to the question that was asked, from -1 to 1:", "note")
         for asked in report.questions:
             plain(f"{asked.similarity:.2f}  {asked.question}")
     if report.judgements:
@@ -108,3 +116,12 @@ def _more(report: SampleReport) -> None:
         with st.expander("Other columns of the file"):
             for key, given in sample.metadata.items():
                 plain(f"{key}: {given}"[:2000], "note")
+
+
+def _calls(report: SampleReport) -> None:
+    """Draw what judges were asked for this sample, where a person wants to see it."""
+    found = get_calls(report.run, report.sample.id)
+    st.subheader("What the judges were asked", anchor=False)
+    plain(f"Not shown: {found.missing}." if found.missing else str(found), "note")
+    if found.tasks and st.toggle("Show each task, its prompt and raw reply", key="calls", bind="query-params"):
+        call_list(found)

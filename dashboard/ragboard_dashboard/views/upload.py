@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import blake2b
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -18,10 +17,11 @@ from ragboard.metrics import DEFAULT_METRICS
 from ragboard.readers import ImportReport, Preview, preview, read_runs
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
-from ragboard_dashboard.data import known_metrics, store, surroundings
+from ragboard_dashboard.data import evaluates, known_metrics, store, surroundings, writable
 from ragboard_dashboard.navigation import open_evaluate, open_run
 from ragboard_dashboard.progress import panel
 from ragboard_dashboard.shared import column_label, plain
+from ragboard_dashboard.uploads import kept_upload, without_folder
 
 __all__ = ["page"]
 
@@ -41,6 +41,9 @@ def page() -> None:
         _watch(st.query_params["watch"], st.query_params.get("run", ""))
         return
     st.header("Upload a run", anchor=False)
+    if not writable():
+        st.info("This dashboard is read-only: no file is taken.", icon=":material/lock:")
+        return
     file = st.file_uploader(
         "A run file: JSONL, JSON, CSV or Parquet with questions, passages and answers",
         type=ENDINGS,
@@ -70,25 +73,11 @@ def _help() -> None:
 
 def _refused(name: str, error: RagboardError) -> None:
     st.error("This file cannot be read. Nothing was stored.", icon=":material/error:")
-    plain(str(error).replace(str(_folder()), "").lstrip("/\\") or name)
-
-
-def _folder() -> Path:
-    return store().folder / "uploads"
-
-
-def _kept(file: UploadedFile) -> Path:
-    """The upload on disk, in a folder named by its content, under its own name."""
-    content = file.getvalue()
-    path = _folder() / blake2b(content, digest_size=6).hexdigest() / PurePosixPath(file.name.replace("\\", "/")).name
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return path
+    plain(without_folder(str(error)) or name)
 
 
 def _file(file: UploadedFile) -> None:
-    path = _kept(file)
+    path = kept_upload(file)
     seen = preview(path)
     mapping = _mapping(seen)
     if mapping:
@@ -156,8 +145,10 @@ def _form(path: Path, mapping: dict[str, str], seen: Preview, source: str) -> No
             "note",
         )
         buttons = st.container(horizontal=True)
-        evaluate = buttons.form_submit_button("Import and evaluate", icon=":material/play_arrow:")
-        choose = buttons.form_submit_button("Import and choose a judge", icon=":material/gavel:")
+        evaluate = choose = False
+        if evaluates():
+            evaluate = buttons.form_submit_button("Import and evaluate", icon=":material/play_arrow:")
+            choose = buttons.form_submit_button("Import and choose a judge", icon=":material/gavel:")
         keep = buttons.form_submit_button("Import only", icon=":material/save:")
     if not (evaluate or choose or keep):
         return

@@ -77,3 +77,13 @@ def test_a_check_is_printed_as_markdown(runs: Store) -> None:
 def test_chosen_metrics_are_printed_alone(runs: Store) -> None:
     assert "ragas.faithfulness" in call(runs, "compare", "a", "c", "--metrics", "faithfulness").stdout
     assert call(runs, "compare", "a", "c", "--metrics", "nope").exit_code == 2
+
+
+def test_two_evaluations_of_one_run_are_printed_as_noise(runs: Store) -> None:
+    assert "noise:" not in call(runs, "compare", "a", "c").output
+    run = runs.resolve("a")
+    evaluate_run(runs, run.run_id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge(version="2")))
+    printed = call(runs, "compare", "a", "c").output
+    assert printed.count("noise: two evaluations of a by plain differ by +0.000 [") == 1
+    said = json.loads(call(runs, "compare", "c", "a", "--json").output)["noise"]
+    assert [(one["run"], one["metric"], one["found"]["n"]) for one in said] == [("a", "ragas.faithfulness", 40)]

@@ -30,6 +30,8 @@ from ragboard.judges.tasks import (
     Similarity,
     Task,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
 )
 from ragboard.metrics import metrics_named
 from ragboard.prices import Price
@@ -51,6 +53,8 @@ TASKS: tuple[Task, ...] = (
     JudgePassages(question="q", answer="a", passages=("p", "r")),
     ExtractEntities(text="Ines Dahl built it in 1871."),
     RateAnswer(question="q", answer="a"),
+    WriteQuestions(passage="Ada built it in 1871.", n=2),
+    WriteAnswer(question="q", passage="p", kind="grounded"),
 )
 
 

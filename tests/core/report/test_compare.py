@@ -15,7 +15,9 @@ from ragboard.report import (
     Comparison,
     JudgedStatement,
     PairQuery,
+    Which,
     compare_runs,
+    pair_place,
     pair_report,
     pair_rows,
     pair_runs,
@@ -167,6 +169,24 @@ def test_the_greatest_loss_comes_first_and_the_unscored_last(store: Store) -> No
     assert [(row.claims_a, row.claims_b) for row in page.rows[:2]] == [(1, 1), (1, 2)]
     second = pair_rows(store, a, b, pairing, PairQuery(metric=FAITHFULNESS, which="worse", limit=1, offset=1))
     assert ([row.sample_a for row in second.rows], second.total) == (["s0"], 2)
+
+
+def test_a_pair_knows_its_neighbours_in_the_order_of_the_list(store: Store) -> None:
+    keep(store, answers("a", [ALL, NONE, "", ALL, ALL]))
+    keep(store, answers("b", [HALF, ALL, ALL, NONE, ALL]))
+    a, b = store.resolve("a"), store.resolve("b")
+    pairing = pair_runs(store, a, b)
+
+    def near(sample: str, which: Which) -> tuple[int, int, str | None, str | None]:
+        at = pair_place(store, a, b, pairing, PairQuery(metric=FAITHFULNESS, which=which, limit=1), sample)
+        return at.place, at.total, at.previous, at.following
+
+    assert near("s3", "all") == (1, 5, None, "s0")
+    assert near("s4", "all") == (3, 5, "s0", "s1")
+    assert near("s2", "all") == (5, 5, "s1", None)
+    assert near("s0", "worse") == (2, 2, "s3", None)
+    assert near("s4", "worse") == (0, 2, None, "s3")
+    assert near("s1", "better") == (1, 1, None, None)
 
 
 def test_a_metric_that_both_do_not_have_is_refused(store: Store) -> None:

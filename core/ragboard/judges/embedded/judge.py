@@ -13,6 +13,7 @@ from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.similarity import similarities
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.embedded.verify import verify
+from ragboard.judges.embedded.writing import questions_to, write_answer
 from ragboard.judges.tasks import (
     AnswerRated,
     Entities,
@@ -31,6 +32,8 @@ from ragboard.judges.tasks import (
     Similarity,
     Task,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
     unheard,
 )
 
@@ -62,6 +65,8 @@ class EmbeddedJudge:
             RateAnswer,
             JudgePassages,
             ExtractEntities,
+            WriteQuestions,
+            WriteAnswer,
         }
     )
 
@@ -90,6 +95,10 @@ def _reply(task: Task) -> Reply | Failure:
         case RateAnswer():
             score, reason = rate(task.question, task.answer)
             return AnswerRated(score=score, reason=reason)
+        case WriteQuestions():
+            return Questions(questions=questions_to(task.passage, task.n))
+        case WriteAnswer():
+            return write_answer(task)
         case JudgePassages():
             return usefulness(task)
         case ExtractEntities():

@@ -12,7 +12,7 @@ from ragboard.judges.embedded.reading import read
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.embedded.text import Language, language_of
 
-__all__ = ["questions_of"]
+__all__ = ["asked_of", "questions_of"]
 
 _DATE = re.compile(
     r"\s+(?:in|on|since|im Jahre?|seit|am)\s+(?:the year\s+)?"
@@ -27,7 +27,7 @@ def questions_of(answer: str, n: int) -> tuple[str, ...]:
     language = language_of(answer)
     said = [statement.text for statement in extract(answer).statements]
     ordered = sorted(said, key=lambda text: -_telling(text, language))
-    kinds = [list(_asked(text, language)) for text in ordered]
+    kinds = [list(asked_of(text, language)) for text in ordered]
     rounds = max((len(kind) for kind in kinds), default=0)
     mixed = (kind[turn] for turn in range(rounds) for kind in kinds if turn < len(kind))
     return tuple(dict.fromkeys(mixed))[: max(n, 0)]
@@ -38,7 +38,7 @@ def _telling(text: str, language: Language) -> int:
     return len(claim.items) + len(claim.counted) + len(claim.named)
 
 
-def _asked(statement: str, language: Language) -> Iterator[str]:
+def asked_of(statement: str, language: Language) -> Iterator[str]:
     """Questions to one statement, the plainest first."""
     text = statement.rstrip(" .!\u3002")
     subject = subject_of(text, 0, len(text), language)

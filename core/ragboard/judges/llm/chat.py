@@ -16,7 +16,7 @@ from ragboard.judges.tasks import Exchange
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["Chat", "Said", "exchange"]
+__all__ = ["Chat", "exchange"]
 
 MODES = ("json_schema", "json_object", "text")
 """Forms of reply, the strictest first."""
@@ -24,14 +24,6 @@ MODES = ("json_schema", "json_object", "text")
 _OF_MODE = re.compile(
     r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|\bschema\b", re.I
 )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
-    """A reply, and whether it was cut off at the token limit."""
-
-    exchange: Exchange
-    cut: bool
 
 
 @dataclass
@@ -48,7 +40,7 @@ class Chat:
 
     async def say(
         self, lines: Sequence[Line], schema: Mapping[str, Any], parameters: Mapping[str, Any], *, first: bool = False
-    ) -> Said:
+    ) -> Exchange:
         """The model's reply; `first` is asked before others that wait. Raises CallFailedError where there is none."""
         about = _about_tokens(lines)
         while True:
@@ -61,8 +53,7 @@ class Chat:
                 if not self._give_way(error, sent, mode):
                     raise
             else:
-                counted = said.exchange
-                self.endpoint.spent((counted.prompt_tokens or about) + (counted.completion_tokens or 0) - about)
+                self.endpoint.spent((said.prompt_tokens or about) + (said.completion_tokens or 0) - about)
                 return said
 
     def _give_way(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
@@ -83,7 +74,7 @@ class Chat:
         own = {new: old for old, new in self.renamed.items()}
         self.dropped.add(own.get(named, named))
 
-    async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], client: AsyncOpenAI) -> Said:
+    async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], client: AsyncOpenAI) -> Exchange:
         """The body goes as it is: the SDK's own method holds each part against its types, which doubles the cost."""
         messages = [{"role": line.role, "content": line.text} for line in lines]
         body = {"model": self.model, "messages": messages, **extra}
@@ -115,7 +106,7 @@ def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
     return next((key for key in sent if re.search(rf"\b{re.escape(key)}\b", str(error))), None)
 
 
-def _said(body: str) -> Said:
+def _said(body: str) -> Exchange:
     """The reply in the body of a response. Raises CallFailedError where it is something else."""
     try:
         answer = json.loads(body)
@@ -130,10 +121,10 @@ def _said(body: str) -> Said:
         raise CallFailedError("the server's content filter stopped the reply")
     if not isinstance(content, str | None):
         raise GarbledError(f"the server's response holds no text: {body[:200]!r}")
-    return Said(exchange=exchange(content or "", answer.get("usage")), cut=choice.get("finish_reason") == "length")
+    return exchange(content or "", answer.get("usage"), cut=choice.get("finish_reason") == "length")
 
 
-def exchange(said: str, usage: object) -> Exchange:
+def exchange(said: str, usage: object, *, cut: bool = False) -> Exchange:
     """What was said, and the tokens of a response's `usage`, which a server may leave out."""
     counted: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
     details = counted.get("prompt_tokens_details")
@@ -142,6 +133,7 @@ def exchange(said: str, usage: object) -> Exchange:
         prompt_tokens=_count(counted.get("prompt_tokens")),
         completion_tokens=_count(counted.get("completion_tokens")),
         cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        cut=cut,
     )
 
 

@@ -100,8 +100,8 @@ class LlmJudge:
             except CallFailedError as error:
                 dialogue.fail(str(error))
             else:
-                hear(task, said.exchange)
-                dialogue.hear(said.exchange.said, cut=said.cut)
+                hear(task, said)
+                dialogue.hear(said.said, cut=said.cut)
         return dialogue.result
 
     def _sampling(self, task: Task) -> dict[str, Any]:

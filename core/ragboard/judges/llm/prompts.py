@@ -6,6 +6,7 @@ does not have, or leaves out one without which the task makes no sense, is refus
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -15,7 +16,9 @@ from string import Template
 
 from ragboard.errors import SettingError
 from ragboard.judges.tasks import (
+    AnswerKind,
     Critique,
+    Example,
     ExtractEntities,
     ExtractStatements,
     GenerateQuestions,
@@ -27,6 +30,8 @@ from ragboard.judges.tasks import (
     SelectSentences,
     Task,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
 )
 
 __all__ = ["PROMPT_FILES", "PROMPT_SET", "Prompts"]
@@ -35,6 +40,13 @@ PROMPT_SET = "1"
 """The newest set that the package brings."""
 
 QUALITY_FILES = ("quality_faithfulness", "quality_answer_relevance", "quality_context_relevance")
+
+ANSWER_FILES: dict[AnswerKind, str] = {
+    "grounded": "write_grounded_answer",
+    "contradictory": "write_contradictory_answer",
+    "unaided": "write_unaided_answer",
+    "incomplete": "write_incomplete_answer",
+}
 
 PROMPT_FILES: dict[type[Task], tuple[str, ...]] = {
     ExtractStatements: ("extract_statements",),
@@ -47,6 +59,8 @@ PROMPT_FILES: dict[type[Task], tuple[str, ...]] = {
     JudgePassages: ("judge_passages",),
     ExtractEntities: ("extract_entities",),
     RateAnswer: ("rate_answer",),
+    WriteQuestions: ("write_questions",),
+    WriteAnswer: tuple(ANSWER_FILES.values()),
 }
 """The files that each task type is asked with; `repair` goes with all of them."""
 
@@ -65,6 +79,11 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "judge_passages": ("question", "answer", "passages"),
     "extract_entities": ("text",),
     "rate_answer": ("question", "answer"),
+    "write_questions": ("passage", "n", "examples?"),
+    "write_grounded_answer": ("question", "passage", "examples?"),
+    "write_contradictory_answer": ("question", "passage", "examples?"),
+    "write_unaided_answer": ("question", "examples?"),
+    "write_incomplete_answer": ("question", "passage", "examples?"),
     "repair": ("problem",),
 }
 """The fields of each file; one with a question mark may be left out. Other files have none."""
@@ -146,6 +165,8 @@ def _listed(fields: Iterable[str]) -> str:
 def _file(task: Task) -> str:
     if isinstance(task, Verify) and task.joint != task.single:
         return "verify_joint" if task.joint else "verify_single"
+    if isinstance(task, WriteAnswer):
+        return ANSWER_FILES[task.kind]
     return PROMPT_FILES[type(task)][0]
 
 
@@ -182,8 +203,25 @@ def _plain(task: Task) -> dict[str, str]:
             return {"answer": task.answer, "n": str(task.n)}
         case ExtractEntities():
             return {"text": task.text}
+        case WriteQuestions():
+            return {"passage": task.passage, "n": str(task.n), "examples": _examples(task.examples, "question")}
+        case WriteAnswer():
+            written = "contradictory" if task.kind == "contradictory" else "answer"
+            return _texts(task, "question", "passage") | {"examples": _examples(task.examples, written)}
         case _:
             return _texts(task, "question", "answer")
+
+
+def _examples(given: tuple[Example, ...], written: str) -> str:
+    """The user's own examples that have the text in question, as prompts show theirs."""
+    shown = (
+        f"<passage>\n{example.passage}\n</passage>\n"
+        + (f"<question>\n{example.question}\n</question>\n" if written != "question" else "")
+        + json.dumps({"answer": text} if written != "question" else {"questions": [text]}, ensure_ascii=False)
+        for example in given
+        if (text := getattr(example, written))
+    )
+    return "\n\n".join(f"## Example\n\n{text}" for text in shown)
 
 
 def _texts(task: Task, *names: str) -> dict[str, str]:

@@ -38,6 +38,9 @@ from ragboard.judges.tasks import (
     Usefulness,
     Verification,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
+    Written,
 )
 from ragboard.records import Evidence, Label, Span, Verdict
 
@@ -72,6 +75,8 @@ def without_asking(task: Task) -> Reply | None:
             return Usefulness(useful=(), reasons=())
         case ExtractEntities() if not task.text.strip():
             return Entities(names=())
+        case WriteQuestions() if task.n < 1 or not task.passage.strip():
+            return Questions(questions=())
         case _:
             return None
 
@@ -161,6 +166,14 @@ def _questions(task: GenerateQuestions, value: Json) -> Questions:
     return Questions(questions=found)
 
 
+def _questions_to_passage(task: WriteQuestions, value: Json) -> Questions:
+    return Questions(questions=_texts(value, "questions")[: max(task.n, 0)])
+
+
+def _written(_task: WriteAnswer, value: Json) -> Written:
+    return Written(text=" ".join(_text(value, "answer").split()))
+
+
 def _selection(task: SelectSentences, value: Json) -> Selection:
     offered = len(task.sentences)
     chosen: set[int] = set()
@@ -210,6 +223,8 @@ READERS: dict[type[Task], tuple[str, Callable[[Any, Json], Reply]]] = {
     JudgePassages: ("passages", _usefulness),
     ExtractEntities: ("entities", _entities),
     RateAnswer: ("rating", _answer_rated),
+    WriteQuestions: ("questions", _questions_to_passage),
+    WriteAnswer: ("answer", _written),
 }
 """For each task type that a prompt can ask, the key by which its reply is known, and how that is read."""
 

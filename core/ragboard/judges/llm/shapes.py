@@ -16,6 +16,8 @@ from ragboard.judges.tasks import (
     SelectSentences,
     Task,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
 )
 
 __all__ = ["LABELS", "reply_schema"]
@@ -63,6 +65,8 @@ _SCHEMAS: dict[type[Task], Schema] = {
     JudgePassages: _object(passages=_list(_object(passage=_NUMBER, reason=_TEXT, useful=_YES_NO))),
     ExtractEntities: _object(entities=_list(_TEXT)),
     RateAnswer: _RATING,
+    WriteQuestions: _object(questions=_list(_TEXT)),
+    WriteAnswer: _object(answer=_TEXT),
 }
 
 

@@ -1,6 +1,6 @@
 """One digest of what the embedded judge says to a fixed set of tasks, to be compared between versions of Python.
 
-    PYTHONPATH=core python tests/core/judges/embedded/golden.py
+PYTHONPATH=core python tests/core/judges/embedded/golden.py
 """
 
 from __future__ import annotations

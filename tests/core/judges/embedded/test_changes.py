@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from ragboard.judges.embedded.changes import changed, names_in
 from ragboard.judges.embedded.text import sentence_spans
 from ragboard.judges.embedded.verify import verify
 from ragboard.judges.tasks import Verify
@@ -19,16 +17,6 @@ from ragboard.samples import sample_folder
 
 CASES, SHARE = 500, 0.8
 Pair = tuple[str, Sequence[str]]
-
-
-def benchmark(name: str) -> ModuleType:
-    path = Path(__file__).parents[4] / "benchmarks" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def label(statement: str, passages: Sequence[str]) -> Label:
@@ -63,9 +51,8 @@ def supported(paraphrases: list[Pair]) -> list[Pair]:
 
 def cases(supported: list[Pair]) -> Iterator[tuple[str, Sequence[str], str]]:
     """Every third change of all that can be made, so that each text and each kind is among them."""
-    changes = benchmark("changes")
-    names = changes.names_in([text for _, passages in supported for text in passages])
-    made = list(changes.changed(supported, names, seed=1))
+    names = names_in([text for _, passages in supported for text in passages])
+    made = list(changed(supported, names, seed=1))
     for kind, _, passages, other in made[:: len(made) // CASES][:CASES]:
         yield kind, passages, other
 

@@ -20,6 +20,8 @@ from ragboard.judges.tasks import (
     Similarity,
     Task,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
 )
 
 TEXT = "The Forth Bridge was built in 1890 by Arrol. It carries two tracks."
@@ -30,6 +32,8 @@ TASKS: tuple[Task, ...] = (
     SelectSentences(question="When was it built?", sentences=(TEXT,)),
     Similarity(text=TEXT, others=("", TEXT)),
     RateAnswer(question="When was it built?", answer=TEXT),
+    WriteQuestions(passage=TEXT, n=2),
+    WriteAnswer(question="When was it built?", passage=TEXT, kind="grounded"),
     JudgePassages(question="When was it built?", answer=TEXT, passages=(TEXT, "It rains.", "")),
     ExtractEntities(text=TEXT),
 )

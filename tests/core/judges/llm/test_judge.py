@@ -25,6 +25,7 @@ from ragboard.judges.tasks import (
     Critique,
     Critiqued,
     Entities,
+    Example,
     Exchange,
     Extracted,
     ExtractEntities,
@@ -48,6 +49,9 @@ from ragboard.judges.tasks import (
     Usefulness,
     Verification,
     Verify,
+    WriteAnswer,
+    WriteQuestions,
+    Written,
 )
 from ragboard.records import Evidence, Span, Verdict
 
@@ -76,6 +80,7 @@ SINGLE = (
 )
 RATE = Rate(quality="faithfulness", question=QUESTION, answer="one two three", contexts=PASSAGES)
 
+EXAMPLE = Example(passage="A cat sat.", question="Who sat?", answer="A cat.", contradictory="A dog.")
 WELL: tuple[tuple[Task, Reply], ...] = (
     (
         ExtractStatements(question=QUESTION, text="It is red. It is old. I am sorry."),
@@ -116,6 +121,14 @@ WELL: tuple[tuple[Task, Reply], ...] = (
     ),
     (ExtractEntities(text="Ada met Bob, and Ada left."), Entities(names=("Ada", "Bob"))),
     (RateAnswer(question=QUESTION, answer="30 m"), AnswerRated(score=0.7, reason="r")),
+    (
+        WriteQuestions(passage="Tea is hot. Ice is not. Snow is white.", n=2, examples=(EXAMPLE,)),
+        Questions(questions=("What of this: Tea is hot.", "What of this: Ice is not.")),
+    ),
+    (WriteAnswer(question="How?", passage="Tea is hot. So.", kind="grounded"), Written(text="Tea is hot.")),
+    (WriteAnswer(question="How?", passage="Tea is hot.", kind="contradictory"), Written(text="Not so: How?")),
+    (WriteAnswer(question="How?", passage="", kind="unaided"), Written(text="I would say so: How?")),
+    (WriteAnswer(question="How?", passage="Tea is hot.", kind="incomplete"), Written(text="In part: How?")),
 )
 
 

@@ -96,7 +96,7 @@ def changed(
 
     `sentences` are (sentence, passages); a name is put in only where its words are in none of the passages.
     """
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - no secret hangs on it
     for sentence, passages in sentences:
         known = " ".join(passages)
         strange = [name for name in names if not any(word in known for word in name.split())]

@@ -1,0 +1,224 @@
+"""How long pages take to show their content in a browser, over stores of different sizes, beside an empty page.
+
+    python -m benchmarks.pages --stores FOLDER --sizes 1000 100000 --repeats 7
+
+Stores (`big_store.py`) are made under FOLDER where they are not there yet; the size is of all samples together. A
+server is started for each and one for an empty Streamlit page of the same version and configuration; a headless
+Chromium of 1440x900 opens the pages in turn, so that what else the machine does falls on all alike. A page shows its
+content when the last thing of its first screen is visible (`CONTENT`). Three ways of opening:
+
+first   a new server, a new browser profile: nothing was read, compiled or fetched before
+anew    a running server, a known browser; the store was just written to, so nothing that was read before counts
+again   the same, once the server has read it
+
+A sample is opened from the list of hallucinations, and never one that was open before. Times are medians in seconds,
+ratios are to the empty page opened in the same way. Linux only: memory is what /proc says of the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from benchmarks.big_store import RUNS, make_store
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from ragboard_dashboard.server import wait_until_healthy
+
+EMPTY = """
+import sys
+from pathlib import Path
+from ragboard_dashboard.server import app_of, server_options
+from ragboard_dashboard.settings import ServerSettings
+given = ServerSettings(store=Path(".ragboard"))
+app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
+"""
+SCRIPT = "import streamlit as st\nst.title('An empty page')\n"
+
+PATHS = {
+    "Runs": "runs",
+    "Run": f"run?run={RUNS[0]}",
+    "Hallucinations": "hallucinations",
+    "Compare": f"compare?a={RUNS[0]}&b={RUNS[1]}",
+}
+CONTENT = {
+    "Empty": ["h1 >> text=An empty page"],
+    "Runs": ["#board tbody tr >> nth=1", "#findings a >> nth=5"],
+    "Run": [
+        "#shapes svg[role=img]",
+        "#shapes .groups li >> nth=11",
+        "#samples a >> nth=24",
+    ],
+    "Hallucinations": ["#findings a >> nth=24"],
+    "Compare": ["#compare table >> nth=0", "#compare a >> nth=19"],
+    "Sample": ["#reader [role=option] >> nth=4"],
+}
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+PATIENCE = 120
+
+Times = dict[tuple[str, str, str], list[float]]
+"""Seconds by store, page and way of opening."""
+
+
+def main() -> None:
+    given = arguments()
+    stores = {f"{size:,}": given.stores / str(size) for size in given.sizes}
+    for size, folder in zip(given.sizes, stores.values(), strict=True):
+        make_store(folder, size)
+    with sync_playwright() as playwright, TemporaryDirectory() as scratch:
+        script = Path(scratch) / "empty.py"
+        script.write_text(SCRIPT, encoding="utf-8")
+        browser = playwright.chromium.launch(executable_path=given.chromium, args=ARGUMENTS)
+        times: Times = defaultdict(list)
+        for _ in range(given.first):
+            first_loads(browser, stores, script, times)
+        memory = loads(browser, stores, script, times, given.repeats)
+    print(report(times, memory, list(stores)))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stores", type=Path, required=True, help="Folder of the stores; made where missing.")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 100_000])
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--first", type=int, default=3, help="Repeats with a new server each.")
+    parser.add_argument("--chromium", default=os.environ.get("CHROMIUM", "/usr/bin/chromium"))
+    return parser.parse_args()
+
+
+@contextmanager
+def server(folder: Path | None, script: Path) -> Generator[tuple[str, int]]:
+    """Address and process id: of the dashboard over a store, or of the empty page where there is none."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    dashboard = ["-m", "ragboard", "serve", "--no-browser", "--port", port, "--store", str(folder)]
+    command = [sys.executable, *(dashboard if folder else ["-c", EMPTY, str(script), port])]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        address = f"http://127.0.0.1:{port}"
+        try:
+            if not wait_until_healthy(address, PATIENCE):
+                sys.exit(f"{' '.join(command)} did not start")
+            yield address, process.pid
+        finally:
+            process.terminate()
+
+
+def first_loads(browser: Browser, stores: dict[str, Path], script: Path, times: Times) -> None:
+    """Open every page on a server of its own, in a browser that has seen nothing."""
+    for page in PATHS:
+        for name, folder in (("", None), *stores.items()):
+            shown = page if folder else "Empty"
+            with server(folder, script) as (address, _):
+                context = browser.new_context(viewport={"width": 1440, "height": 900})
+                times[name, shown, "first"].append(load(context, address, shown))
+                context.close()
+
+
+def loads(
+    browser: Browser, stores: dict[str, Path], script: Path, times: Times, repeats: int
+) -> dict[str, tuple[int, int]]:
+    """Open every page on running servers; what memory each server took, now and at most, in MB."""
+    with servers(stores, script) as running:
+        contexts = {name: browser.new_context(viewport={"width": 1440, "height": 900}) for name in running}
+        for repeat in range(-1, repeats):
+            found: Times = times if repeat >= 0 else defaultdict(list)  # the first round warms everything up
+            for shown in PATHS:
+                for name, (address, _) in running.items():
+                    _twice(contexts[name], address, stores.get(name), name, shown if name else "Empty", found)
+            for name in stores:
+                found[name, "Sample", "anew"].append(opening(contexts[name], running[name][0], repeat + 1))
+        return {name: memory_of(pid) for name, (_, pid) in running.items()}
+
+
+@contextmanager
+def servers(stores: dict[str, Path], script: Path) -> Generator[dict[str, tuple[str, int]]]:
+    """A server for the empty page, whose name is empty, and one for each store."""
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(server(folder, script)) for name, folder in (("", None), *stores.items())}
+
+
+def _twice(context: BrowserContext, address: str, folder: Path | None, name: str, shown: str, times: Times) -> None:
+    if folder:
+        os.utime(folder / "ragboard.duckdb")  # as after a write: nothing that was read before counts
+    times[name, shown, "anew"].append(load(context, address, shown))
+    times[name, shown, "again"].append(load(context, address, shown))
+
+
+def load(context: BrowserContext, address: str, shown: str) -> float:
+    """Seconds from the address to the content."""
+    page = new_page(context)
+    start = time.perf_counter()
+    page.goto(f"{address}/{PATHS.get(shown, '')}", wait_until="commit")
+    wait_for(page, shown)
+    taken = time.perf_counter() - start
+    page.close()
+    return taken
+
+
+def opening(context: BrowserContext, address: str, place: int) -> float:
+    """Seconds from a click on a statement to its sample."""
+    page = new_page(context)
+    page.goto(f"{address}/{PATHS['Hallucinations']}")
+    wait_for(page, "Hallucinations")
+    page.wait_for_timeout(500)
+    statement = page.locator("#findings a").nth(place)
+    start = time.perf_counter()
+    statement.click()
+    wait_for(page, "Sample")
+    taken = time.perf_counter() - start
+    page.close()
+    return taken
+
+
+def new_page(context: BrowserContext) -> Page:
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE * 1000)
+    return page
+
+
+def wait_for(page: Page, shown: str) -> None:
+    for selector in CONTENT[shown]:
+        page.locator(selector).wait_for()
+
+
+def memory_of(pid: int) -> tuple[int, int]:
+    """Resident memory of a process in MB, now and at most."""
+    said = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    now, most = (int(said[key].split()[0]) // 1024 for key in ("VmRSS", "VmHWM"))
+    return now, most
+
+
+def report(times: Times, memory: dict[str, tuple[int, int]], stores: list[str]) -> str:
+    """The medians as Markdown tables."""
+    known = {key: median(values) for key, values in times.items()}
+    empty = {way: known["", "Empty", way] for way in ("first", "anew", "again") if ("", "Empty", way) in known}
+    lines = [f"Empty page: {', '.join(f'{way} {seconds:.2f} s' for way, seconds in empty.items())}", ""]
+    for way, base in empty.items():
+        lines += [*_table(known, base, way, stores), ""]
+    lines += [f"Server over {name or 'nothing'}: {now} MB, at most {most} MB" for name, (now, most) in memory.items()]
+    return "\n".join(lines)
+
+
+def _table(known: dict[tuple[str, str, str], float], base: float, way: str, stores: list[str]) -> Iterator[str]:
+    yield f"| {way} | " + " | ".join(f"{name} samples | of empty" for name in stores) + " | largest of smallest |"
+    yield "|---|" + "---:|---:|" * len(stores) + "---:|"
+    for page in (*PATHS, "Sample"):
+        taken = [known.get((name, page, way)) for name in stores]
+        if all(taken):
+            cells = [f"{seconds:.2f} | {seconds / base:.2f}" for seconds in taken if seconds]
+            yield f"| {page} | {' | '.join(cells)} | {(taken[-1] or 0) / (taken[0] or 1):.2f} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Commands that write what is known into files for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ragboard import exporting
+from ragboard.cli.options import store_option
+from ragboard.errors import SettingError
+from ragboard.htmlreport import PAIRS, SAMPLES, comparison_report, run_report
+from ragboard.report import compare_runs, spec_named
+from ragboard.store import RunRef, Store
+
+__all__ = ["export", "report"]
+
+
+@click.command()
+@click.argument("run")
+@click.argument("other", required=False, metavar="[RUN_B]")
+@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
+@click.option(
+    "--samples",
+    type=click.IntRange(0),
+    help=f"So many samples in full, the worst first.  [default: {SAMPLES}; of two runs {PAIRS}]",
+)
+@click.option("--metric", help="Of two runs: the metric whose greatest losses come first.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@store_option
+def report(
+    run: str, other: str | None, out: Path, samples: int | None, metric: str | None, force: bool, store: Store
+) -> None:
+    """Write a RUN, or RUN_B against it, as one HTML file that a colleague opens without installing anything.
+
+    \b
+    ragboard report bm25-k3 -o report.html
+    ragboard report bm25-k3 bm25-rerank-k5 -o compared.html --metric faithfulness
+    """
+    if out.exists() and not force:
+        raise SettingError(f"{out}: there is a file already; --force writes over it")
+    if metric and other is None:
+        raise SettingError("--metric is for two runs")
+    refs = [store.resolve(name) for name in (run, other) if name is not None]
+    try:
+        out.write_text(_report(store, refs, samples, metric), encoding="utf-8")
+    except OSError as error:
+        raise SettingError(f"{out}: cannot write: {error.strerror or error}") from error
+
+
+def _report(store: Store, runs: list[RunRef], samples: int | None, metric: str | None) -> str:
+    if len(runs) == 1:
+        return run_report(store, runs[0], samples=SAMPLES if samples is None else samples)
+    a, b = runs
+    spec = spec_named(metric, tuple(one.metric for one in compare_runs(store, a, b).metrics)) if metric else ""
+    return comparison_report(store, a, b, samples=PAIRS if samples is None else samples, metric=spec)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option(
+    "--what", type=click.Choice(tuple(exporting.TABLES)), default="samples", show_default=True, help="Which table."
+)
+@click.option("--format", "kind", type=click.Choice(exporting.FORMATS), help="Else by the ending of OUT, else csv.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; else standard output.",
+)
+@store_option
+def export(runs: tuple[str, ...], what: str, kind: str | None, out: Path | None, store: Store) -> None:
+    """Write a table about RUNs to a file.
+
+    Of one run its samples with scores or its statements with verdicts; of any, or of all, the means (runs); of
+    two how they compare, metric by metric (comparison) or pair by pair (pairs); of none what the metrics are.
+    The format ragchecker holds samples and statements of one run, as RAGChecker writes its output.
+
+    \b
+    ragboard export bm25-k3 --what statements -o statements.csv
+    ragboard export bm25-k3 --format json
+    ragboard export bm25-k3 --format ragchecker -o checked.json
+    ragboard export --what runs -o leaderboard.parquet
+    ragboard export bm25-k3 bm25-rerank-k5 --what pairs -o pairs.csv
+    """
+    exporting.export(store, tuple(map(store.resolve, runs)), what=what, kind=kind, out=out)

@@ -1,0 +1,109 @@
+"""The command that makes synthetic data from a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from ragboard.cli.options import as_json, judging_options, limit_options, prices_option
+from ragboard.cli.output import plain, print_json
+from ragboard.evaluation.terms import Terms
+from ragboard.judges import JudgeOptions, panel_named
+from ragboard.judges.tasks import Example
+from ragboard.prices import Prices
+from ragboard.readers.ares import read_ares
+from ragboard.readers.corpus import read_corpus
+from ragboard.synthesis import KINDS, Kind, Recipe, Synthetic, choose, synthesise
+from ragboard.synthesis.writing import planned_calls
+
+__all__ = ["synth"]
+
+STOPPED = 3
+
+
+@click.command()
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--out", "-o", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
+@click.option("--kind", type=click.Choice(get_args(Kind)), default="ares", show_default=True)
+@click.option("--passages", type=click.IntRange(1), help="Write questions to so many, drawn at random; else to all.")
+@click.option("--questions", type=click.IntRange(1), default=2, show_default=True, help="To a passage, at most.")
+@click.option(
+    "--words", type=click.IntRange(10), default=120, show_default=True, help="Cut documents into passages of."
+)
+@click.option("--least-words", type=click.IntRange(1), default=30, show_default=True, help="Of a passage to ask about.")
+@click.option("--examples", type=click.Path(path_type=Path, dir_okay=False), help="Few-shot examples, ARES TSV.")
+@click.option("--plan", "only_plan", is_flag=True, help="Say how many calls it would take, and stop.")
+@judging_options
+@limit_options
+@prices_option
+@as_json
+def synth(
+    corpus: Path,
+    out: Path,
+    kind: Kind,
+    passages: int | None,
+    questions: int,
+    words: int,
+    least_words: int,
+    examples: Path | None,
+    only_plan: bool,
+    judging: JudgeOptions,
+    limits: dict[str, Any],
+    prices: Prices,
+    as_json: bool,
+) -> None:
+    """Make questions, answers and wrong answers from a folder of texts or a table of passages.
+
+    The embedded judge writes by rules; any chat model can write instead. The same command goes on where it
+    was stopped.
+
+    \b
+    ragboard synth documents/ --out synthetic
+    ragboard synth passages.parquet --out synthetic --judge openai:gpt-4o-mini --examples few_shot.tsv
+    """
+    recipe = Recipe(
+        kind=kind,
+        passages=passages,
+        questions=questions,
+        least_words=least_words,
+        seed=limits.pop("seed"),
+        examples=_examples(examples),
+    )
+    limits.pop("sample")
+    read = read_corpus(corpus, words=words)
+    if only_plan:
+        chosen = len(choose(read, recipe))
+        click.echo(f"at most {planned_calls(chosen, questions, len(KINDS[kind])):,} tasks for {chosen:,} passages")
+        return
+    made = synthesise(read, recipe, panel_named(judging), out, Terms(prices=prices, **limits))
+    if as_json:
+        print_json(made)
+    else:
+        _print(made)
+    if made.stopped:
+        click.get_current_context().exit(STOPPED)
+
+
+def _examples(path: Path | None) -> tuple[Example, ...]:
+    return tuple(
+        Example(passage=row.document, question=row.question, answer=row.answer, contradictory=row.contradictory)
+        for row in (read_ares(path) if path else ())
+        if row.context_relevance is not False and row.answer_faithfulness is not False
+    )
+
+
+def _print(made: Synthetic) -> None:
+    click.echo(
+        f"{made.written:,} questions to {made.passages:,} passages; {made.kept:,} kept, {made.elsewhere:,} lead to"
+        f" another passage, {made.repeated:,} repeated; {made.calls:,} calls of at most {made.planned:,}"
+    )
+    for quality, counts in made.labels.items():
+        click.echo(f"  {quality}: {counts['Yes']:,} Yes, {counts['No']:,} No")
+    for reason, count in made.failed.items():
+        click.echo(f"  {count:,} without a usable reply: {plain(reason)}")
+    if made.stopped:
+        click.echo(f"stopped: {made.stopped}; the same command goes on", err=True)
+    card = made.file.with_name("card.md")
+    click.echo(f"{made.rows:,} rows in {plain(str(made.file))}; how they were made: {plain(str(card))}")

@@ -1,0 +1,215 @@
+"""One run as a report: how it did, what it made up, its worst samples, and how all that was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ragboard.htmlreport.charts import histogram, interval_chart, origin_look, origins_bar, verdict_bar
+from ragboard.htmlreport.document import document, facts_list, made_section, run_facts, section, table
+from ragboard.htmlreport.elements import Element, Node, element
+from ragboard.htmlreport.samples import sample_details, titled
+from ragboard.htmlreport.texts import cut, verdict_words
+from ragboard.metrics.partition import ORIGINS
+from ragboard.records import MetricDescription, Score
+from ragboard.report import (
+    Distribution,
+    FailureKind,
+    Hallucination,
+    HallucinationPage,
+    HallucinationQuery,
+    MetricSummary,
+    RunSummary,
+    SampleQuery,
+    SampleReport,
+    distribution,
+    failures,
+    hallucinations,
+    metric_descriptions,
+    ragas_score,
+    run_summary,
+    sample_report,
+    sample_rows,
+)
+from ragboard.report.identity import judge_identity
+from ragboard.report.looks import ARROWS, VERDICTS, statement_look
+from ragboard.stats import Interval, NoInterval
+from ragboard.store import RunRef, Store
+
+__all__ = ["SAMPLES", "run_report"]
+
+SAMPLES = 50
+STATEMENTS = 100
+"""Statements that are listed apart from their samples."""
+
+Known = Mapping[str, MetricDescription]
+
+
+def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES) -> str:
+    """One run as one HTML file: `samples` of its samples in full, those with most unsupported statements first.
+
+    The file holds its own pictures and style, asks no other for anything, and has no script. The same store
+    gives the same file. Raises NotFoundError where the run is gone.
+    """
+    summary = run_summary(store, run)
+    known = metric_descriptions(store)
+    shown = {**summary.metrics, **summary.file_scores}
+    reports = _worst(store, run, next(iter(shown), ""), samples)
+    found = hallucinations(store, HallucinationQuery(runs=(run,), limit=STATEMENTS))
+    kinds = failures(store, run)
+    return document(
+        f"{summary.name} · ragboard",
+        element("header", element("p", "Run", class_="note"), element("h1", summary.name)),
+        facts_list(run_facts(summary)),
+        _contents(bool(shown), bool(found.total), bool(kinds)),
+        _metrics(store, run, summary, known) if shown else element("p", "This run was never evaluated."),
+        _statements(summary, found, {report.sample.id: place for place, report in enumerate(reports, 1)}),
+        _samples(reports, summary, known),
+        _failures(kinds, known),
+        made_section(shown, known, {"Who answered": judge_identity(store, run)}),
+    )
+
+
+def _worst(store: Store, run: RunRef, metric: str, samples: int) -> list[SampleReport]:
+    page = sample_rows(store, run, SampleQuery(column=metric, order="worst", limit=samples))
+    return [sample_report(store, run, row.sample_id) for row in page.rows]
+
+
+def _contents(metrics: bool, statements: bool, failed: bool) -> Element:  # noqa: FBT001
+    there = {
+        "metrics": ("Metrics", metrics),
+        "statements": ("Statements not supported", statements),
+        "samples": ("Samples", True),
+        "failures": ("Failures", failed),
+        "made": ("How the numbers were made", True),
+    }
+    links = [element("a", title, href=f"#{place}") for place, (title, is_there) in there.items() if is_there]
+    return element("nav", *links, aria_label="Contents")
+
+
+def _metrics(store: Store, run: RunRef, summary: RunSummary, known: Known) -> Element:
+    head = ["Metric", "Mean, 95% interval", "On the metric's range", "Distribution", "Scored"]
+    rows = [
+        [*_metric(metric, distribution(store, run, spec), known.get(spec), from_file=spec in summary.file_scores)]
+        for spec, metric in {**summary.metrics, **summary.file_scores}.items()
+    ]
+    score = ragas_score(summary.metrics)
+    said = f"ragas score {score.value:.3f}: {score.counted}" if isinstance(score, Score) else None
+    return section(
+        "Metrics",
+        "metrics",
+        table("Means are over the scored samples only.", head, rows),
+        element("p", said, class_="note") if said else None,
+    )
+
+
+def _metric(
+    metric: MetricSummary, spread: Distribution, description: MetricDescription | None, *, from_file: bool
+) -> list[Node]:
+    low, high = spread.bins[0].low, spread.bins[-1].high
+    arrow = ARROWS[description.direction] if description else ""
+    label = description.label if description else metric.metric
+    unscored = "; ".join(f"{count:,} {reason}" for reason, count in metric.unscored.items())
+    return [
+        _noted(f"{label}\N{NO-BREAK SPACE}{arrow}", "from the run file, not counted here" if from_file else ""),
+        _noted("unscored" if metric.mean is None else f"{metric.mean:.3f}", _bounds(metric.interval)),
+        None if metric.mean is None else _scaled(interval_chart(metric.mean, metric.interval, low, high), low, high),
+        None if metric.mean is None else _scaled(histogram(spread.bins), low, high),
+        _noted(f"{metric.scored:,} of {metric.total:,}", f"unscored: {unscored}" if unscored else ""),
+    ]
+
+
+def _noted(said: str, note: str) -> Element:
+    return element("div", said, element("div", note, class_="note") if note else None)
+
+
+def _scaled(chart: Element, low: float, high: float) -> Element:
+    ends = element("div", element("span", f"{low:g}"), element("span", f"{high:g}"), class_="ends note")
+    return element("div", chart, ends)
+
+
+def _bounds(found: Interval | NoInterval) -> str:
+    return f"{found.low:.3f} to {found.high:.3f}, {found.method}" if isinstance(found, Interval) else found.reason
+
+
+def _statements(summary: RunSummary, found: HallucinationPage, places: Mapping[str, int]) -> Element | None:
+    if not found.labels:
+        return None
+    judged = sum(found.labels.values())
+    counts = [
+        element("span", verdict_words(look), f" {found.labels.get(label, 0):,}") for label, look in VERDICTS.items()
+    ]
+    rest = f" The worst {len(found.rows):,} are listed." if len(found.rows) < found.total else ""
+    head = ["Verdict", "Statement", "Question"]
+    listed = table(
+        f"{found.total:,} of {judged:,} statements of the answers are not supported by their passages.{rest}",
+        head,
+        [_statement(row, places) for row in found.rows],
+    )
+    return section(
+        "Statements the passages do not support",
+        "statements",
+        verdict_bar(found.labels),
+        element("div", *counts, class_="counts"),
+        _origins(summary),
+        listed if found.rows else None,
+    )
+
+
+def _statement(row: Hallucination, places: Mapping[str, int]) -> list[Node]:
+    place = places.get(row.sample_id)
+    reason = row.said.verdict.reason if row.said.verdict else row.said.alone_in_words
+    said = element(
+        "div",
+        element("div", cut(row.said.statement.text)[0], class_="text"),
+        element("div", cut(reason)[0], class_="note"),
+    )
+    question = cut(row.question)[0]
+    link = element("a", question, href=f"#s{place}-{row.number}") if place else question
+    return [verdict_words(statement_look(row.said)), said, link]
+
+
+def _origins(summary: RunSummary) -> Element | None:
+    """Where the statements come from, where all that this takes was judged."""
+    if not summary.origins:
+        return None
+    counts = [
+        element(
+            "div",
+            element("span", class_=f"swatch {origin_look(origin)}"),
+            f" {summary.origins.get(origin, 0):,} {said}",
+        )
+        for origin, said in ORIGINS.items()
+    ]
+    return element(
+        "div",
+        element("h3", "Right or wrong, and from where"),
+        origins_bar(summary.origins),
+        element("div", *counts, class_="origins"),
+        element(
+            "p",
+            "Right: the reference says so. Relevant: the passage says something that the reference says.",
+            class_="note",
+        ),
+    )
+
+
+def _samples(reports: list[SampleReport], summary: RunSummary, known: Known) -> Element:
+    said = f"{len(reports):,} of {summary.samples:,} samples, those with most unsupported statements first."
+    details = [sample_details(report, known, f"s{place}") for place, report in enumerate(reports, 1)]
+    return section("Samples", "samples", element("p", said, class_="note"), *details)
+
+
+def _failures(kinds: tuple[FailureKind, ...], known: Known) -> Element | None:
+    if not kinds:
+        return None
+    rows: list[list[Node]] = [
+        [
+            kind.message,
+            f"{kind.count:,} scores of {kind.samples:,} samples",
+            ", ".join(titled(spec, known) for spec in kind.metrics),
+            _noted(cut(kind.example)[0], f"sample {kind.sample_id}"),
+        ]
+        for kind in kinds
+    ]
+    head = ["What failed", "How often", "Metrics", "For example"]
+    return section("Failures", "failures", table("Scores that are missing because a judge failed.", head, rows))

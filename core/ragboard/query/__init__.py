@@ -1,0 +1,7 @@
+"""Reading the store in SQL."""
+
+from __future__ import annotations
+
+from ragboard.query.running import QueryColumn, QueryLimits, QueryResult, run_query
+
+__all__ = ["QueryColumn", "QueryLimits", "QueryResult", "run_query"]

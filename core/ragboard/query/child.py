@@ -1,0 +1,176 @@
+"""One query in a process of its own, which ends it: run as a file, so that it starts without the rest of ragboard.
+
+A request comes as JSON on standard input; the result leaves as an Arrow stream on standard output, its schema
+saying what the columns are and whether rows were left out. What cannot be answered leaves as one line on
+standard error, and the exit code says why.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+import duckdb
+from filelock import FileLock, Timeout
+
+REFUSED, TOO_LONG, WRITER_WAITS, NO_MEMORY = 3, 4, 5, 6
+"""Exit codes. 3: the statement is not allowed or wrong; 4: it took too long; 5: a writer waits; 6: no memory."""
+
+ALLOWED = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+LOCKED_DOWN = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "temp_directory": "",
+    "threads": "1",
+    "lock_configuration": "true",
+}
+LOOK_SECONDS = 0.1
+"""Between two looks at whether a writer waits."""
+HELD_LOOKS = 3
+"""A gate found closed so many times in a row is kept by a writer: readers pass it in milliseconds."""
+BATCH = 500
+"""Rows fetched at a time."""
+
+
+class RefusedError(Exception):
+    """A statement that is not run; the message says what instead."""
+
+
+def main() -> None:
+    """Answer one request."""
+    request = json.load(sys.stdin)
+    _bound_memory(request["memory"])
+    try:
+        connection = _open(request)
+        _watch(request)
+        result = _run(connection, request)
+    except RefusedError as refused:
+        _end(REFUSED, str(refused))
+    except (duckdb.OutOfMemoryException, MemoryError):
+        _end(NO_MEMORY, "")
+    except (Timeout, duckdb.IOException):
+        _end(WRITER_WAITS, "")
+    except duckdb.Error as error:
+        _end(REFUSED, _told(error))
+    else:
+        sys.stdout.buffer.write(result)
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def _open(request: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+    """The database, to be read alone; as every reader it passes the gate."""
+    config: dict[str, Any] = {**LOCKED_DOWN, "memory_limit": f"{request['memory'] // 4}MB"}
+    with FileLock(request["gate"], timeout=request["wait"]):
+        return duckdb.connect(request["path"], read_only=True, config=config)
+
+
+def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> bytes:
+    """The first rows of a statement's result, as an Arrow stream."""
+    statement = _only(connection, request["sql"])
+    import pyarrow as pa  # a third of the time that a process takes: not for what is refused
+
+    relation = connection.sql(statement)
+    if relation is None:
+        raise RefusedError("the statement has no result: write a SELECT")
+    reader = relation.to_arrow_reader(BATCH)
+    limit, size = request["limit"], request["size"]
+    batches: list[Any] = []
+    rows = held = 0
+    for batch in reader:
+        batches.append(batch)
+        rows, held = rows + batch.num_rows, held + batch.nbytes
+        if rows > limit or held > size:
+            break
+    more = rows > limit or held > size
+    said = {"types": json.dumps([str(kind) for kind in relation.types]), "truncated": str(int(more))}
+    table = pa.Table.from_batches(batches, reader.schema).slice(0, limit)
+    table = table.rename_columns(_distinct(relation.columns)).replace_schema_metadata(said)
+    with pa.BufferOutputStream() as sink, pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def _only(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    """The one statement, where it is of an allowed type."""
+    found = connection.extract_statements(sql)
+    if len(found) != 1:
+        raise RefusedError(
+            f"{len(found)} statements: write one SELECT" if found else "there is no statement: write a SELECT"
+        )
+    kind = found[0].type
+    if kind == duckdb.StatementType.MULTI:
+        raise RefusedError("PIVOT needs its columns named here: PIVOT t ON c IN ('a', 'b') USING count(*)")
+    if kind not in ALLOWED:
+        raise RefusedError(f"{kind.name} is not allowed: this console reads; write a SELECT, DESCRIBE, SHOW or EXPLAIN")
+    if found[0].named_parameters:
+        raise RefusedError("the statement has parameters: write their values")
+    return found[0]
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, numbered where one comes again: `a`, `a_2`."""
+    found: list[str] = []
+    for name in names:
+        number, one = 1, name
+        while one in found:
+            number += 1
+            one = f"{name}_{number}"
+        found.append(one)
+    return found
+
+
+def _watch(request: dict[str, Any]) -> None:
+    """End this process when its time is over, sooner where a writer waits for it to leave."""
+    threading.Thread(target=_end_in_time, args=(request, time.monotonic()), daemon=True).start()
+
+
+def _end_in_time(request: dict[str, Any], begun: float) -> None:
+    closed = 0
+    while (spent := time.monotonic() - begun) < request["seconds"]:
+        time.sleep(LOOK_SECONDS)
+        closed = closed + 1 if _closed(request["gate"]) else 0
+        if closed >= HELD_LOOKS and spent >= request["grace"]:
+            os._exit(WRITER_WAITS)
+    os._exit(TOO_LONG)
+
+
+def _closed(gate: str) -> bool:
+    try:
+        with FileLock(gate, timeout=0, is_singleton=False):
+            return False
+    except Timeout:
+        return True
+
+
+def _bound_memory(megabytes: int) -> None:
+    """Bound what the system gives this process; where it cannot (Windows, macOS), DuckDB's own limit remains."""
+    try:
+        import resource
+    except ImportError:
+        return
+    size = megabytes * 2**20
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
+def _told(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def _end(code: int, message: str) -> None:
+    sys.stderr.buffer.write(message.encode("utf-8", errors="replace"))
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""Reading the store in SQL: one statement, in a process of its own that cannot write, wait or grow without bound."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ragboard.errors import QueryError, StoreBusyError
+from ragboard.query import child
+from ragboard.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["QueryColumn", "QueryLimits", "QueryResult", "run_query"]
+
+START_SECONDS = 30.0
+"""What a process may take to start, and to find the database free."""
+AT_A_TIME = 3
+"""Queries of this process that run at a time."""
+_turns = threading.BoundedSemaphore(AT_A_TIME)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryLimits:
+    """What one query may take."""
+
+    rows: int = 1000
+    """The first so many are kept."""
+    seconds: float = 5.0
+    grace: float = 1.0
+    """Seconds that it has in any case; after them it ends as soon as a writer waits for it."""
+    memory: int = 2048
+    """Megabytes of its process; a quarter of them for what DuckDB keeps count of."""
+    size: int = 64 * 2**20
+    """Bytes of its result, about: rows after them are left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryColumn:
+    """A column of a result."""
+
+    name: str
+    """Numbered where a name comes again: `a`, `a_2`."""
+    type: str
+    """As DuckDB calls it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryResult:
+    """What a query found."""
+
+    sql: str
+    columns: tuple[QueryColumn, ...]
+    table: pa.Table
+    truncated: bool
+    """Whether rows were left out."""
+
+    @property
+    def rows(self) -> tuple[tuple[Any, ...], ...]:
+        """The rows as Python values; null is None."""
+        values = [column.to_pylist() for column in self.table.columns]
+        return tuple(zip(*values, strict=True))
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a frame: whole numbers stay such beside nulls, and what pandas does not know becomes text."""
+        import pandas as pd
+
+        kinds = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
+        kinds |= {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+        columns = [_known(column) for column in self.table.columns]
+        frame: pd.DataFrame = pa.table(columns, names=self.table.column_names).to_pandas(types_mapper=kinds.get)
+        return frame
+
+
+def _known(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """The column: decimal numbers, as sums are, as plain ones; intervals, bits and maps as text."""
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        return _number(column)
+    if pa.types.is_binary(kind) or pa.types.is_interval(kind) or pa.types.is_map(kind):
+        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+    return column
+
+
+def _number(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column.cast(pa.float64())
+
+
+def run_query(store: Store, sql: str, limits: QueryLimits | None = None) -> QueryResult:
+    """The result of one SELECT, DESCRIBE, SHOW or EXPLAIN over the store.
+
+    Raises QueryError for any other statement, a wrong one, and one that takes more than it may; StoreBusyError
+    where too many run already, or a writer waits; StoreError where the store cannot be read.
+    """
+    limits = limits or QueryLimits()
+    store.check()
+    if not _turns.acquire(timeout=limits.seconds):
+        raise StoreBusyError(f"{AT_A_TIME} queries run already: try again in a moment")
+    try:
+        code, out, said = _ask(_request(store, sql, limits), limits)
+    finally:
+        _turns.release()
+    if code == 0:
+        return _result(sql, out)
+    raise _refusal(code, said, limits)
+
+
+def _request(store: Store, sql: str, limits: QueryLimits) -> bytes:
+    data = vars(limits) | {
+        "sql": sql,
+        "path": str(store.database.path),
+        "gate": str(store.database.gate_path),
+        "wait": START_SECONDS / 2,
+        "limit": limits.rows,
+    }
+    return json.dumps(data).encode()
+
+
+def _ask(request: bytes, limits: QueryLimits) -> tuple[int, bytes, str]:
+    """Exit code, result and message of the child; it ends itself in time, and where it cannot it is ended."""
+    process = subprocess.Popen(  # noqa: S603 - our own file
+        [sys.executable, "-P", str(Path(child.__file__))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=_environment(),
+    )
+    with process:
+        try:
+            out, said = process.communicate(request, timeout=limits.seconds + START_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return child.TOO_LONG, b"", ""
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, out, said.decode("utf-8", errors="replace")
+
+
+def _environment() -> dict[str, str]:
+    """What Python needs to start, and no key or token."""
+    kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "HOME", "USERPROFILE")
+    return {name: value for name, value in os.environ.items() if name in kept or name.startswith("PYTHON")}
+
+
+def _result(sql: str, out: bytes) -> QueryResult:
+    table = pa.ipc.open_stream(out).read_all()
+    said = table.schema.metadata
+    types = json.loads(said[b"types"])
+    return QueryResult(
+        sql=sql,
+        columns=tuple(QueryColumn(name=name, type=kind) for name, kind in zip(table.column_names, types, strict=True)),
+        table=table.replace_schema_metadata(None),
+        truncated=said[b"truncated"] == b"1",
+    )
+
+
+def _refusal(code: int, said: str, limits: QueryLimits) -> QueryError | StoreBusyError:
+    match code:
+        case child.REFUSED:
+            return QueryError(said)
+        case child.TOO_LONG:
+            return QueryError(f"stopped after {limits.seconds:g} s: ask for less, with WHERE or over one run")
+        case child.WRITER_WAITS:
+            return StoreBusyError("stopped, because something is being written: try again")
+        case child.NO_MEMORY:
+            return QueryError(f"stopped: it took more than {limits.memory:,} MB of memory; ask for less, with WHERE")
+        case _:
+            last = said.strip().splitlines()[-1:]
+            return QueryError(f"its process ended with code {code}: {''.join(last) or 'it took too much'}")

@@ -1,0 +1,96 @@
+"""The tab-separated files that ARES reads and writes: a question, a document, an answer, and three labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragboard.errors import RunFileError
+from ragboard.readers.tables import BadRow, RawRow, read_table
+from ragboard.records import JsonValue
+
+__all__ = ["ARES_QUALITIES", "AresRow", "read_ares"]
+
+ARES_QUALITIES = {
+    "context_relevance": "Context_Relevance_Label",
+    "answer_faithfulness": "Answer_Faithfulness_Label",
+    "answer_relevance": "Answer_Relevance_Label",
+}
+"""The three qualities of ARES, and the columns of their labels."""
+
+_QUESTION = ("Query", "synthetic_query", "query", "question")
+_DOCUMENT = ("Document", "document", "passage")
+_ANSWER = ("Answer", "generated_answer", "answer")
+_YES = {"yes", "[[yes]]", "1", "1.0", "true"}
+_NO = {"no", "[[no]]", "0", "0.0", "false"}
+_NONE = {"", "nan", "none", "null"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AresRow:
+    """A question with a document and an answer, and what holds of them; a label that is None was not given."""
+
+    question: str
+    document: str
+    answer: str = ""
+    contradictory: str = ""
+    """An answer that the document contradicts; few-shot files have one."""
+    context_relevance: bool | None = None
+    """Whether the document helps to answer the question."""
+    answer_faithfulness: bool | None = None
+    """Whether the document bears the answer out."""
+    answer_relevance: bool | None = None
+    """Whether the answer answers the question."""
+    document_id: str = ""
+    """Rows of one id come from one document; empty where the file does not say."""
+    split: str = ""
+    """`train` or `held out`; empty where the file does not say."""
+    negative: str = ""
+    """`weak` or `strong` for what was made to be wrong; else empty."""
+
+
+def read_ares(path: Path) -> tuple[AresRow, ...]:
+    """The rows of a few-shot, a synthetic or a labelled file. Raises RunFileError where it is none of these."""
+    table = read_table(path)
+    question, document = (_column(path, table.columns, names) for names in (_QUESTION, _DOCUMENT))
+    answer = next((name for name in _ANSWER if name in table.columns), "")
+    return tuple(_row(path, row, question, document, answer) for row in table.rows)
+
+
+def _column(path: Path, columns: tuple[str, ...], names: tuple[str, ...]) -> str:
+    found = next((name for name in names if name in columns), None)
+    if found is None:
+        raise RunFileError(path, f"has the columns {', '.join(columns)}, expected one of {', '.join(names)}")
+    return found
+
+
+def _row(path: Path, row: RawRow | BadRow, question: str, document: str, answer: str) -> AresRow:
+    if isinstance(row, BadRow):
+        raise RunFileError(path, row.message, line=row.line)
+    cells = row.cells
+    labels = {quality: _label(path, row, column) for quality, column in ARES_QUALITIES.items()}
+    return AresRow(
+        question=_text(cells, question),
+        document=_text(cells, document),
+        answer=_text(cells, answer),
+        contradictory=_text(cells, "Contradictory_Answer"),
+        document_id=_text(cells, "document_id") or _text(cells, "document_index"),
+        split=_text(cells, "split"),
+        negative=_text(cells, "negative"),
+        **labels,
+    )
+
+
+def _text(cells: Mapping[str, JsonValue], column: str) -> str:
+    given = cells.get(column)
+    return "" if given is None else str(given)
+
+
+def _label(path: Path, row: RawRow, column: str) -> bool | None:
+    given = _text(row.cells, column).strip().casefold()
+    if given in _NONE:
+        return None
+    if given not in _YES | _NO:
+        raise RunFileError(path, f"{given!r}, expected Yes, No or nothing", line=row.line, field=column)
+    return given in _YES

@@ -1,0 +1,98 @@
+"""A corpus: documents from a folder of text files or the rows of a table, cut into passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count, groupby
+from pathlib import Path
+
+from ragboard.errors import RunFileError
+from ragboard.readers.files import file_text
+from ragboard.readers.tables import BadRow, RawRow, read_table
+
+__all__ = ["CorpusPassage", "read_corpus"]
+
+TEXTS = (".txt", ".md", ".markdown")
+TEXT_COLUMNS = ("text", "passage", "document", "content", "page_content", "contents")
+DOCUMENT_COLUMNS = ("document_id", "doc_id", "source", "title", "id")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CorpusPassage:
+    """A stretch of a document."""
+
+    document: str
+    """Its name: the file's path in the folder, or what the table calls it."""
+    number: int
+    """Which passage of its document, from 1."""
+    text: str
+
+
+def read_corpus(path: Path, *, words: int = 120) -> tuple[CorpusPassage, ...]:
+    """The passages of a folder of text or Markdown files, or of a JSONL, JSON, CSV, TSV or Parquet file.
+
+    A document is cut where paragraphs end, into passages of at most so many words as far as its
+    paragraphs allow; of a table the rows of one document go together. Raises RunFileError where
+    nothing can be read.
+    """
+    found = tuple(_cut(_folder(path) if path.is_dir() else _table(path), words))
+    if not found:
+        raise RunFileError(path, f"holds no text, expected {', '.join(TEXTS)} files or a table with a text column")
+    return found
+
+
+def _cut(documents: Iterable[tuple[str, list[str]]], words: int) -> Iterator[CorpusPassage]:
+    for name, texts in documents:
+        numbers = count(1)
+        for text in (piece for given in texts for piece in _pieces(given, words)):
+            yield CorpusPassage(document=name, number=next(numbers), text=text)
+
+
+def _folder(path: Path) -> Iterator[tuple[str, list[str]]]:
+    for file in sorted(path.rglob("*")):
+        if file.suffix.lower() in TEXTS and file.is_file():
+            yield file.relative_to(path).as_posix(), [file_text(file, "utf-8-sig")]
+
+
+def _table(path: Path) -> Iterator[tuple[str, list[str]]]:
+    table = read_table(path)
+    column = next((name for name in TEXT_COLUMNS if name in table.columns), None)
+    if column is None:
+        raise RunFileError(
+            path, f"has no column of texts (it has {', '.join(table.columns)}), expected {', '.join(TEXT_COLUMNS)}"
+        )
+    name = next((known for known in DOCUMENT_COLUMNS if known in table.columns and known != column), None)
+    rows = [_row(path, row, column, name) for row in table.rows]
+    for document, group in groupby(sorted(rows, key=lambda row: row[0]), key=lambda row: row[0]):
+        yield document, [text for _, text in group]
+
+
+def _row(path: Path, row: RawRow | BadRow, column: str, name: str | None) -> tuple[str, str]:
+    if isinstance(row, BadRow):
+        raise RunFileError(path, row.message, line=row.line)
+    text = row.cells.get(column)
+    if not isinstance(text, str):
+        raise RunFileError(path, f"{text!r}, expected a text", line=row.line, field=column)
+    document = row.cells.get(name) if name else None
+    return str(document) if document is not None else f"line {row.line}", text
+
+
+def _pieces(text: str, words: int) -> Iterator[str]:
+    """Neighbouring paragraphs together up to so many words; headings and lone paragraphs of any length."""
+    held: list[str] = []
+    for part in text.replace("\r\n", "\n").split("\n\n"):
+        paragraph = " ".join(part.split())
+        if not paragraph or _is_heading(part):
+            continue
+        if held and len(" ".join([*held, paragraph]).split()) > words:
+            yield "\n\n".join(held)
+            held = []
+        held.append(paragraph)
+    if held:
+        yield "\n\n".join(held)
+
+
+def _is_heading(part: str) -> bool:
+    line = part.strip()
+    return "\n" not in line and line.startswith("#")

@@ -1,0 +1,214 @@
+"""A run's true mean, estimated from people's labels of a random part of it and a judge's scores of all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import duckdb
+import numpy as np
+
+from ragboard.errors import SettingError
+from ragboard.judges.tasks import Quality
+from ragboard.labels import LabelledSamples, draw_of, labelled_samples
+from ragboard.labels.draws import countable
+from ragboard.records import MetricDescription
+from ragboard.report.gates import spec_named
+from ragboard.report.metrics import described, in_order
+from ragboard.report.nouns import JudgedBy
+from ragboard.report.runs import run_summary
+from ragboard.report.systems import System, SystemsReport, systems_report
+from ragboard.stats import LabelsNeeded, labels_needed
+from ragboard.store import RunRef, Store
+
+__all__ = ["Estimated", "Estimates", "Measured", "estimate_runs", "estimated_metrics", "needed_for"]
+
+Measured = Literal["verdicts", "faithfulness", "answer_relevance", "context_relevance"]
+"""What people said: verdicts on every statement, whose share supported is estimated, or grades in a quality."""
+
+FEWEST_TO_PLAN = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimated:
+    """Where one run's estimate comes from."""
+
+    run: str
+    judged: JudgedBy
+    labels: LabelledSamples
+    left_out: int
+    """Complete samples behind the first incomplete one of the draw, and labelled ones without a score."""
+    system: System
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimates:
+    """One or several runs, estimated from the same kind of labels with the same metric."""
+
+    metric: str
+    label: str
+    """How pages call it."""
+    measured: Measured
+    sources: tuple[Estimated, ...]
+    report: SystemsReport
+
+
+def estimate_runs(
+    store: Store,
+    runs: Sequence[RunRef],
+    *,
+    metric: str = "ragas.faithfulness",
+    measured: Measured = "verdicts",
+    level: float = 0.95,
+) -> Estimates:
+    """Estimate what people would say of each run, had they read all of it.
+
+    Labels count that were given in the random queue of the same evaluation, up to the first drawn sample
+    that is not labelled in full; failing a draw, imported ones whose design was declared random. The
+    judge's metric may be any with a range that is finite: it makes the estimate narrower, never what is
+    estimated. Raises SettingError for a metric that the runs do not have.
+    """
+    with store.database.read() as connection:
+        known = described(connection)
+    specs = {run: _spec(store, run, metric) for run in runs}
+    sources = tuple(_source(store, run, specs[run], known, measured) for run in runs)
+    spec = next(iter(specs.values()))
+    return Estimates(
+        metric=spec,
+        label=known[spec].label if spec in known else spec,
+        measured=measured,
+        sources=sources,
+        report=systems_report([source.system for source in sources], level=level),
+    )
+
+
+def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...]:
+    """The metrics of an evaluation that an estimate can lean on: those with a finite range."""
+    with store.database.read() as connection:
+        known = described(connection)
+    specs = in_order(run_summary(store, run).metrics)
+    return tuple(known[spec] for spec in specs if spec in known and _bounds(known[spec]))
+
+
+def needed_for(estimated: Estimated, width: float) -> LabelsNeeded | None:
+    """How many labels would make the interval so narrow; None with fewer labels than such a plan can rest on.
+
+    Raises ValueError for a width that is not above 0.
+    """
+    system = estimated.system
+    if len(system.labels) < FEWEST_TO_PLAN or system.refusal:
+        return None
+    labels, judged = list(system.labels.values()), [system.scores[key] for key in system.labels]
+    rest = [score for key, score in system.scores.items() if key not in system.labels]
+    return labels_needed(labels, judged, rest, width=width) if len(rest) > 1 else None
+
+
+def _spec(store: Store, run: RunRef, metric: str) -> str:
+    return spec_named(metric, tuple(run_summary(store, run).metrics))
+
+
+def _source(
+    store: Store, run: RunRef, spec: str, known: Mapping[str, MetricDescription], measured: Measured
+) -> Estimated:
+    summary = run_summary(store, run)
+    bounds = _bounds(known[spec]) if spec in known else None
+    if summary.judged is None or bounds is None:
+        raise SettingError(f"{spec} of {run.name} has no finite range; an estimate leans on one that has")
+    found = _labelled(store, run, measured)
+    with store.database.read() as connection:
+        could = set(countable(connection, run, "verdict" if measured == "verdicts" else "grade"))
+        scores = {place: one for place, one in _scores(connection, run, spec).items() if place in could}
+    usable = [row for row in (found.leading if found.draw else found.rows) if row.position in scores]
+    keys = {position: key for position, (key, _) in scores.items()}
+    system = System(
+        name=run.name,
+        scores=dict(scores.values()),
+        labels={keys[row.position]: row.outcome for row in usable},
+        bounds=(min(0.0, bounds[0]), max(1.0, bounds[1])) if measured == "verdicts" else bounds,
+        refusal=_refusal(store, run, found, measured),
+        notes=_notes(found, len(could) - len(scores)),
+    )
+    return Estimated(
+        run=run.name, judged=summary.judged, labels=found, left_out=len(found.rows) - len(usable), system=system
+    )
+
+
+def _labelled(store: Store, run: RunRef, measured: Measured) -> LabelledSamples:
+    found = _from(store, run, "random", measured)
+    return found if found.draw else _imported_else(store, run, measured, found)
+
+
+def _imported_else(store: Store, run: RunRef, measured: Measured, nothing: LabelledSamples) -> LabelledSamples:
+    imported = _from(store, run, "imported", measured)
+    return imported if imported.rows else nothing
+
+
+def _from(store: Store, run: RunRef, queue: Literal["random", "imported"], measured: Measured) -> LabelledSamples:
+    if measured == "verdicts":
+        return labelled_samples(store, run, queue)
+    quality: Quality = measured
+    return labelled_samples(store, run, queue, kind="grade", dimension=quality)
+
+
+def _refusal(store: Store, run: RunRef, found: LabelledSamples, measured: Measured) -> str:
+    if found.rows and found.design != "random":
+        chosen = "not drawn at random" if found.design == "not random" else "chosen in a way nobody declared"
+        return f"the {len(found.rows)} labelled samples were {chosen}: nothing follows from them for the others"
+    if found.rows or found.draw:
+        return ""
+    if measured == "verdicts" and (other := _drawn_elsewhere(store, run)):
+        return f"the labels are of the statements that {other} found; estimate with that evaluation, or label this one"
+    return "nobody has labelled a random sample of this run yet"
+
+
+def _drawn_elsewhere(store: Store, run: RunRef) -> str:
+    """The judge of another evaluation of the run that samples were drawn for; empty where there is none."""
+    with store.database.read() as connection:
+        rows = connection.execute(
+            "SELECT e.judge, e.evaluation_id FROM evaluations e WHERE e.run_id = ? AND e.evaluation_id <> ? ORDER BY 2",
+            [run.run_id, run.evaluation_id],
+        ).fetchall()
+    for judge, evaluation in rows:
+        other = RunRef(run_id=run.run_id, name=run.name, evaluation_id=evaluation)
+        if draw_of(store, other):
+            return f"{judge} ({run.name}@{evaluation})"
+    return ""
+
+
+def _scores(connection: duckdb.DuckDBPyConnection, run: RunRef, spec: str) -> dict[int, tuple[str, float]]:
+    """By position, a key that runs share where they ask the same, and the judge's score.
+
+    A question that a run asks several times has no certain partner, and a key of its own each time.
+    """
+    found = connection.execute(
+        "WITH asked AS (SELECT position, md5(question || history::VARCHAR) AS question,"
+        " count(*) OVER (PARTITION BY question, history::VARCHAR) AS times FROM samples WHERE run_id = $run)"
+        " SELECT c.position, CASE WHEN a.times = 1 THEN a.question ELSE $run || ' ' || a.position END AS key, c.value"
+        " FROM scores c JOIN asked a USING (position)"
+        " WHERE c.evaluation_id = $evaluation AND c.metric = $metric AND c.value IS NOT NULL ORDER BY c.position",
+        {"run": run.run_id, "evaluation": run.evaluation_id, "metric": spec},
+    ).fetchnumpy()
+    return {
+        int(position): (str(key), float(value))
+        for position, key, value in zip(found["position"], found["key"], np.asarray(found["value"]), strict=True)
+    }
+
+
+def _notes(found: LabelledSamples, unscored: int) -> tuple[str, ...]:
+    said: list[str] = []
+    if unscored:
+        said.append(f"{unscored:,} samples have no score and are not spoken of")
+    if found.draw and len(found.leading) < len(found.rows):
+        behind = len(found.rows) - len(found.leading)
+        said.append(
+            f"{behind:,} labelled samples stand in the draw behind one that is not labelled in full: until that is"
+            " done they do not count, for what is passed over may be what is hard"
+        )
+    if not found.draw and found.design == "random":
+        said.append("the labels were imported; that they are a random sample is what the import declared")
+    return tuple(said)
+
+
+def _bounds(metric: MetricDescription) -> tuple[float, float] | None:
+    return None if metric.low is None or metric.high is None else (metric.low, metric.high)

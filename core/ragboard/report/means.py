@@ -1,0 +1,133 @@
+"""The means of evaluations: each metric's, with its interval, how many were scored, and how the others counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from ragboard.records import MetricDescription
+from ragboard.report.metrics import described, in_order
+from ragboard.report.nouns import MetricSummary
+from ragboard.report.thresholds import Standing, Threshold, thresholds_read
+from ragboard.report.unscored import UnscoredPolicy, fills, mean_of
+from ragboard.stats import GateVerdict, Interval, Moments, NoInterval, gate
+
+__all__ = ["metric_summaries", "moments_read"]
+
+Key = tuple[str, str]
+"""Evaluation and metric."""
+
+_STANDINGS: dict[GateVerdict, Standing] = {"pass": "met", "fail": "missed", "inconclusive": "undecided"}
+
+
+def metric_summaries(
+    connection: duckdb.DuckDBPyConnection,
+    evaluations: Sequence[str],
+    totals: Mapping[str, int],
+    policy: UnscoredPolicy = "excluded",
+) -> dict[str, dict[str, MetricSummary]]:
+    """For each evaluation its metrics in order; `totals` has how many samples each covers."""
+    metrics = described(connection)
+    limits = thresholds_read(connection, metrics)
+    scored = _moments(connection, evaluations, {})
+    unscored = _unscored(connection, evaluations)
+    standing_for = fills({spec: metrics.get(spec) for _, spec in unscored}, policy)
+    filled = [
+        _moments(connection, evaluations, {spec: fill[end] for spec, fill in standing_for.items()})
+        for end in ((0, 1) if standing_for else ())
+    ]
+    found: dict[str, dict[str, MetricSummary]] = {}
+    for evaluation, spec in dict.fromkeys((*scored, *unscored)):
+        key = evaluation, spec
+        summary = _summary(
+            spec,
+            metrics.get(spec),
+            scored.get(key),
+            [one.get(key) for one in filled],
+            unscored.get(key, {}),
+            totals[evaluation],
+            policy,
+            limits.get(spec),
+        )
+        found.setdefault(evaluation, {})[spec] = summary
+    return {
+        evaluation: {metric: by_metric[metric] for metric in in_order(by_metric)}
+        for evaluation, by_metric in found.items()
+    }
+
+
+def moments_read(n: int, mean: float | None, deviation: float | None, varying: int | None) -> Moments | None:
+    """The moments in a row of the database; None where there is no value."""
+    if mean is None:
+        return None
+    return Moments(n=n, mean=mean, deviation=deviation or 0.0, varying=varying or 0)
+
+
+def _summary(
+    spec: str,
+    metric: MetricDescription | None,
+    scored: Moments | None,
+    filled: Sequence[Moments | None],
+    unscored: Mapping[str, int],
+    total: int,
+    policy: UnscoredPolicy,
+    limit: Threshold | None,
+) -> MetricSummary:
+    mean = mean_of(metric, scored, policy, sum(unscored.values()), filled)
+    return MetricSummary(
+        metric=spec,
+        scored=scored.n if scored else 0,
+        total=total,
+        mean=mean.mean,
+        interval=mean.interval,
+        unscored=unscored,
+        policy=policy,
+        bounds=mean.bounds,
+        stands_for=mean.stands_for,
+        note=mean.note,
+        threshold=limit,
+        standing=_standing(mean.interval, limit),
+    )
+
+
+def _standing(found: Interval | NoInterval, limit: Threshold | None) -> Standing | None:
+    return None if limit is None else _STANDINGS[gate(found, threshold=limit.value, fail=limit.fail)]
+
+
+def _moments(
+    connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str], standing_for: Mapping[str, float]
+) -> dict[Key, Moments]:
+    """Of the scored values; of metrics for which something stands for the unscored, of these and no others."""
+    given: dict[str, Any] = {"evaluations": evaluations}
+    values = "SELECT evaluation_id, metric, value FROM scores WHERE evaluation_id IN (SELECT unnest($evaluations))"
+    if standing_for:
+        given |= {"specs": list(standing_for), "fills": list(standing_for.values())}
+        values = (
+            "SELECT evaluation_id, metric, coalesce(value, fill) AS value FROM scores JOIN"
+            " (SELECT unnest($specs) AS metric, unnest($fills) AS fill) USING (metric)"
+            " WHERE evaluation_id IN (SELECT unnest($evaluations))"
+        )
+    rows = connection.execute(
+        f"WITH s AS ({values}),"
+        " common AS (SELECT evaluation_id, metric, max(times) AS times FROM (SELECT evaluation_id, metric,"
+        " value, count(*) AS times FROM s WHERE value IS NOT NULL GROUP BY ALL) GROUP BY ALL)"
+        " SELECT evaluation_id, metric, count(value), avg(value), stddev_samp(value), count(value) - any_value(times)"
+        " FROM s LEFT JOIN common USING (evaluation_id, metric) GROUP BY 1, 2 ORDER BY 1, 2",
+        given,
+    ).fetchall()
+    found = {(evaluation, metric): moments_read(*values) for evaluation, metric, *values in rows}
+    return {key: moments for key, moments in found.items() if moments is not None}
+
+
+def _unscored(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[Key, dict[str, int]]:
+    rows = connection.execute(
+        "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        [evaluations],
+    ).fetchall()
+    found: dict[Key, dict[str, int]] = {}
+    for evaluation, metric, reason, count in rows:
+        found.setdefault((evaluation, metric), {})[reason] = count
+    return found

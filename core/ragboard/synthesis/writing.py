@@ -1,0 +1,151 @@
+"""Questions and answers to a corpus, asked of a judge through the same journal and budget as an evaluation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+from ragboard.evaluation.asker import Ask
+from ragboard.judges.tasks import (
+    AnswerKind,
+    Example,
+    Failure,
+    Questions,
+    Similarities,
+    Similarity,
+    WriteAnswer,
+    WriteQuestions,
+    Written,
+)
+from ragboard.readers.corpus import CorpusPassage
+from ragboard.synthesis.bm25 import Bm25
+
+__all__ = ["Asked", "Filtered", "planned_calls", "round_trip", "write_answers", "write_questions"]
+
+TOGETHER = 32
+"""Passages under way at a time."""
+NEAREST = 20
+"""Passages that an embedder puts in order, of those that share most words with the question."""
+
+S = TypeVar("S")
+T = TypeVar("T")
+ForPassage = Callable[[str], Ask]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A question, the passage it was written for, and its answers by kind; a kind that nobody wrote is not there."""
+
+    question: str
+    place: int
+    """Of the passage in the corpus, from 0."""
+    answers: dict[AnswerKind, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filtered:
+    """What the round trip kept, and what it dropped and why."""
+
+    kept: tuple[Asked, ...]
+    elsewhere: int
+    """Questions for which another passage comes first."""
+    repeated: int
+    """Questions that were there before, but for case, space and marks."""
+
+
+def planned_calls(passages: int, questions: int, kinds: int) -> int:
+    """Most calls without repairs: one a passage, and one a question and kind of answer."""
+    return passages + passages * questions * kinds
+
+
+async def write_questions(
+    corpus: Sequence[CorpusPassage], places: Sequence[int], n: int, examples: tuple[Example, ...], ask: ForPassage
+) -> tuple[tuple[Asked, ...], tuple[str, ...]]:
+    """`n` questions to each chosen passage at most; and why others have none."""
+
+    async def one(place: int) -> Questions | Failure:
+        said = await ask(_id(corpus[place]))(WriteQuestions(passage=corpus[place].text, n=n, examples=examples))
+        return said if isinstance(said, Questions | Failure) else Failure(detail="another kind of reply")
+
+    replies = await _all(one, places)
+    found = [
+        Asked(question=question, place=place, answers={})
+        for place, said in zip(places, replies, strict=True)
+        if isinstance(said, Questions)
+        for question in said.questions
+    ]
+    return tuple(found), tuple(said.detail for said in replies if isinstance(said, Failure))
+
+
+async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], near: Ask | None) -> Filtered:
+    """Keep the questions for which their own passage comes first, each once; `near` puts in order by meaning."""
+    index = Bm25([passage.text for passage in corpus])
+    seen: set[str] = set()
+    kept: list[Asked] = []
+    elsewhere = 0
+    for each in asked:
+        key = "".join(filter(str.isalnum, each.question.casefold()))
+        if key in seen:
+            continue
+        seen.add(key)
+        places = index.ranked(each.question, 1 if near is None else NEAREST)
+        first = places[:1] if near is None else await _nearest(each.question, corpus, places, near)
+        if first == (each.place,):
+            kept.append(each)
+        else:
+            elsewhere += 1
+    return Filtered(kept=tuple(kept), elsewhere=elsewhere, repeated=len(asked) - len(seen))
+
+
+async def _nearest(
+    question: str, corpus: Sequence[CorpusPassage], places: tuple[int, ...], near: Ask
+) -> tuple[int, ...]:
+    if not places:
+        return ()
+    said = await near(Similarity(text=question, others=tuple(corpus[place].text for place in places)))
+    if not isinstance(said, Similarities):
+        return ()
+    return (max(zip(places, said.values, strict=True), key=lambda pair: pair[1])[0],)
+
+
+async def write_answers(
+    corpus: Sequence[CorpusPassage],
+    asked: Sequence[Asked],
+    kinds: Sequence[AnswerKind],
+    examples: tuple[Example, ...],
+    ask: ForPassage,
+) -> tuple[tuple[Asked, ...], tuple[str, ...]]:
+    """Each question with its answers; and why others have none."""
+
+    async def one(pair: tuple[Asked, AnswerKind]) -> Written | Failure:
+        each, kind = pair
+        passage = corpus[each.place]
+        shown = "" if kind == "unaided" else passage.text
+        task = WriteAnswer(question=each.question, passage=shown, kind=kind, examples=examples)
+        said = await ask(_id(passage))(task)
+        return said if isinstance(said, Written | Failure) else Failure(detail="another kind of reply")
+
+    wanted: list[tuple[Asked, AnswerKind]] = [(each, kind) for each in asked for kind in kinds]
+    replies = await _all(one, wanted)
+    answers: dict[str, dict[AnswerKind, str]] = {each.question: {} for each in asked}
+    for (each, kind), said in zip(wanted, replies, strict=True):
+        if isinstance(said, Written) and said.text.strip():
+            answers[each.question][kind] = said.text
+    found = tuple(Asked(question=each.question, place=each.place, answers=answers[each.question]) for each in asked)
+    return found, tuple(said.detail for said in replies if isinstance(said, Failure))
+
+
+async def _all(one: Callable[[S], Awaitable[T]], of: Sequence[S]) -> list[T]:
+    """What comes of each, in order; so many under way at a time."""
+    found: list[T] = []
+    waiting = iter(of)
+    while some := list(islice(waiting, TOGETHER)):
+        found += await asyncio.gather(*(one(each) for each in some))
+    return found
+
+
+def _id(passage: CorpusPassage) -> str:
+    return f"{passage.document}#{passage.number}"

@@ -1,0 +1,139 @@
+"""What stands before every request: names it may come by, and headers that tell a browser what pages may do."""
+
+from __future__ import annotations
+
+import re
+import socket
+from base64 import b64encode
+from collections.abc import Iterable, MutableMapping
+from hashlib import sha256
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import streamlit
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ragboard_dashboard.settings import LOOPBACK, ServerSettings
+
+__all__ = ["Gate", "content_policy", "names_of", "security_headers"]
+
+READING = ("GET", "HEAD", "OPTIONS")
+LOCAL_NAMES = (LOOPBACK, "localhost", "::1")
+POLICY_VIOLATION = 1008
+
+
+class Gate:
+    """ASGI middleware: a request under a foreign name or from a foreign page is refused, every answer gets headers.
+
+    A page of another site that has its name lead to this machine (DNS rebinding) still sends its own name as
+    Host; one that sends a form or opens a socket here sends its own name as Origin.
+    """
+
+    def __init__(self, app: ASGIApp, *, names: frozenset[str], headers: MutableMapping[str, str]) -> None:
+        self._app = app
+        self._names = names
+        self._headers = headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or open one socket."""
+        refused = self._refusal(scope) if scope["type"] in ("http", "websocket") else ""
+        if scope["type"] == "http":
+            answer = PlainTextResponse(refused, status_code=403) if refused else self._app
+            await answer(scope, receive, self._with_headers(send))
+        elif refused:
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": refused})
+        else:
+            await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> str:
+        """Why a request is not answered; empty where it is."""
+        headers = Headers(scope=scope)
+        if _name(headers.get("host", "")) not in self._names:
+            return "This dashboard does not answer to that host name: start it with --allowed-host NAME."
+        origin = headers.get("origin")
+        writes = scope["type"] == "websocket" or scope["method"] not in READING
+        if writes and origin is not None and _name(urlsplit(origin).netloc) not in self._names:
+            return "A page of another site asked for this."
+        return ""
+
+    def _with_headers(self, send: Send) -> Send:
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(self._headers)
+            await send(message)
+
+        return sending
+
+
+def names_of(given: ServerSettings) -> frozenset[str]:
+    """The host names under which a dashboard answers."""
+    names = {*LOCAL_NAMES, *given.allowed_hosts}
+    if given.host not in LOCAL_NAMES:
+        names |= _own_names() if _is_any(given.host) else {given.host}
+    return frozenset(name.lower().strip("[].") for name in names)
+
+
+def security_headers() -> dict[str, str]:
+    """What every answer tells the browser."""
+    return {
+        "Content-Security-Policy": content_policy(),
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+    }
+
+
+def content_policy() -> str:
+    """Scripts from this server alone, and of those written in a page only Streamlit's own, known by digest.
+
+    Components come as blobs and the data grid as WebAssembly; pages are styled in place.
+    """
+    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digests = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+    rules = {
+        "default-src": "'none'",
+        "script-src": f"'self' blob: 'wasm-unsafe-eval' {digests}",
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": "'self' data: blob:",
+        "font-src": "'self' data:",
+        "worker-src": "'self' blob:",
+        "connect-src": "'self'",
+        "manifest-src": "'self'",
+        "frame-ancestors": "'none'",
+        "base-uri": "'self'",
+        "form-action": "'self'",
+    }
+    return "; ".join(f"{rule} {sources}" for rule, sources in rules.items())
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without port; empty where it is none."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _is_any(host: str) -> bool:
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _own_names() -> set[str]:
+    """The name and the addresses of this machine."""
+    name = socket.gethostname()
+    try:
+        found: Iterable[Any] = socket.getaddrinfo(name, None)
+    except OSError:
+        found = ()
+    return {name, *(str(entry[4][0]) for entry in found)}

@@ -1,0 +1,134 @@
+"""Estimate: what people would say of whole runs, from the few samples they labelled and a judge of all."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import get_args
+
+import streamlit as st
+
+from ragboard.errors import NotFoundError, SettingError
+from ragboard.report import Estimated, Estimates, Measured, RunSummary, needed_for
+from ragboard.stats import PoweredMean
+from ragboard.store import RunRef
+from ragboard_dashboard.components.estimates import differences_html, estimates_html, ranking_html
+from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_leaderboard, resolve
+from ragboard_dashboard.shared import offer_upload, plain
+
+__all__ = ["page"]
+
+STYLE = (files("ragboard_dashboard") / "components" / "estimates.css").read_text("utf-8")
+MEASURED: tuple[Measured, ...] = get_args(Measured)
+EXPLAINED = "Verdicts on every statement, whose share supported is estimated, or grades in one quality"
+RAW = "Bounds as computed, even outside of what a mean can be"
+DEFAULT = "ragas.faithfulness"
+
+
+def page() -> None:
+    """Draw the page."""
+    st.header("Estimate", anchor=False)
+    plain(
+        "A judge of every sample is cheap and wrong in its own way; people are right and few. Labels of a random"
+        " part of a run correct the judge, and the interval says how well.",
+        "note",
+    )
+    runs = [run for run in get_leaderboard() if run.judged]
+    if not runs:
+        st.info("No run has been evaluated yet.", icon=":material/gavel:")
+        offer_upload()
+        return
+    chosen = _choose(runs)
+    if chosen:
+        _estimate(*chosen)
+
+
+def _choose(runs: list[RunSummary]) -> tuple[tuple[RunRef, ...], str, Measured, bool] | None:
+    names = [run.name for run in runs]
+    left, middle, right, last = st.columns([3, 2, 2, 1], vertical_alignment="bottom")
+    wanted = left.multiselect("Runs", names, default=_default(runs), key="runs", bind="query-params")
+    try:
+        refs = tuple(resolve(name) for name in wanted)
+    except NotFoundError as error:
+        plain(str(error))
+        return None
+    if not refs:
+        st.info("Choose a run.", icon=":material/arrow_upward:")
+        return None
+    specs = [metric.spec for metric in get_estimated_metrics(refs[0])]
+    if not specs:
+        st.info("The judge's metrics of this run have no finite range: none can be corrected by labels.")
+        return None
+    first = specs.index(DEFAULT) if DEFAULT in specs else 0
+    metric = middle.selectbox("The judge's scores", specs, first, key="by", bind="query-params")
+    said = right.selectbox("What people said", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
+    raw = last.toggle("Raw", key="raw", bind="query-params", help=RAW)
+    return refs, str(metric), said, raw
+
+
+def _default(runs: list[RunSummary]) -> list[str]:
+    """The newest run and its neighbour over the same questions."""
+    return [run.name for run in runs if run.dataset_key == runs[0].dataset_key][:2]
+
+
+def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bool) -> None:  # noqa: FBT001
+    try:
+        found = get_estimates(refs, metric, measured)
+    except SettingError as error:
+        st.error("These runs cannot be estimated together.", icon=":material/error:")
+        plain(str(error))
+        return
+    st.html(f"<style>{STYLE}</style>")
+    for one in found.report.systems:
+        if isinstance(one.best, PoweredMean):
+            best = one.best.clipped
+            plain(
+                f"{one.name}: people would say {best.estimate:.2f} [{best.low:.2f}, {best.high:.2f}]"
+                f" ({best.method}, {one.labels:,} labels)"
+            )
+    st.html(estimates_html(found.report, raw=raw))
+    _cautions(found)
+    _needed(found)
+    _order(found)
+
+
+def _cautions(found: Estimates) -> None:
+    for one in found.report.systems:
+        if one.refusal:
+            st.info("No estimate:", icon=":material/block:")
+            plain(f"{one.name}: {one.refusal}.")
+        warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
+        for said in filter(None, (warning, *one.notes)):
+            plain(f"{one.name}: {said}.", "note")
+
+
+def _needed(found: Estimates) -> None:
+    sources = [source for source in found.sources if not source.system.refusal]
+    if not sources:
+        return
+    st.subheader("How many more labels", anchor=False)
+    width = st.number_input(
+        "Wanted width of the interval", 0.01, 1.0, 0.1, 0.01, key="width", bind="query-params", width=220
+    )
+    for source in sources:
+        plain(f"{source.run}: {_needed_said(source, width)}.")
+
+
+def _needed_said(source: Estimated, width: float) -> str:
+    needed = needed_for(source, width)
+    if needed is None:
+        return "too few labels to say"
+    if needed.more is None:
+        return needed.reason
+    alone = f"; without the judge it would take {needed.without_judge:,} in all" if needed.without_judge else ""
+    return f"{needed.more:,} more labels for an interval {width:g} wide{alone}"
+
+
+def _order(found: Estimates) -> None:
+    report = found.report
+    if not report.differences:
+        return
+    st.subheader("Which is better", anchor=False)
+    st.html(differences_html(report.differences))
+    st.html(ranking_html(report.ranking))
+    tau = "" if report.tau is None else f" Kendall's tau with the judge's own order: {report.tau:.2f}."
+    plain(f"Ranks hold for all runs at once with {report.level:.0%} confidence (Bonferroni).{tau}", "note")

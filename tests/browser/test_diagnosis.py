@@ -1,0 +1,102 @@
+"""What the numbers suggest, and the evidence one click away: on the sample, in a browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.conftest import OpenPage, serving, settled
+
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
+from ragboard.metrics import metrics_named
+
+HOSTILE = "<img src=x onerror=document.title='owned'> **bold** [x](javascript:alert(1)) \u202eabc"
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder: Path = tmp_path_factory.mktemp("diagnosis")
+    store = Store(folder)
+    samples = tuple(
+        Sample(
+            id=f"<b>{number}",
+            question=f"{HOSTILE} {number}",
+            answer=f"{HOSTILE} is {number}. It opened in 18{number:02}.",
+            contexts=(Passage(id=HOSTILE, text=f"{HOSTILE} opened in 1999.", rank=1),),
+            metadata={HOSTILE: "ab"[number % 2]},
+        )
+        for number in range(12)
+    )
+    hostile = Run(name=HOSTILE, samples=samples)
+    first, second, third = (*store.add_runs([hostile]), *store.add_runs(sample_runs()))
+    everything = (*DEFAULT_METRICS, *metrics_named(["ragchecker"]))
+    for added, metrics in ((first, DEFAULT_METRICS), (second, everything), (third, DEFAULT_METRICS)):
+        evaluate_run(store, added.id, metrics, Panel(judge=EmbeddedJudge()))
+    with serving(folder) as address:
+        yield address
+
+
+def no_exception(page: Page) -> None:
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_page: OpenPage) -> None:
+    page = settled(open_page(f"{sample}/run?run=bm25-k3"))
+    page.get_by_role("button", name="Diagnose").click()
+    page.wait_for_url("**/diagnosis?run=bm25-k3")
+    expect(page.get_by_role("heading", name="Diagnosis of bm25-k3")).to_be_visible()
+    expect(page.get_by_text("More is lost in retrieval than in generation")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Claim recall 0\.\d\d \(0\.\d\d to 0\.\d\d\), n = 52")).first).to_be_visible()
+    table = page.get_by_role("table")
+    expect(table.get_by_role("row")).to_have_count(21)
+    spoke, silent = table.get_by_text("● spoke").count(), table.get_by_text("○ silent").count()
+    assert (spoke + silent, spoke) == (20, page.get_by_text("The rule speaks where all of it lies").count())
+    page.get_by_role("link", name="Read the samples: Claim recall, lowest first").first.click()
+    page.wait_for_url("**/run?*")
+    expect(page.get_by_role("radio", name="Claim recall")).to_be_checked()
+    expect(page.get_by_role("combobox", name="Order")).to_have_value("Lowest first")
+    no_exception(page)
+
+
+def test_statements_questions_and_topics_lead_to_what_they_speak_of(sample: str, open_page: OpenPage) -> None:
+    page = settled(open_page(f"{sample}/diagnosis?run=bm25-rerank-k5"))
+    expect(page.get_by_text("To tell retriever from generator, evaluate ragchecker.claim_recall")).to_be_visible()
+    expect(page.get_by_text("ragboard evaluate bm25-rerank-k5 --metrics ragchecker")).to_be_visible()
+    expect(page.get_by_text("kind = unanswerable: Faithfulness 0.")).to_be_visible()
+    page.get_by_role("link", name="Read the statements").click()
+    page.wait_for_url("**/hallucinations?*bm25-rerank-k5*")
+    expect(page.get_by_role("heading", name="statements are not supported")).to_be_visible()
+    page.go_back()
+    question = page.get_by_role("list", name="Questions that carry most").get_by_role("link").first
+    asked, count = question.locator(".said").inner_text(), question.locator(".verdict").inner_text()
+    question.click()
+    page.wait_for_url("**/hallucinations?*question=*")
+    expect(page.get_by_role("heading", name=f"{count} of ")).to_be_visible()
+    expect(page.get_by_text(f"Question: {asked}")).to_be_visible()
+    page = settled(open_page(f"{sample}/diagnosis?run=bm25-rerank-k5"))
+    page.get_by_role("link", name="See it drawn").click()
+    page.wait_for_url("**/run?*")
+    expect(page.get_by_role("radio", name="Faithfulness")).to_be_checked()
+    expect(page.get_by_role("combobox", name="Broken down by")).to_have_value("kind")
+    no_exception(page)
+
+
+def test_what_users_and_models_wrote_is_inert_and_the_page_fits(sample: str, open_page: OpenPage) -> None:
+    for run in ("bm25-k3", HOSTILE):
+        page = settled(open_page(f"{sample}/diagnosis?run={quote(run)}", width=400, height=860))
+        expect(page.get_by_role("table")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        no_exception(page)
+    assert page.title() != "owned"
+    assert page.locator("[data-testid=stMain] img, #findings img").count() == 0
+    settled(page).goto(f"{sample}/diagnosis?run=nope")
+    expect(page.get_by_text("no run is called 'nope'")).to_be_visible()
+
+
+def test_an_empty_store_is_told_what_to_do(dashboard: str, open_page: OpenPage) -> None:
+    page = settled(open_page(f"{dashboard}/diagnosis"))
+    expect(page.get_by_role("button", name="Upload a run")).to_be_visible()

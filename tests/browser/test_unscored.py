@@ -1,0 +1,102 @@
+"""How unscored samples count, a threshold, and what judges were asked: chosen on one page, seen on all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.browser.conftest import PATIENCE, OpenPage, serving, settled
+from tests.chat_server import chat_server, replies
+
+from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run, sample_runs
+from ragboard.evaluation.terms import Terms
+from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
+from ragboard.prices import Price
+from ragboard.report import thresholds
+
+HOSTILE = "<img src=x onerror=document.title='owned'> no JSON"
+PRICES = {"m": Price(prompt=1.0, completion=4.0), "e": Price(prompt=0.1)}
+
+
+@pytest.fixture(autouse=True)
+def patience() -> Iterator[None]:
+    """What is waited for takes a write to the store and a page drawn anew."""
+    expect.set_options(timeout=PATIENCE * 1000)
+    yield
+    expect.set_options(timeout=5_000)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Two runs of 20 questions, four answers of each missing, judged by a model over HTTP."""
+    store = Store(Path(tmp_path_factory.mktemp("unscored")))
+    with chat_server() as server:
+        endpoint = Endpoint(server.url, "key")
+        panel = Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
+        for run in sample_runs():
+            gone = tuple(
+                replace(sample, answer=None) if place % 5 == 4 else sample
+                for place, sample in enumerate(run.samples[:20])
+            )
+            (added,) = store.add_runs([replace(run, samples=gone)])
+            server.faults = [replies(HOSTILE)]
+            evaluate_run(store, added.id, DEFAULT_METRICS, panel, Terms(prices=PRICES))
+    return store
+
+
+@pytest.fixture(scope="module")
+def address(kept: Store) -> Iterator[str]:
+    with serving(kept.folder) as found:
+        yield found
+
+
+def test_one_choice_counts_on_every_page_and_a_threshold_stands_beside_the_means(
+    kept: Store, address: str, open_page: OpenPage
+) -> None:
+    page = settled(open_page(address))
+    row = page.get_by_role("row").filter(has_text="bm25-k3")
+    expect(row).to_contain_text("16 of 20")
+    page.get_by_role("combobox", name="Unscored samples").click()
+    page.get_by_role("option", name="Unscored: worst to best").click()
+    expect(row.first).to_contain_text("4 unscored could be anything")
+    page.wait_for_url("**unscored=bounds*")
+    row.get_by_role("link", name="bm25-k3").click()
+    page.wait_for_url("**/run?*unscored=bounds*")
+    expect(page.get_by_text("In the mean: 4 unscored could be anything")).to_be_visible()
+    page.get_by_role("button", name="Set a threshold").click()
+    page.get_by_role("spinbutton", name="Threshold").fill("0.9")
+    page.get_by_role("button", name="Keep").click()
+    expect(page.get_by_role("button", name="Threshold: at least 0.9")).to_be_visible()
+    assert [str(one) for one in thresholds(kept).values()] == ["at least 0.9"]
+    expect(page.get_by_text("missed (at least 0.9)").first).to_be_visible()
+    settled(page).goto(f"{address}/compare?a=bm25-k3&b=bm25-rerank-k5&unscored=zero")
+    expect(page.get_by_text("Unscored samples count as zero")).to_be_visible()
+    expect(page.get_by_text("unscored as 0 in 4 pairs").first).to_be_visible()
+    settled(page).goto(address)
+    expect(page.get_by_role("row").filter(has_text="bm25-k3").first).to_contain_text("✗ missed (at least 0.9)")
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def test_what_was_asked_for_a_sample_is_read_behind_it(kept: Store, address: str, open_page: OpenPage) -> None:
+    repaired = next(sample for _, sample in kept.samples(kept.resolve("bm25-k3").run_id))
+    page = settled(open_page(f"{address}/sample?run=bm25-k3&sample={repaired.id}"))
+    expect(page.get_by_text("calls to models")).to_be_visible()
+    expect(page.locator("mark.selected").first).to_be_visible()
+    page.get_by_text("Show each task, its prompt and raw reply").click()
+    page.wait_for_url("**calls=*")
+    expect(page.get_by_text("Split the answer into statements")).to_be_visible()
+    prompt = page.get_by_role("region", name="Prompt of task 1")
+    expect(prompt).to_be_hidden()
+    page.locator("summary").filter(has_text="Prompt").first.focus()
+    page.keyboard.press("Enter")
+    expect(prompt).to_contain_text(repaired.answer or "")
+    page.reload()
+    expect(page.get_by_text("Split the answer into statements")).to_be_visible()
+    for summary in page.locator("summary").filter(has_text="Raw reply").all():
+        summary.click()
+    expect(page.get_by_text(HOSTILE).first).to_be_visible()
+    assert page.title() != "owned"
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)

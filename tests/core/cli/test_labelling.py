@@ -1,0 +1,64 @@
+"""A person overrules a verdict from the command line, and takes it back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.core.cli.test_managing import ragboard
+from tests.core.conftest import PlainJudge, make_sample
+
+from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
+
+HOSTILE = "\x1b[31mred\u202e"
+
+
+@pytest.fixture
+def run(store: Store) -> Store:
+    run_id = store.add_runs([Run(name="run", samples=(make_sample(),))])[0].id
+    evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    return store
+
+
+def test_a_verdict_is_overruled_and_taken_back(run: Store) -> None:
+    words = ("label", "run", "s0", "2", "supported", "--annotator", "ada", "--note", HOSTILE)
+    assert ragboard(run, *words).stdout == "run s0, statement 2: supported, says ada\n"
+    shown = ragboard(run, "show", "run", "s0").stdout
+    assert (
+        "ragas.faithfulness: 0.50 (1 of 2 statements)\n    with overruled verdicts: 1.00 (2 of 2 statements)" in shown
+    )
+    assert "supported, says ada: \N{REPLACEMENT CHARACTER}[31mred" in shown
+    assert "with 1 overruled verdict: 1.00 1/1" in ragboard(run, "show", "run").stdout
+    assert json.loads(ragboard(run, "show", "run", "--json").stdout)["people"]["overruled"] == 1
+    assert "supported, says ada" in ragboard(run, "hallucinations", "--human", "overruled").stdout
+    assert ragboard(run, "label", "run", "s0", "2", "none", "--annotator", "ada").stdout.endswith("2: taken back\n")
+    assert ragboard(run, "label", "run", "s0", "2", "none", "--annotator", "ada").stdout.endswith(
+        "said nothing there\n"
+    )
+    assert "overruled" not in ragboard(run, "show", "run").stdout
+
+
+def test_what_cannot_be_labelled_is_one_line(run: Store) -> None:
+    said = ragboard(run, "label", "run", "s0", "9", "supported", "--annotator", "ada")
+    assert (said.exit_code, said.stderr) == (1, "ragboard: sample 's0' of run 'run' has no statement 9\n")
+    assert ragboard(run, "label", "run", "s0", "0", "supported").exit_code == 2
+    assert ragboard(run, "label", "run", "s0", "1", "true").exit_code == 2
+
+
+def test_labels_are_drawn_for_exported_and_imported(run: Store, tmp_path: Path) -> None:
+    assert ragboard(run, "labels", "draw", "run", "--seed", "7").stdout == (
+        "1 of 1 samples with statements, drawn with seed 7\n"
+    )
+    ragboard(run, "label", "run", "s0", "2", "supported", "--annotator", "ada")
+    file = tmp_path / "labels.jsonl"
+    assert ragboard(run, "labels", "export", "-o", str(file)).exit_code == 0
+    assert file.read_text(encoding="utf-8") == ragboard(run, "labels", "export", "run").stdout
+    fresh = Store(tmp_path / "fresh")
+    said = ragboard(fresh, "labels", "import", str(file), "--design", "not random")
+    assert said.stdout == "1 labels kept of 1 rows; 0 were there already\n"
+    assert "no run of the store gives" in said.stderr
+    found = json.loads(ragboard(fresh, "labels", "import", str(file), "--design", "not random", "--json").stdout)
+    assert found["unchanged"] == 1
+    (line,) = ragboard(fresh, "labels", "export").stdout.splitlines()
+    assert (json.loads(line)["design"], json.loads(line)["annotator"]) == ("not random", "ada")

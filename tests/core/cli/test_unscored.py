@@ -1,0 +1,81 @@
+"""How unscored samples count, thresholds and a sample's calls, from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.core.conftest import PlainJudge, make_run
+from tests.core.report.test_unscored import FAITHFULNESS, scored_run
+
+from ragboard import Panel, Store, evaluate_run
+from ragboard.cli import main
+from ragboard.metrics import metrics_named
+
+
+@pytest.fixture
+def runs(store: Store) -> Store:
+    store.add_runs([scored_run("gaps", [1.0] * 60 + [None] * 20), scored_run("other", [1.0] * 60 + [0.5] * 20)])
+    return store
+
+
+def call(store: Store, *words: str) -> Result:
+    return CliRunner().invoke(main, [*words, "--store", str(store.folder)])
+
+
+@pytest.mark.parametrize(
+    ("policy", "shown", "code"),
+    [("excluded", "1.00 [", 0), ("zero", "20 unscored as 0", 1), ("bounds", "0.75 to 1.00 [", 4)],
+)
+def test_list_page_and_gate_count_the_unscored_alike(runs: Store, policy: str, shown: str, code: int) -> None:
+    chosen = ("--unscored", policy)
+    assert shown in call(runs, "runs", *chosen).output
+    assert shown in call(runs, "show", "gaps", *chosen).output
+    assert call(runs, "check", "gaps", "--min", f"{FAITHFULNESS}=0.9", *chosen).exit_code == code
+    gated = json.loads(call(runs, "check", "gaps", "--min", f"{FAITHFULNESS}=0.9", "--json", *chosen).stdout)
+    assert gated["unscored"] == policy
+
+
+def test_a_comparison_says_how_they_counted(runs: Store) -> None:
+    condition = ("--fail-if", f"{FAITHFULNESS} > 0.02")
+    assert call(runs, "compare", "gaps", "other", *condition).exit_code == 4
+    zero = call(runs, "compare", "gaps", "other", *condition, "--unscored", "zero")
+    assert zero.exit_code == 1
+    assert "Unscored samples count as zero, as the worst where lower is better." in zero.output
+    assert "could be anything" in call(runs, "compare", "gaps", "other", "--unscored", "bounds", "--markdown").output
+
+
+def test_a_run_is_checked_by_the_thresholds_that_are_set(runs: Store) -> None:
+    assert call(runs, "check", "gaps").exit_code == 2
+    assert "no threshold is set" in call(runs, "threshold").output
+    assert "at least 0.9" in call(runs, "threshold", "ragas.faithfulness", "0.9").output
+    assert call(runs, "check", "gaps").exit_code == 0
+    assert call(runs, "check", "gaps", "--unscored", "zero").exit_code == 1
+    assert "✓ met: at least 0.9" in call(runs, "show", "gaps").output
+    (kept,) = json.loads(call(runs, "threshold", "--json").stdout)["thresholds"]
+    assert kept == {"metric": FAITHFULNESS, "value": 0.9, "fail": "below"}
+    call(runs, "threshold", FAITHFULNESS, "--remove")
+    assert call(runs, "check", "gaps").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("nope", "0.5"), (FAITHFULNESS,), (FAITHFULNESS, "0.5", "--remove"), (FAITHFULNESS, "1.5"), ("--remove",)],
+)
+def test_what_makes_no_threshold_is_refused_in_one_line(runs: Store, words: tuple[str, ...]) -> None:
+    result = call(runs, "threshold", *words)
+    assert result.exit_code == 2
+    assert len(result.output.strip().splitlines()) == 1
+
+
+def test_the_calls_of_a_sample_are_printed(store: Store) -> None:
+    run_id = store.add_runs([make_run(samples=1)])[0].id
+    evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=PlainJudge(name="bad\x1b[2J")))
+    printed = call(store, "show", "run", "s0", "--calls").output
+    assert "1. Split the answer into statements" in printed
+    assert "read as: together: 1 supported, 1 unsupported" in printed
+    assert "\x1b" not in printed
+    kept = json.loads(call(store, "show", "run", "s0", "--calls", "--json").stdout)
+    assert [one["origin"] for one in kept["tasks"]] == ["nobody", "nobody"]
+    assert call(store, "show", "run", "--calls").exit_code == 2

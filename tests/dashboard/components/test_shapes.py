@@ -1,0 +1,76 @@
+"""What the charts of a run draw is what its report says; text that others wrote is inert."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ragboard.report import Bin, Distribution, Group, Share, Threshold
+from ragboard.stats import Interval, NoInterval
+from ragboard_dashboard.components.shapes import SHAPES, groups_data, spread_data
+
+NONE = NoInterval(reason="too few", n=0)
+BETWEEN = Interval(estimate=0.5, low=0.4, high=0.6, level=0.95, n=4, method="t")
+
+
+def spread(*values: float) -> Distribution:
+    """Two bins over [0, 1], and every value as a quantile."""
+    low = sum(value < 0.5 for value in values)
+    return Distribution(
+        column="m",
+        bins=(Bin(low=0.0, high=0.5, count=low), Bin(low=0.5, high=1.0, count=len(values) - low)),
+        quantiles=tuple(sorted(values)),
+        scored=len(values),
+        total=len(values),
+        unscored={},
+        mean=sum(values) / len(values) if values else None,
+        interval=BETWEEN if values else NONE,
+    )
+
+
+def group(value: str, mean: float | None) -> Group:
+    return Group(value=value, scored=2, total=3, mean=mean, interval=BETWEEN if mean else NONE)
+
+
+def test_a_bin_says_how_many_samples_it_holds_and_how_many_lie_below_its_end() -> None:
+    data = spread_data(spread(0.1, 0.6, 0.7, 0.8), "Histogram", "M", None)
+    assert [one["said"] for one in data["bins"]] == [
+        "0.00 to 0.50: 1 samples; 25% up to there",
+        "0.50 to 1.00: 3 samples; 100% up to there",
+    ]
+    assert (data["top"], data["interval"], data["said"]) == (3, [0.4, 0.6], "mean 0.55")
+
+
+def test_a_violin_is_densest_where_most_values_lie_and_ends_where_they_do() -> None:
+    density = spread_data(spread(0.1, 0.5, 0.52, 0.54, 0.9), "Violin", "M", None)["density"]
+    assert (density[0][0], density[-1][0]) == pytest.approx((0.1, 0.9))
+    assert max(share for _, share in density) == pytest.approx(1.0)
+    assert max(density, key=lambda one: one[1])[0] == pytest.approx(0.52, abs=0.05)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_equal_values_and_none_at_all_can_be_drawn(shape: str) -> None:
+    for values in ((0.5, 0.5, 0.5, 0.5), ()):
+        data = spread_data(spread(*values), shape, "M", None)  # type: ignore[arg-type]
+        assert data["low"] < data["high"]
+
+
+def test_a_threshold_is_drawn_where_it_lies_within_the_picture() -> None:
+    for value, expected in ((0.8, {"at": 0.8, "said": "at least 0.8"}), (1.5, None)):
+        limit = Threshold(metric="m", value=value, fail="below")
+        share = Share(threshold=limit, good=1, n=2, interval=NONE)
+        data = spread_data(replace(spread(0.1, 0.9), share=share), "Histogram", "M", None)
+        assert data["threshold"] == expected
+    assert spread_data(spread(0.1), "Histogram", "M", None)["threshold"] is None
+
+
+def test_groups_share_a_scale_that_holds_every_interval_and_leave_out_those_without_a_mean() -> None:
+    data = groups_data([group("x", 0.5), group("y", 0.3), group("z", None)], "M")
+    assert [row["name"] for row in data["rows"]] == ["x", "y"]
+    assert (data["low"], data["high"]) == (0.3, 0.6)
+    assert data["rows"][0]["count"] == "2/3"
+
+
+def test_signs_that_turn_the_direction_of_writing_are_taken_from_names_of_groups() -> None:
+    assert "\u202e" not in groups_data([group("a\u202eb", 0.5)], "M")["rows"][0]["name"]
