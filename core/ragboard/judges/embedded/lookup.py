@@ -83,10 +83,13 @@ class Lookup:
         ranked.sort()
         return ranked
 
+    def _first(self, scope: Scope) -> list[tuple[float, int]]:
+        """The first few sentences of a passage or of all, by rank."""
+        return self._ranked[: TRIED + COMPANIONS] if scope is None else self._by_passage.get(scope, [])
+
     @cached_property
-    def _by_scope(self) -> dict[Scope, list[tuple[float, int]]]:
-        """The first few sentences of each passage and of all, by rank."""
-        found: dict[Scope, list[tuple[float, int]]] = {None: self._ranked[: TRIED + COMPANIONS]}
+    def _by_passage(self) -> dict[int, list[tuple[float, int]]]:
+        found: dict[int, list[tuple[float, int]]] = {}
         passage_of = self.library.passage_of
         for entry in self._ranked:
             chosen = found.setdefault(passage_of[entry[1]], [])
@@ -96,13 +99,13 @@ class Lookup:
 
     def leads(self, scope: Scope) -> list[int]:
         """The sentences of a scope that are worth a close look, the most promising first."""
-        ranked = self._by_scope.get(scope, [])
+        ranked = self._first(scope)
         return [number for weight, number in ranked[:TRIED] if weight <= RIVAL * ranked[0][0]]
 
     def companions(self, lead: int, scope: Scope) -> Iterable[int]:
         """Sentences that may say what the lead leaves out: the next best ones, and its neighbours."""
         passage_of, last = self.library.passage_of, len(self.library.sentences) - 1
-        best = [number for _, number in self._by_scope.get(scope, []) if number != lead][:COMPANIONS]
+        best = [number for _, number in self._first(scope) if number != lead][:COMPANIONS]
         near = [
             number
             for number in (lead - 1, lead + 1)
