@@ -95,13 +95,19 @@ def _reply(task: Task) -> Reply | Failure:
         case RateAnswer():
             score, reason = rate(task.question, task.answer)
             return AnswerRated(score=score, reason=reason)
-        case WriteQuestions():
-            return Questions(questions=questions_to(task.passage, task.n))
-        case WriteAnswer():
-            return write_answer(task)
         case JudgePassages():
             return usefulness(task)
         case ExtractEntities():
             return Entities(names=entities(task.text))
+        case _:
+            return _written(task)
+
+
+def _written(task: Task) -> Reply | Failure:
+    match task:
+        case WriteQuestions():
+            return Questions(questions=questions_to(task.passage, task.n))
+        case WriteAnswer():
+            return write_answer(task)
         case _:
             return Failure(detail=f"the embedded judge does not answer {type(task).__name__}")

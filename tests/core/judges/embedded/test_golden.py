@@ -15,7 +15,7 @@ GOLDEN = ("3", "551bf5c386c0")
 
 
 def test_what_it_says_changes_only_with_its_version() -> None:
-    """In a process with another hash seed. Where it fails: raise VERSION, once before a release, and write both here."""
+    """In a process with another hash seed. Where it fails: raise VERSION, once a release, and write both here."""
     script = Path(__file__).with_name("golden.py")
     core = str(Path(ragboard.__file__).parents[1])
     environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": core}
