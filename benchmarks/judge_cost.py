@@ -5,8 +5,9 @@
 
 The usual work: samples of 5 passages of about 120 words and an answer of 4 sentences, of which the statements are
 extracted and held against the passages together. Judge and as many plain passes as take about as long take turns, and
-the best turn of each counts, in processor time, so that other work on the machine disturbs both alike. Then a passage of up to 5 MB and an answer
-of up to 10,000 statements: microseconds for a character of the passage and for a statement, which should not grow.
+the best turn of each counts, in processor time; a busy machine slows the judge more, for it touches more memory.
+Then a passage of up to 5 MB and an answer of up to 10,000 statements: microseconds for a character of the passage and
+for a statement, which should not grow.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from first_light import made_samples
 
@@ -47,36 +49,40 @@ def held_against(statements: tuple[str, ...], passages: tuple[str, ...]) -> None
     verify(Verify(question="", statements=statements, passages=passages, joint=True, single=False))
 
 
+def judged_all(samples: Sequence[Sample]) -> None:
+    for sample in samples:
+        judged(sample)
+
+
+def plain_passes(texts: Sequence[str], count: int) -> None:
+    for _ in range(count):
+        for text in texts:
+            re.findall(r"\w+", text)
+
+
 def usual_work() -> dict[str, float]:
     samples = made_samples(SAMPLES)
     texts = [text for each in samples for text in (each.answer or "", *(one.text for one in each.contexts or ()))]
     turns = [
-        (
-            seconds(lambda: [judged(sample) for sample in samples]),
-            seconds(lambda: [re.findall(r"\w+", text) for _ in range(PASSES) for text in texts]) / PASSES,
-        )
+        (seconds(partial(judged_all, samples)), seconds(partial(plain_passes, texts, PASSES)) / PASSES)
         for _ in range(TURNS)
     ]
-    judge, plain = (min(times) for times in zip(*turns, strict=True))
+    judge, plain = min(judge for judge, _ in turns), min(plain for _, plain in turns)
     return {"times_plain": judge / plain, "samples_per_second": SAMPLES / judge}
 
 
 def growth() -> Iterator[tuple[str, float]]:
     rng = random.Random(1)
-    words = sorted({word for each in made_samples(200) for word in re.findall(r"\w+", (each.contexts or ())[0].text)})
-
-    def sentence() -> str:
-        return f"The {' '.join(rng.choices(words, k=13))} {rng.randrange(5000)}. "
-
-    said = [sentence() for _ in range(max(ANSWERS))]
-    text = "".join(sentence() for _ in range(max(PASSAGES) // 90))
+    words = sorted({word for each in made_samples(200) for word in re.findall(r"\w+", each.answer or "")})
+    said = [f"The {' '.join(rng.choices(words, k=13))} {rng.randrange(5000)}. " for _ in range(max(PASSAGES) // 90)]
+    text = "".join(said)
     for size in PASSAGES:
-        spent = seconds(lambda size=size: held_against(tuple(said[:10]), (text[:size],)))  # type: ignore[misc]
+        spent = seconds(partial(held_against, tuple(said[:10]), (text[:size],)))
         yield f"passage_{size}_us_per_character", spent / min(size, len(text)) * 1e6
+    passages = made_samples(1)[0].contexts
     for count in ANSWERS:
-        answer = "".join(said[:count])
-        sample = Sample(id="long", question="", answer=answer, contexts=made_samples(1)[0].contexts)
-        yield f"answer_{count}_us_per_statement", seconds(lambda sample=sample: judged(sample)) / count * 1e6  # type: ignore[misc]
+        sample = Sample(id="long", question="", answer="".join(said[:count]), contexts=passages)
+        yield f"answer_{count}_us_per_statement", seconds(partial(judged, sample)) / count * 1e6
 
 
 def main() -> None:

@@ -50,8 +50,8 @@ def tasks() -> Iterator[Task]:
         sentences = tuple(each["text"] for each in row["sentences"])
         yield SelectSentences(question=row["question"], sentences=sentences)
     for line in (Path(__file__).parent / "paraphrases.tsv").read_text(encoding="utf-8").splitlines():
-        _, passage, said = line.split("\t")
-        yield Verify(question="", statements=(said,), passages=(passage,), joint=True, single=False)
+        _, passage, statement = line.split("\t")
+        yield Verify(question="", statements=(statement,), passages=(passage,), joint=True, single=False)
 
 
 def digest() -> str:
