@@ -138,7 +138,8 @@ def unscored_choice() -> UnscoredPolicy:
     """Draw the one choice of how unscored samples count: in the address, and kept from page to page."""
     kept = st.session_state.get("unscored-kept", "excluded")
     wanted = st.query_params.get("unscored", kept)
-    chosen: UnscoredPolicy = next((policy for policy in UNSCORED if policy == wanted), "excluded")
+    named: dict[str, UnscoredPolicy] = {policy: policy for policy in UNSCORED}
+    chosen = named.get(wanted, "excluded")
     _keep_unscored(chosen)
     st.session_state["unscored-choice"] = chosen
     st.selectbox(

@@ -79,6 +79,14 @@ class Kappa:
     """Cohen's kappa over the three verdicts, at most 1, 0 is chance; None where `reason` says why."""
     reason: str = ""
 
+    @property
+    def in_words(self) -> str:
+        """`kappa with bob 0.62 on 31 statements`."""
+        said = (
+            f"no kappa with {self.second} yet" if self.kappa is None else f"kappa with {self.second} {self.kappa:.2f}"
+        )
+        return f"{said} on {self.n:,} statement{'' if self.n == 1 else 's'}"
+
 
 def annotation_queue(
     store: Store,

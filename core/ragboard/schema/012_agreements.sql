@@ -30,12 +30,11 @@ CREATE TABLE agreement_scores (
     reason VARCHAR,
     detail VARCHAR
 );
-
-COMMENT ON TABLE agreements IS 'Contenders that were held against what people said, with the judge that was asked.';
-COMMENT ON COLUMN agreements.form IS 'What people said: pairs, answers or statements.';
-COMMENT ON COLUMN agreements.contenders IS 'A JSON list: name, kind, metric by dimension, whether lower is better.';
-COMMENT ON TABLE agreement_items IS 'What people judged in an agreement, and what they said of it.';
-COMMENT ON COLUMN agreement_items.said IS 'A JSON object: by dimension what each annotator said; of pairs above 0 B is better.';
-COMMENT ON COLUMN agreement_items.sides IS 'A JSON list: the answer, or the candidates A and B, each a sample.';
-COMMENT ON TABLE agreement_scores IS 'What each contender made of an item in a dimension, side by side.';
-COMMENT ON COLUMN agreement_scores.side IS '0; of a pair 0 is A and 1 is B.';
+COMMENT ON TABLE agreements IS 'Files of what people said of answers, held against metrics and baselines.';
+COMMENT ON COLUMN agreements.contenders IS 'As a JSON list: name, kind, metric by dimension, whether lower is better.';
+COMMENT ON COLUMN agreements.made IS 'UTC.';
+COMMENT ON TABLE agreement_items IS 'What people said of one answer or pair, and of what.';
+COMMENT ON COLUMN agreement_items.said IS 'By dimension what each annotator said, as JSON.';
+COMMENT ON TABLE agreement_scores IS 'What each contender made of one answer or pair.';
+COMMENT ON COLUMN agreement_scores.side IS '0, or 0 and 1 of a pair.';
+COMMENT ON COLUMN agreement_scores.value IS 'Null where there is none, and then there is a reason.';

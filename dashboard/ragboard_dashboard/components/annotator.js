@@ -74,7 +74,7 @@ class Annotator {
       button.onclick = () => this.say(label)
       return button
     })
-    group.append(...this.buttons)
+    group.append(...this.buttons, element("p", "hint", "j k move · n note · u undo · s skip"))
     return group
   }
 

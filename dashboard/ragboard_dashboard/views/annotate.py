@@ -30,6 +30,7 @@ QUEUES: dict[str, Queue] = {"random": "random", "disagreements": "disagreement"}
 QUALITIES: dict[str, Quality] = {one.replace("_", " "): one for one in get_args(Quality) if one != "context_relevance"}
 SIZE = 150
 """Samples that are drawn unless a person says otherwise."""
+MORE = 50
 
 
 def page() -> None:
@@ -101,6 +102,10 @@ def _draw_form(sitting: Sitting, kind: LabelKind) -> None:
         seed = st.number_input("Seed", min_value=0, value=0, width=160)
         if not st.form_submit_button("Draw", type="primary", icon=":material/casino:"):
             return
+    _drawn(sitting, kind, size, seed)
+
+
+def _drawn(sitting: Sitting, kind: LabelKind, size: int, seed: int) -> None:
     try:
         draw_samples(store(), sitting.run, size=size, seed=seed, kind=kind, against=sitting.against)
     except RagboardError as error:
@@ -122,7 +127,7 @@ def _one(row: Any, sitting: Sitting, kind: LabelKind, queue: AnnotationQueue) ->
             note_field(sitting, item)
     plain(_progress(sitting, kind, queue, item), "note")
     if item is None:
-        _finished(sitting, queue)
+        _finished(sitting, kind, queue)
     elif kind == "verdict":
         draw_statements(sitting, item)
     elif kind == "grade":
@@ -166,18 +171,17 @@ def _progress(sitting: Sitting, kind: LabelKind, queue: AnnotationQueue, item: Q
     design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "the plainest first"
     why = f"here because of {item.why}" if item and item.why else ""
     kappas = get_kappas(sitting.run, sitting.queue, sitting.name) if kind == "verdict" else ()
-    agreement = [
-        f"kappa with {one.second} {one.kappa:.2f}" if one.kappa is not None else f"no kappa with {one.second} yet"
-        for one in kappas
-    ]
-    on = f"on {kappas[0].n:,} statements" if kappas else ""
-    return " · ".join(filter(None, (queue.in_words, design, why, *agreement, on)))
+    return " · ".join(filter(None, (queue.in_words, design, why, *(kappa.in_words for kappa in kappas))))
 
 
-def _finished(sitting: Sitting, queue: AnnotationQueue) -> None:
+def _finished(sitting: Sitting, kind: LabelKind, queue: AnnotationQueue) -> None:
     if not queue.items:
         st.info("Nothing disagrees here: no person with the judge, no two judges, no two metrics of one name.")
         return
     st.header("Everything here has your label", anchor=False)
-    if st.button("Open the run", icon=":material/bar_chart:"):
+    row = st.container(horizontal=True)
+    if row.button("Open the run", icon=":material/bar_chart:"):
         open_run(sitting.run.name)
+    draw = queue.draw
+    if draw and len(draw.positions) < draw.population and row.button(f"Draw {MORE} more", icon=":material/casino:"):
+        _drawn(sitting, kind, len(draw.positions) + MORE, draw.seed)
