@@ -38,10 +38,10 @@ from ragboard_dashboard.server import wait_until_healthy
 EMPTY = """
 import sys
 from pathlib import Path
-import streamlit as st
-from ragboard_dashboard.server import SERVER
-from ragboard_dashboard.theme import OPTIONS
-st.App(Path(sys.argv[1])).run(config=SERVER | OPTIONS | {"server.port": int(sys.argv[2])})
+from ragboard_dashboard.server import app_of, server_options
+from ragboard_dashboard.settings import ServerSettings
+given = ServerSettings(store=Path(".ragboard"))
+app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
 """
 SCRIPT = "import streamlit as st\nst.title('An empty page')\n"
 

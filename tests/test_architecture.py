@@ -17,7 +17,7 @@ DASHBOARD = Path(ragboard_dashboard.__file__).parent
 LAYERS = (
     ("errors",),
     ("records",),
-    ("settings", "schema", "stats", "problems", "spans"),
+    ("settings", "schema", "stats", "problems", "spans", "opinions"),
     ("readers", "database", "judges", "prices", "answer_keys"),
     ("metrics", "store", "samples", "pairing"),
     ("labels",),

@@ -17,6 +17,7 @@ from ragboard.answer_keys import answer_key
 from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
 from ragboard.judges.options import JudgeOptions, options_kept, options_read
+from ragboard.opinions import Agreement, Item, Said
 from ragboard.prices import Price
 from ragboard.records import (
     Evaluation,
@@ -349,6 +350,35 @@ class Store:
                     [evaluation.id, str(results[table])],
                 )
 
+    def keep_agreement(self, agreement: Agreement, items: Sequence[Item], said: Iterable[Said]) -> None:
+        """Keep what people said of items and what contenders made of them, in place of the same agreement before."""
+        with self.database.write() as connection:
+            _drop_agreement(connection, agreement.id)
+            connection.execute(
+                "INSERT INTO agreements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+                [
+                    agreement.id,
+                    agreement.name,
+                    agreement.form,
+                    agreement.source,
+                    agreement.judge,
+                    agreement.heuristic,
+                    agreement.seed,
+                    _json([asdict(contender) for contender in agreement.contenders]),
+                    list(agreement.notes),
+                ],
+            )
+            _append(connection, "agreement_items", [_item_row(agreement.id, *each) for each in enumerate(items)])
+            _append(connection, "agreement_scores", [row for one in said for row in _said_rows(agreement.id, one)])
+
+    def remove_agreement(self, agreement_id: str) -> None:
+        """Delete an agreement; its journal goes too. Raises NotFoundError where there is none."""
+        with self.database.write() as connection:
+            if not _drop_agreement(connection, agreement_id):
+                raise NotFoundError("the agreement is no longer in the store")
+        for ending in (".jsonl", ".json", ".lock"):
+            self.journal_path(f"agree-{agreement_id}").with_suffix(ending).unlink(missing_ok=True)
+
 
 def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[int, Sample]:
     """A sample of a run and its position. Raises NotFoundError where the run has no such sample."""
@@ -613,8 +643,29 @@ def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
     return (position, metric, None, None, outcome.reason, outcome.detail)
 
 
+def _drop_agreement(connection: duckdb.DuckDBPyConnection, agreement_id: str) -> bool:
+    """Delete an agreement with all that belongs to it; whether there was one."""
+    for table in ("agreement_items", "agreement_scores"):
+        connection.execute(f"DELETE FROM {table} WHERE agreement_id = ?", [agreement_id])
+    gone = connection.execute("DELETE FROM agreements WHERE agreement_id = ? RETURNING 1", [agreement_id])
+    return gone.fetchone() is not None
+
+
+def _item_row(agreement_id: str, position: int, item: Item) -> tuple[Any, ...]:
+    sides = _json([asdict(sample) for sample in item.sides])
+    return (agreement_id, position, item.id, item.cluster, json.dumps(item.said), sides)
+
+
+def _said_rows(agreement_id: str, said: Said) -> Iterator[tuple[Any, ...]]:
+    for side, outcome in enumerate(said.outcomes):
+        _, contender, *found = score_row(said.position, said.contender, outcome)
+        yield (agreement_id, said.position, said.dimension, contender, side, *found)
+
+
 def _append(
-    connection: duckdb.DuckDBPyConnection, table: Literal["samples", "passages", "scores"], rows: list[tuple[Any, ...]]
+    connection: duckdb.DuckDBPyConnection,
+    table: Literal["samples", "passages", "scores", "agreement_items", "agreement_scores"],
+    rows: list[tuple[Any, ...]],
 ) -> None:
     if not rows:
         return
@@ -679,6 +730,29 @@ _SCHEMAS = {
             ("evaluation_id", _TEXT),
             ("position", pa.int32()),
             ("metric", _TEXT),
+            ("value", pa.float64()),
+            ("counted", _TEXT),
+            ("reason", _TEXT),
+            ("detail", _TEXT),
+        ]
+    ),
+    "agreement_items": pa.schema(
+        [
+            ("agreement_id", _TEXT),
+            ("position", pa.int32()),
+            ("item_id", _TEXT),
+            ("cluster", _TEXT),
+            ("said", _TEXT),
+            ("sides", _TEXT),
+        ]
+    ),
+    "agreement_scores": pa.schema(
+        [
+            ("agreement_id", _TEXT),
+            ("position", pa.int32()),
+            ("dimension", _TEXT),
+            ("contender", _TEXT),
+            ("side", pa.int32()),
             ("value", pa.float64()),
             ("counted", _TEXT),
             ("reason", _TEXT),

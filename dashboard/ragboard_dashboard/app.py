@@ -10,6 +10,8 @@ from ragboard_dashboard.data import writable
 from ragboard_dashboard.navigation import keep_pages
 from ragboard_dashboard.theme import STYLE
 from ragboard_dashboard.views import (
+    agreement,
+    annotate,
     compare,
     diagnosis,
     estimate,
@@ -33,6 +35,14 @@ pages = {
         hallucinations.page, title="Hallucinations", icon=":material/error:", url_path="hallucinations"
     ),
     "compare": st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
+    "annotate": st.Page(
+        annotate.page,
+        title="Annotate",
+        icon=":material/rate_review:",
+        url_path="annotate",
+        visibility="visible" if writable() else "hidden",
+    ),
+    "agreement": st.Page(agreement.page, title="Agreement", icon=":material/handshake:", url_path="agreement"),
     "upload": st.Page(
         upload.page,
         title="Upload",

@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import streamlit as st
 
 from ragboard.evaluation.background import Surroundings
-from ragboard.evaluation.sample_calls import SampleCalls, sample_calls
+from ragboard.evaluation.calls import SampleCalls
+from ragboard.evaluation.sample_calls import sample_calls
 from ragboard.judges import JudgeOptions
+from ragboard.judges.tasks import Quality
+from ragboard.labels import LabelKind, Queue
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
 from ragboard.report import (
+    AnnotationQueue,
     Columns,
     Comparison,
     Diagnosis,
     Distribution,
     Estimates,
     FailureKind,
+    GradeReport,
+    GradeVerdict,
     Group,
     Grouping,
     HallucinationGroups,
     HallucinationPage,
     HallucinationQuery,
+    Heard,
     JudgeNoise,
+    Kappa,
+    KeptAgreement,
     LooseStatement,
     Measured,
+    Opened,
     Overruled,
     PairedRuns,
     PairPlace,
     PairQuery,
     PairReport,
     PairsPage,
+    PairVerdict,
+    PreferenceReport,
     RunSummary,
     SamplePage,
     SampleQuery,
@@ -41,6 +53,10 @@ from ragboard.report import (
     Scatter,
     StoreTable,
     UnscoredPolicy,
+    agreement_named,
+    agreements,
+    annotation_queue,
+    annotator_agreement,
     breakdown,
     columns,
     compare_runs,
@@ -49,11 +65,15 @@ from ragboard.report import (
     estimate_runs,
     estimated_metrics,
     failures,
+    grade_report,
+    grade_verdicts,
     hallucination_groups,
     hallucinations,
+    item_report,
     judge_noise,
     judges_of,
     leaderboard,
+    listen,
     loose_statements,
     metric_descriptions,
     overruled,
@@ -61,6 +81,9 @@ from ragboard.report import (
     pair_report,
     pair_rows,
     pair_runs,
+    pair_verdicts,
+    preference_report,
+    questions_of,
     run_summary,
     sample_report,
     sample_rows,
@@ -68,21 +91,28 @@ from ragboard.report import (
     set_threshold,
     store_tables,
 )
+from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store
 from ragboard_dashboard.settings import settings
 
 __all__ = [
     "evaluates",
+    "get_agreement",
+    "get_agreements",
     "get_calls",
     "get_comparison",
     "get_diagnosis",
     "get_estimated_metrics",
     "get_estimates",
     "get_failures",
+    "get_grade_verdicts",
+    "get_grades",
     "get_hallucination_groups",
     "get_hallucinations",
+    "get_item",
     "get_judges",
     "get_judging",
+    "get_kappas",
     "get_leaderboard",
     "get_loose_statements",
     "get_metrics",
@@ -91,10 +121,14 @@ __all__ = [
     "get_pair",
     "get_pair_place",
     "get_pair_rows",
+    "get_pair_verdicts",
+    "get_preferences",
+    "get_queue",
     "get_run",
     "get_sample",
     "get_sample_rows",
     "get_tables",
+    "get_texts",
     "keep_threshold",
     "known_metrics",
     "plugins",
@@ -205,6 +239,18 @@ def get_overruled(run: RunRef, unscored: UnscoredPolicy = "excluded") -> Overrul
     return _overruled(str(store().folder), store().version, run, unscored)
 
 
+def get_queue(
+    run: RunRef, queue: Queue, annotator: str, kind: LabelKind, dimension: Quality, against: RunRef | None
+) -> AnnotationQueue:
+    """What a person is to label, and how far they are."""
+    return _queue(str(store().folder), store().version, run, queue, annotator, kind, dimension, against)
+
+
+def get_kappas(run: RunRef, queue: Queue, annotator: str) -> tuple[Kappa, ...]:
+    """How a person agrees with the judge and with others on what they finished."""
+    return _kappas(str(store().folder), store().version, run, queue, annotator)
+
+
 def get_columns(run: RunRef) -> Columns:
     """What can be drawn of a run."""
     return _columns(str(store().folder), store().version, run)
@@ -275,6 +321,46 @@ def get_pair(a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     return _pair(str(store().folder), store().version, a, b, sample_id)
 
 
+def get_agreements() -> tuple[KeptAgreement, ...]:
+    """Contenders held against people, the newest first."""
+    return _agreements(str(store().folder), store().version)
+
+
+def get_agreement(name: str) -> KeptAgreement:
+    """The agreement of that id or name. Raises NotFoundError."""
+    return _agreement(str(store().folder), store().version, name)
+
+
+def get_preferences(agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
+    """Contenders on pairs. Raises SettingError."""
+    return _preferences(str(store().folder), store().version, agreement_id, ties, against)
+
+
+def get_grades(agreement_id: str, dimension: str, at_least: float | None, cuts: Mapping[str, float]) -> GradeReport:
+    """Contenders on grades and labels. Raises SettingError."""
+    return _grades(str(store().folder), store().version, agreement_id, dimension, at_least, cuts)
+
+
+def get_pair_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[PairVerdict, ...]:
+    """What became of every pair."""
+    return pair_verdicts(_heard(str(store().folder), store().version, agreement_id), dimension, contender)
+
+
+def get_grade_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[GradeVerdict, ...]:
+    """How far a contender is from people on every item."""
+    return grade_verdicts(_heard(str(store().folder), store().version, agreement_id), dimension, contender)
+
+
+def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
+    """Question and answer of some items."""
+    return questions_of(store(), get_agreement(agreement_id), positions)
+
+
+def get_item(agreement_id: str, item_id: str) -> Opened:
+    """One item with its texts. Raises NotFoundError."""
+    return _item(str(store().folder), store().version, agreement_id, item_id)
+
+
 @st.cache_data(max_entries=4, show_spinner=False)
 def _metrics(folder: str, version: str, plugins: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
     del version
@@ -337,6 +423,28 @@ def _sample(folder: str, version: str, run: RunRef, sample_id: str) -> SampleRep
 @st.cache_data(max_entries=16, show_spinner=False)
 def _overruled(folder: str, version: str, run: RunRef, unscored: UnscoredPolicy) -> Overruled:
     return overruled(Store(Path(folder)), _run(folder, version, run, unscored))
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _queue(
+    folder: str,
+    version: str,
+    run: RunRef,
+    queue: Queue,
+    annotator: str,
+    kind: LabelKind,
+    dimension: Quality,
+    against: RunRef | None,
+) -> AnnotationQueue:
+    del version
+    kept = Store(Path(folder))
+    return annotation_queue(kept, run, queue, annotator=annotator, kind=kind, dimension=dimension, against=against)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _kappas(folder: str, version: str, run: RunRef, queue: Queue, annotator: str) -> tuple[Kappa, ...]:
+    del version
+    return annotator_agreement(Store(Path(folder)), run, queue, annotator=annotator)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -437,3 +545,41 @@ def _pair(folder: str, version: str, a: RunRef, b: RunRef, sample_id: str) -> Pa
 @st.cache_data(max_entries=64, show_spinner=False)
 def _pair_place(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
     return pair_place(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query, sample_id)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _agreements(folder: str, version: str) -> tuple[KeptAgreement, ...]:
+    del version
+    return agreements(Store(Path(folder)))
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _agreement(folder: str, version: str, name: str) -> KeptAgreement:
+    del version
+    return agreement_named(Store(Path(folder)), name)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _heard(folder: str, version: str, agreement_id: str) -> Heard:
+    del version
+    kept = Store(Path(folder))
+    return listen(kept, agreement_named(kept, agreement_id))
+
+
+@st.cache_data(max_entries=16, show_spinner="Drawing intervals")
+def _preferences(folder: str, version: str, agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
+    return preference_report(_heard(folder, version, agreement_id), ties=ties, against=against)
+
+
+@st.cache_data(max_entries=16, show_spinner="Drawing intervals")
+def _grades(
+    folder: str, version: str, agreement_id: str, dimension: str, at_least: float | None, cuts: Mapping[str, float]
+) -> GradeReport:
+    return grade_report(_heard(folder, version, agreement_id), dimension, at_least=at_least, cuts=cuts)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _item(folder: str, version: str, agreement_id: str, item_id: str) -> Opened:
+    del version
+    kept = Store(Path(folder))
+    return item_report(kept, agreement_named(kept, agreement_id), item_id)

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from ragboard.cli.agreeing import agree_with_people
 from ragboard.cli.caching import cache
 from ragboard.cli.catalogue import metrics
 from ragboard.cli.comparing import check, compare
@@ -23,7 +24,7 @@ from ragboard.cli.doctor import doctor
 from ragboard.cli.estimating import estimate
 from ragboard.cli.hallucinating import list_hallucinations
 from ragboard.cli.judging import evaluate, retry
-from ragboard.cli.labelling import label
+from ragboard.cli.labelling import label, labels
 from ragboard.cli.limiting import threshold
 from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
@@ -33,6 +34,7 @@ from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
 from ragboard.cli.sharing import export, report
+from ragboard.cli.simulating import simulate
 from ragboard.cli.synthesising import synth
 from ragboard.errors import RagboardError
 
@@ -94,6 +96,7 @@ for command in (
     check,
     diagnose_run,
     threshold,
+    agree_with_people,
     report_judge,
     runs,
     show,
@@ -103,9 +106,11 @@ for command in (
     query,
     label,
     estimate,
+    labels,
     rename,
     tag,
     rm,
+    simulate,
     synth,
     metrics,
     cache,

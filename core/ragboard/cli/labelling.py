@@ -1,18 +1,21 @@
-"""The command by which a person says what they think of a statement."""
+"""The commands by which a person says what they think of a statement, and labels come and go as files."""
 
 from __future__ import annotations
 
 import getpass
+from pathlib import Path
+from typing import get_args
 
 import click
 
-from ragboard.cli.options import store_option
-from ragboard.cli.output import plain
-from ragboard.labels import label_statement, withdraw_statement
+from ragboard.cli.options import as_json, store_option
+from ragboard.cli.output import plain, print_json
+from ragboard.errors import SettingError
+from ragboard.labels import Design, draw_samples, export_labels, import_labels, label_statement, withdraw_statement
 from ragboard.records import Label
 from ragboard.store import Store
 
-__all__ = ["annotator_option", "label"]
+__all__ = ["label", "labels"]
 
 VERDICTS: tuple[Label, ...] = ("supported", "unsupported", "contradicted")
 
@@ -52,3 +55,86 @@ def label(run: str, sample: str, statement: int, verdict: str, note: str, annota
         click.echo(f"{where}: taken back")
     else:
         click.echo(f"{where}: {plain(annotator)} had said nothing there")
+
+
+@click.group()
+@click.pass_context
+def labels(context: click.Context) -> None:
+    """Draw samples to be labelled; write what people say to a file, and read it from one.
+
+    \b
+    ragboard labels draw bm25-k3 --size 150 --seed 7
+    ragboard labels export -o labels.jsonl
+    ragboard labels import labels.jsonl --design random
+    """
+    context.default_map = dict.fromkeys(labels.commands, context.default_map)
+
+
+@labels.command()
+@click.argument("run")
+@click.option("--size", type=click.IntRange(1), default=150, show_default=True, help="So many samples in all.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the first draw; more are drawn by the same.")
+@store_option
+@as_json
+def draw(run: str, size: int, seed: int, store: Store, as_json: bool) -> None:
+    """Draw samples of a RUN at random for the Annotate page, and keep how that was done.
+
+    \b
+    ragboard labels draw bm25-k3 --size 150 --seed 7
+    """
+    drawn = draw_samples(store, store.resolve(run), size=size, seed=seed)
+    if as_json:
+        print_json(drawn)
+        return
+    count = len(drawn.positions)
+    click.echo(f"{count:,} of {drawn.population:,} samples with statements, drawn with seed {drawn.seed}")
+
+
+@labels.command("export")
+@click.argument("run", required=False)
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else standard output."
+)
+@store_option
+def write_labels(run: str | None, out: Path | None, store: Store) -> None:
+    """Write what people say of the answers of a RUN, or of all, as JSON Lines.
+
+    \b
+    ragboard labels export -o labels.jsonl
+    """
+    lines = [f"{line}\n" for line in export_labels(store, store.resolve(run) if run else None)]
+    if out is None:
+        click.echo("".join(lines), nl=False)
+        return
+    try:
+        out.write_text("".join(lines), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise SettingError(f"{out}: cannot write: {error.strerror or error}") from error
+
+
+@labels.command("import")
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
+@click.option(
+    "--design", type=click.Choice(get_args(Design)), help="How the answers were chosen; else as the rows say."
+)
+@annotator_option
+@store_option
+@as_json
+def read_labels(file: Path, design: Design | None, annotator: str, store: Store, as_json: bool) -> None:
+    """Keep the labels in FILE (JSON Lines, docs/labels.md); the same file twice changes nothing.
+
+    Say how the answers were chosen: only from a random sample of a run's answers can its means be estimated.
+    The annotator is whoever a row names, else you.
+
+    \b
+    ragboard labels import labels.jsonl --design random
+    """
+    found = import_labels(store, file, annotator=annotator, design=design)
+    if as_json:
+        print_json(found)
+        return
+    click.echo(f"{found.added:,} labels kept of {found.rows:,} rows; {found.unchanged:,} were there already")
+    if found.undecided:
+        click.echo(f"  {found.undecided:,} undecided, not kept", err=True)
+    if found.without_a_run:
+        click.echo(f"  {found.without_a_run:,} on answers that no run of the store gives; they are kept", err=True)

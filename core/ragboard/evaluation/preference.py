@@ -26,7 +26,7 @@ from ragboard.records import Sample
 from ragboard.stats import Interval, wilson_interval
 from ragboard.store import RunRef, Store
 
-__all__ = ["PairChoice", "Preferences", "prefer_runs"]
+__all__ = ["PairChoice", "Preferences", "choose_better", "comparable", "prefer_runs"]
 
 Choice: TypeAlias = Literal["a", "b"]
 
@@ -92,7 +92,7 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     ours, theirs = ([sample for _, sample in store.samples(run.run_id)] for run in (a, b))
     paired = pair_samples(ours, theirs)
     both = [(ours[one], theirs[other]) for one, other in paired.pairs]
-    whole = [pair for pair in both if _comparable(quality, *pair)]
+    whole = [pair for pair in both if comparable(quality, *pair)]
     identity = [a.run_id, b.run_id, quality, judge.identity(Prefer)]
     key = blake2b(json.dumps(identity).encode(), digest_size=6).hexdigest()
     with open_journal(
@@ -125,11 +125,12 @@ async def _ask_all(
     found: list[PairChoice] = []
     waiting = iter(pairs)
     while some := list(islice(waiting, TOGETHER)):
-        found += await asyncio.gather(*(_choose(quality, a, b, for_sample(a.id)) for a, b in some))
+        found += await asyncio.gather(*(choose_better(quality, a, b, for_sample(a.id)) for a, b in some))
     return tuple(found)
 
 
-async def _choose(quality: Quality, a: Sample, b: Sample, ask: Ask) -> PairChoice:
+async def choose_better(quality: Quality, a: Sample, b: Sample, ask: Ask) -> PairChoice:
+    """Ask in both orders which of two is better."""
     first, second = await asyncio.gather(ask(_task(quality, a, b)), ask(_task(quality, b, a)))
     problems = [said.detail for said in (first, second) if isinstance(said, Failure)]
     return PairChoice(
@@ -163,7 +164,8 @@ def _passages(sample: Sample) -> str:
     return "\n\n".join(passage.text for passage in sample.contexts or ())
 
 
-def _comparable(quality: Quality, a: Sample, b: Sample) -> bool:
+def comparable(quality: Quality, a: Sample, b: Sample) -> bool:
+    """Whether both have what the quality is about."""
     answers = quality == "context_relevance" or all((sample.answer or "").strip() for sample in (a, b))
     contexts = quality == "answer_relevance" or all(sample.contexts for sample in (a, b))
     return answers and contexts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragboard.labels.draws import draw_of, draw_samples
+from ragboard.labels.exchange import ImportedLabels, export_labels, import_labels
 from ragboard.labels.nouns import (
     Design,
     Draw,
@@ -15,32 +16,44 @@ from ragboard.labels.nouns import (
     Queue,
 )
 from ragboard.labels.outcomes import labelled_samples
-from ragboard.labels.table import (
-    add_labels,
-    human_verdicts,
+from ragboard.labels.saying import (
+    Preferred,
+    Undone,
+    grade_answer,
     label_statement,
-    latest_verdicts,
-    people_of_statements,
+    prefer_answer,
+    turned,
+    undo,
     withdraw_statement,
 )
+from ragboard.labels.table import add_labels, human_verdicts, latest_verdicts, people_of_statements
 
 __all__ = [
     "Design",
     "Draw",
     "HumanVerdict",
+    "ImportedLabels",
     "LabelKind",
     "LabelledAnswer",
     "LabelledSample",
     "LabelledSamples",
     "NewLabel",
+    "Preferred",
     "Queue",
+    "Undone",
     "add_labels",
     "draw_of",
     "draw_samples",
+    "export_labels",
+    "grade_answer",
     "human_verdicts",
+    "import_labels",
     "label_statement",
     "labelled_samples",
     "latest_verdicts",
     "people_of_statements",
+    "prefer_answer",
+    "turned",
+    "undo",
     "withdraw_statement",
 ]

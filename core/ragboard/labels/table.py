@@ -1,4 +1,4 @@
-"""The SQL of labels: append, take back, and read what people say of the statements of an evaluation."""
+"""Labels as rows: append, and read what people say of the statements of an evaluation."""
 
 from __future__ import annotations
 
@@ -7,22 +7,19 @@ from typing import Any
 
 import duckdb
 
-from ragboard.errors import NotFoundError, SettingError
-from ragboard.labels.nouns import HumanVerdict, LabelledAnswer, NewLabel, Queue
+from ragboard.errors import SettingError
+from ragboard.labels.nouns import HumanVerdict, LabelledAnswer, NewLabel
 from ragboard.records import Label
-from ragboard.store import RunRef, Store
+from ragboard.store import Store
 
 __all__ = [
     "add_labels",
+    "append",
     "check_annotator",
     "human_verdicts",
-    "keep_answer_of_sample",
-    "label_statement",
     "latest_verdicts",
     "people_of_statements",
     "put_answer",
-    "put_label",
-    "withdraw_statement",
 ]
 
 
@@ -35,60 +32,7 @@ def add_labels(store: Store, answers: Iterable[LabelledAnswer], labels: Iterable
         for answer in answers:
             put_answer(connection, answer)
         for label in given:
-            put_label(connection, label)
-
-
-def label_statement(
-    store: Store,
-    run: RunRef,
-    sample_id: str,
-    number: int,
-    verdict: Label,
-    *,
-    annotator: str,
-    note: str = "",
-    queue: Queue = "browsing",
-) -> None:
-    """Keep a person's verdict on a statement of an answer, by its number from 1; the judge's stays as it is.
-
-    Raises NotFoundError where there is no such sample or statement, SettingError for a blank annotator and
-    for text that cannot be stored.
-    """
-    check_annotator(annotator, note)
-    with store.database.write() as connection:
-        subject = _statement(connection, run, sample_id, number)
-        keep_answer_of_sample(connection, run.run_id, sample_id)
-        _append(
-            connection,
-            subject
-            | {
-                "annotator": annotator.strip(),
-                "kind": "verdict",
-                "value": verdict,
-                "note": note.strip(),
-                "queue": queue,
-                "run_id": run.run_id,
-                "sample_id": sample_id,
-            },
-        )
-
-
-def withdraw_statement(
-    store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: Queue = "browsing"
-) -> bool:
-    """Take back what a person said of a statement in that queue; False where there was nothing. Raises as above."""
-    check_annotator(annotator)
-    with store.database.write() as connection:
-        _statement(connection, run, sample_id, number)
-        done = connection.execute(
-            "INSERT INTO labels BY NAME SELECT * REPLACE (nextval('label_numbers') AS number,"
-            " now() AT TIME ZONE 'UTC' AS said, NULL AS value, '' AS note) FROM current_labels WHERE number IN"
-            " (SELECT h.number FROM human_verdicts h JOIN samples s ON s.run_id = $run AND s.position = h.position"
-            " WHERE h.evaluation_id = $evaluation AND s.sample_id = $sample AND h.statement = $statement"
-            " AND h.annotator = $annotator AND h.queue = $queue) RETURNING number",
-            _at(run, sample_id, number) | {"annotator": annotator.strip(), "queue": queue},
-        )
-        return bool(done.fetchall())
+            _put_label(connection, label)
 
 
 def human_verdicts(
@@ -143,10 +87,10 @@ def put_answer(connection: duckdb.DuckDBPyConnection, answer: LabelledAnswer) ->
     )
 
 
-def put_label(connection: duckdb.DuckDBPyConnection, label: NewLabel) -> None:
+def _put_label(connection: duckdb.DuckDBPyConnection, label: NewLabel) -> None:
     """Append a label."""
     span = label.span
-    _append(
+    append(
         connection,
         {
             "annotator": label.annotator.strip(),
@@ -168,39 +112,12 @@ def put_label(connection: duckdb.DuckDBPyConnection, label: NewLabel) -> None:
     )
 
 
-def keep_answer_of_sample(connection: duckdb.DuckDBPyConnection, run_id: str, sample_id: str) -> None:
-    """Keep the answer of a sample of a run as one that labels hang on."""
-    connection.execute(
-        "INSERT OR IGNORE INTO labelled_answers SELECT s.answer_key, s.question, s.history, coalesce(s.answer, ''),"
-        " coalesce((SELECT list(p.text ORDER BY p.rank) FROM passages p WHERE p.run_id = s.run_id"
-        " AND p.position = s.position), []) FROM samples s WHERE s.run_id = ? AND s.sample_id = ?",
-        [run_id, sample_id],
-    )
-
-
-def _statement(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str, number: int) -> dict[str, Any]:
-    """What a label on a statement hangs on."""
-    given = _at(run, sample_id, number)
-    row = connection.execute(
-        "SELECT s.answer_key, t.text, t.span_start, t.span_end, t.span_how FROM samples s JOIN statements t"
-        " ON t.evaluation_id = $evaluation AND t.position = s.position AND t.side = 'response'"
-        " AND t.statement = $statement WHERE s.run_id = $run AND s.sample_id = $sample",
-        given,
-    ).fetchone()
-    if row is None:
-        raise NotFoundError(f"sample {sample_id!r} of run {run.name!r} has no statement {number}")
-    return dict(zip(("answer_key", "statement", "span_start", "span_end", "span_how"), row, strict=True))
-
-
-def _at(run: RunRef, sample_id: str, number: int) -> dict[str, Any]:
-    return {"run": run.run_id, "evaluation": run.evaluation_id, "sample": sample_id, "statement": number - 1}
-
-
 _SAID = "SELECT evaluation_id, position, statement, label, annotator, note, said, queue FROM human_verdicts"
 _EMPTY = {"other_key": "", "dimension": "", "statement": "", "note": "", "design": ""}
 
 
-def _append(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> None:
+def append(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> None:
+    """Append a row of `labels`; of columns that are not given, what says nothing."""
     whole = _EMPTY | dict(row)
     columns, values = ", ".join(whole), ", ".join(f"${name}" for name in whole)
     connection.execute(f"INSERT INTO labels (said, {columns}) VALUES (now() AT TIME ZONE 'UTC', {values})", whole)

@@ -78,3 +78,15 @@ CREATE TABLE draws (
     positions INTEGER[] NOT NULL,      -- those that were, in order
     drawn TIMESTAMP NOT NULL           -- UTC
 );
+
+COMMENT ON TABLE labelled_answers IS 'Answers that people judged, with all that a label hangs on.';
+COMMENT ON COLUMN labelled_answers.contexts IS 'The passages, in order of retrieval.';
+COMMENT ON TABLE labels IS 'Everything that people ever said, append-only; current_labels has what holds.';
+COMMENT ON COLUMN labels.answer_key IS 'Digest of question, history, answer and passages: samples.answer_key.';
+COMMENT ON COLUMN labels.kind IS 'verdict, grade, preference.';
+COMMENT ON COLUMN labels.value IS 'A verdict, a grade from 1 to 5, or a, b, tie; null takes back.';
+COMMENT ON COLUMN labels.queue IS 'browsing, random, disagreement, imported.';
+COMMENT ON TABLE draws IS 'Samples drawn at random to be labelled.';
+COMMENT ON COLUMN draws.positions IS 'The samples drawn, in order.';
+COMMENT ON VIEW current_labels IS 'What each person says now, in each queue by itself.';
+COMMENT ON VIEW human_verdicts IS 'Verdicts of people on the statements of every evaluation.';

@@ -35,6 +35,7 @@ from ragboard.stats.ppi import (
     powered_means,
 )
 from ragboard.stats.ranking import Arm, Ranked, RankingSimulation, rank_systems, simulate_ranking
+from ragboard.stats.raters import alpha_interval, kappa_interval
 
 __all__ = [
     "CORRELATIONS",
@@ -57,6 +58,7 @@ __all__ = [
     "Ranked",
     "RankingSimulation",
     "SignTest",
+    "alpha_interval",
     "auroc",
     "best_cut",
     "binary_agreement",
@@ -70,6 +72,7 @@ __all__ = [
     "gate",
     "group_difference",
     "holm",
+    "kappa_interval",
     "kendall",
     "krippendorff_alpha",
     "labels_needed",

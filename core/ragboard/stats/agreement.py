@@ -17,12 +17,18 @@ __all__ = [
     "BinaryAgreement",
     "Calibration",
     "Cut",
+    "Scale",
+    "Weights",
+    "alpha_of",
     "auroc",
     "best_cut",
     "binary_agreement",
     "calibration",
+    "category_distances",
     "cohen_kappa",
+    "coincidences",
     "confusion",
+    "kappa_of",
     "krippendorff_alpha",
     "roc",
 ]
@@ -205,8 +211,12 @@ def cohen_kappa(
     seen = np.zeros((len(categories), len(categories)))
     for (one, other), count in Counter(zip(first, second, strict=True)).items():
         seen[place[one], place[other]] = count
+    return kappa_of(seen, category_distances(len(categories), weights))
+
+
+def kappa_of(seen: Floats, far: Floats) -> float:
+    """Kappa of a table of how often each two categories met, and how far apart they are. Raises as `cohen_kappa`."""
     by_chance = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
-    far = _distances(len(categories), weights)
     expected = float((far * by_chance).sum())
     if expected == 0:
         raise ValueError("both raters gave one and the same category throughout")
@@ -220,18 +230,34 @@ def krippendorff_alpha(units: Sequence[Sequence[float | None]], *, scale: Scale 
     numbers. Units with fewer than 2 ratings tell nothing and are left out (Krippendorff 2011). Raises
     ValueError where no unit has 2 ratings or all ratings are the same.
     """
+    values, together = coincidences(units)
+    return alpha_of(values, together.sum(axis=0), scale)
+
+
+def coincidences(units: Sequence[Sequence[float | None]]) -> tuple[Floats, Floats]:
+    """The ratings that occur, ascending, and for each unit how often each two of them met in it.
+
+    Of a unit with fewer than 2 ratings there is nothing but zeros. Raises as `krippendorff_alpha`.
+    """
     rated = [[rating for rating in unit if rating is not None] for unit in units]
-    rated = [unit for unit in rated if len(unit) >= 2]
-    values = sorted({rating for unit in rated for rating in unit})
+    values = sorted({rating for unit in rated if len(unit) >= 2 for rating in unit})
     if len(values) < 2:
         raise ValueError("alpha needs units with 2 ratings, and ratings that differ")
     place = {value: index for index, value in enumerate(values)}
-    together = np.zeros((len(values), len(values)))
-    for unit in rated:
-        counts = np.bincount([place[rating] for rating in unit], minlength=len(values)).astype(float)
-        together += (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+    together = np.zeros((len(rated), len(values), len(values)))
+    for number, unit in enumerate(rated):
+        if len(unit) >= 2:
+            counts = np.bincount([place[rating] for rating in unit], minlength=len(values)).astype(float)
+            together[number] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+    return np.array(values, dtype=float), together
+
+
+def alpha_of(values: Floats, together: Floats, scale: Scale) -> float:
+    """Alpha of how often each two ratings met. Raises ValueError where all that met are the same."""
     totals = together.sum(axis=1)
-    far = _METRICS[scale](np.array(values, dtype=float), totals)
+    if (totals > 0).sum() < 2:
+        raise ValueError("alpha needs ratings that differ")
+    far = _METRICS[scale](values, totals)
     expected = (far * np.outer(totals, totals)).sum() / (totals.sum() - 1)
     return 1 - float((far * together).sum() / expected)
 
@@ -272,7 +298,8 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _distances(count: int, weights: Weights | None) -> Floats:
+def category_distances(count: int, weights: Weights | None) -> Floats:
+    """How far apart each two of so many ordered categories are: 0 or 1, their distance, or its square."""
     apart: Floats = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
     if weights is None:
         return (apart > 0).astype(float)

@@ -6,14 +6,17 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ragboard.stats.bootstrap import clustered_interval
+from ragboard.stats.bootstrap import Rows, clustered_interval
 from ragboard.stats.distributions import normal_quantile
 from ragboard.stats.intervals import Floats, Interval, NoInterval, Values
 
 __all__ = ["CORRELATIONS", "correlation_interval", "fisher_interval", "kendall", "pearson", "spearman"]
 
 FEWEST_PAIRS = 10
+TABLED = 1000
+"""Up to so many different rows, the order of each two is kept for drawing again."""
 SMALL = 48
 """Up to so many values, all pairs are compared at once."""
 
@@ -71,8 +74,9 @@ def correlation_interval(
     """
     first, second = _pairs(x, y)
     correlation = CORRELATIONS[kind]
+    quick = _DRAWN[kind](first, second) if kind in _DRAWN else None
     return clustered_interval(
-        lambda rows: correlation(first[rows], second[rows]),
+        quick or (lambda rows: correlation(first[rows], second[rows])),
         range(first.size) if groups is None else groups,
         level=level,
         seed=seed,
@@ -107,10 +111,45 @@ def _pairs(x: Values, y: Values) -> tuple[Floats, Floats]:
     return first, second
 
 
+def _drawn_kendall(first: Floats, second: Floats) -> Callable[[Rows], float] | None:
+    """Kendall's tau-b of rows drawn with repetition, from the order of each two different ones, found once.
+
+    None where there are too many for that.
+    """
+    different, codes = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
+    if different.shape[1] > TABLED:
+        return None
+    concordant = np.prod([np.sign(np.subtract.outer(values, values)) for values in different], axis=0)
+    sides = [np.unique(values, return_inverse=True)[1] for values in different]
+
+    def tau(rows: Rows) -> float:
+        times = np.bincount(codes.ravel()[rows], minlength=different.shape[1]).astype(float)
+        ordered = [rows.size**2 - float(np.square(np.bincount(side, weights=times)).sum()) for side in sides]
+        if not all(ordered):
+            raise ValueError("a correlation needs values that differ on both sides")
+        return float(times @ concordant @ times) / (math.sqrt(ordered[0]) * math.sqrt(ordered[1]))
+
+    return tau
+
+
+def _drawn_spearman(first: Floats, second: Floats) -> Callable[[Rows], float] | None:
+    """Spearman's rho of rows drawn with repetition, sorted once."""
+    sides = [np.unique(values, return_inverse=True)[1] for values in (first, second)]
+
+    def rho(rows: Rows) -> float:
+        return pearson(*(_places(np.bincount(side))[side] for side in (side[rows] for side in sides)))
+
+    return rho
+
+
 def _ranks(values: Floats) -> Floats:
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return (last - (counts - 1) / 2)[places]
+    return _places(counts)[places]
+
+
+def _places(counts: NDArray[np.intp]) -> Floats:
+    """The mean place of each group of equal values, of which there are so many."""
+    return np.cumsum(counts) - (counts - 1) / 2
 
 
 def _ties(*columns: Floats) -> int:
@@ -128,3 +167,10 @@ def _inversions(values: Floats) -> tuple[int, Floats]:
     (before, left), (after, right) = map(_inversions, np.array_split(values, 2))
     across = right.size * left.size - int(np.searchsorted(left, right, side="right").sum())
     return before + after + across, np.sort(values)
+
+
+_DRAWN: dict[str, Callable[[Floats, Floats], Callable[[Rows], float] | None]] = {
+    "kendall": _drawn_kendall,
+    "spearman": _drawn_spearman,
+}
+"""The correlations that are quicker to find of drawn rows where their order was found once."""

@@ -41,6 +41,9 @@ class Arm:
     """Kendall's tau-b of the estimated with the true order, on average; 0 for a draw without any order."""
     tau_error: float
     """The Monte Carlo error of that average."""
+    tau_low: float
+    """Between these lies tau in the middle 95 % of the repetitions."""
+    tau_high: float
     coverage: float
     """How often the interval held the true rate, over all systems and repetitions."""
 
@@ -172,6 +175,8 @@ def _arm(name: str, solved: Solved, truth: Floats, level: float) -> Arm:
         name=name,
         tau=float(taus.mean()),
         tau_error=float(taus.std(ddof=1)) / math.sqrt(taus.size) if taus.size > 1 else math.inf,
+        tau_low=float(np.quantile(taus, 0.025)),
+        tau_high=float(np.quantile(taus, 0.975)),
         coverage=float(held.mean()),
     )
 

@@ -61,7 +61,7 @@ export default function (component) {
   const answers = element("div", "sides")
   answers.append(answer(data.a, "A"), answer(data.b, "B"))
   const list = element("section", "list")
-  list.append(element("h2", "", data.heading))
+  if (data.heading) list.append(element("h2", "", data.heading))
   const rows = element("div")
   rows.setAttribute("role", "list")
   rows.setAttribute("aria-label", "Statements of both answers")

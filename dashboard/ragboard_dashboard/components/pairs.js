@@ -27,9 +27,9 @@ function line(row, titles, open) {
   })
   question.append(link, element("div", "note", row.where))
   const change = element("td")
-  change.dataset.title = "Change"
+  change.dataset.title = titles.change
   change.append(element("span", `change ${row.look}`, row.change))
-  node.append(change, question, score(titles[0], row.a), score(titles[1], row.b))
+  node.append(change, question, score(titles.a, row.a), score(titles.b, row.b))
   return node
 }
 
@@ -37,7 +37,7 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const table = element("table")
   const head = element("tr")
-  for (const title of ["Change", "Question", ...data.titles]) {
+  for (const title of [data.titles.change, "Question", data.titles.a, data.titles.b]) {
     const node = element("th", "", title)
     node.scope = "col"
     head.append(node)

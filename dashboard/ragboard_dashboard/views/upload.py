@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import blake2b
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -22,6 +21,7 @@ from ragboard_dashboard.data import evaluates, known_metrics, store, surrounding
 from ragboard_dashboard.navigation import open_evaluate, open_run
 from ragboard_dashboard.progress import panel
 from ragboard_dashboard.shared import column_label, plain
+from ragboard_dashboard.uploads import kept_upload, without_folder
 
 __all__ = ["page"]
 
@@ -73,26 +73,11 @@ def _help() -> None:
 
 def _refused(name: str, error: RagboardError) -> None:
     st.error("This file cannot be read. Nothing was stored.", icon=":material/error:")
-    plain(str(error).replace(str(_folder()), "").lstrip("/\\") or name)
-
-
-def _folder() -> Path:
-    return store().folder / "uploads"
-
-
-def _kept(file: UploadedFile) -> Path:
-    """The upload on disk, in a folder named by its content, under its own name."""
-    content = file.getvalue()
-    path = _folder() / blake2b(content, digest_size=6).hexdigest() / PurePosixPath(file.name.replace("\\", "/")).name
-    if not path.exists():
-        store().require_writable()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return path
+    plain(without_folder(str(error)) or name)
 
 
 def _file(file: UploadedFile) -> None:
-    path = _kept(file)
+    path = kept_upload(file)
     seen = preview(path)
     mapping = _mapping(seen)
     if mapping:

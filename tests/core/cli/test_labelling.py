@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.core.cli.test_managing import ragboard
@@ -43,3 +44,21 @@ def test_what_cannot_be_labelled_is_one_line(run: Store) -> None:
     assert (said.exit_code, said.stderr) == (1, "ragboard: sample 's0' of run 'run' has no statement 9\n")
     assert ragboard(run, "label", "run", "s0", "0", "supported").exit_code == 2
     assert ragboard(run, "label", "run", "s0", "1", "true").exit_code == 2
+
+
+def test_labels_are_drawn_for_exported_and_imported(run: Store, tmp_path: Path) -> None:
+    assert ragboard(run, "labels", "draw", "run", "--seed", "7").stdout == (
+        "1 of 1 samples with statements, drawn with seed 7\n"
+    )
+    ragboard(run, "label", "run", "s0", "2", "supported", "--annotator", "ada")
+    file = tmp_path / "labels.jsonl"
+    assert ragboard(run, "labels", "export", "-o", str(file)).exit_code == 0
+    assert file.read_text(encoding="utf-8") == ragboard(run, "labels", "export", "run").stdout
+    fresh = Store(tmp_path / "fresh")
+    said = ragboard(fresh, "labels", "import", str(file), "--design", "not random")
+    assert said.stdout == "1 labels kept of 1 rows; 0 were there already\n"
+    assert "no run of the store gives" in said.stderr
+    found = json.loads(ragboard(fresh, "labels", "import", str(file), "--design", "not random", "--json").stdout)
+    assert found["unchanged"] == 1
+    (line,) = ragboard(fresh, "labels", "export").stdout.splitlines()
+    assert (json.loads(line)["design"], json.loads(line)["annotator"]) == ("not random", "ada")

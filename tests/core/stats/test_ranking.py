@@ -85,3 +85,17 @@ def test_impossible_settings_are_refused() -> None:
         simulate_ranking(labels=500, items=500)
     with pytest.raises(ValueError, match="between 0 and 1"):
         simulate_ranking(sensitivity=1.2)
+
+
+def test_with_a_perfect_judge_tau_is_that_of_binomial_samples_drawn_directly() -> None:
+    found = simulate_ranking(sensitivity=1.0, specificity=1.0, labels=100, items=400, repeats=1500, seed=1)
+    rng = np.random.default_rng(2)
+    truth = np.array(found.rates)
+    for name, size in (("judge alone", 400), ("labels alone", 100)):
+        estimates = rng.binomial(size, truth, (1500, truth.size)) / size
+        direct = [scipy_stats.kendalltau(row, truth).statistic for row in estimates]
+        arm = next(arm for arm in found.arms if arm.name == name)
+        error = np.hypot(arm.tau_error, np.std(direct, ddof=1) / np.sqrt(1500))
+        assert abs(arm.tau - np.mean(direct)) < 4 * error
+        assert arm.tau_low == pytest.approx(np.quantile(direct, 0.025), abs=0.06)
+        assert arm.tau_high == pytest.approx(np.quantile(direct, 0.975), abs=0.06)

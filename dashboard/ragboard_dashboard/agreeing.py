@@ -1,0 +1,61 @@
+"""Where a person hands in what people said, on the Agreement page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+import streamlit as st
+
+from ragboard.errors import RagboardError
+from ragboard.evaluation.agreeing import agree
+from ragboard.judges import EmbeddedJudge, Panel
+from ragboard.readers.opinions import read_opinions
+from ragboard.samples import sample_folder
+from ragboard_dashboard.data import store
+from ragboard_dashboard.shared import plain
+from ragboard_dashboard.uploads import kept_upload, without_folder
+
+__all__ = ["offer_files"]
+
+ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
+SAMPLE = {"The sample's pairs": "pairs.jsonl", "The sample's statements": "statements.jsonl"}
+
+
+def offer_files() -> None:
+    """Draw where a file can be dropped or the sample's taken; what is handed in is judged at once and opened."""
+    file = st.file_uploader(
+        "A file of what people said: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
+    )
+    row = st.container(horizontal=True)
+    taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]
+    st.markdown("Judged here by the embedded judge, which needs no key and is a heuristic. By another judge:")
+    st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None)
+    if file is not None and file.file_id != st.session_state.get("opinions-taken"):
+        _judge(kept_upload(file), file.file_id)
+    for name in taken:
+        _judge(sample_folder() / "labels" / name, "")
+
+
+def _judge(path: Path, taken: str) -> None:
+    """Hold the embedded judge against the file, and show what came of it; or say why that cannot be."""
+    bar = st.progress(0.0, "Reading")
+
+    def watch(done: int, total: int) -> None:
+        bar.progress(done / total, f"{done:,} of {total:,} items")
+
+    try:
+        agreed = agree(store(), read_opinions(str(path)), Panel(judge=EmbeddedJudge()), watch=watch)
+    except RagboardError as error:
+        bar.empty()
+        st.error("This file cannot be used. Nothing was stored.", icon=":material/error:")
+        plain(without_folder(str(error)))
+        return
+    st.session_state["opinions-taken"] = taken
+    _open(agreed.agreement.id)
+
+
+def _open(agreement_id: str) -> NoReturn:
+    st.query_params.clear()
+    st.query_params["agreement"] = agreement_id
+    st.rerun()
