@@ -32,7 +32,7 @@ LOCKED_DOWN = {
 }
 LOOK_SECONDS = 0.1
 """Between two looks at whether a writer waits."""
-HELD_LOOKS = 3
+HELD_LOOKS = 8
 """A gate found closed so many times in a row is kept by a writer: readers pass it in milliseconds."""
 BATCH = 500
 """Rows fetched at a time."""
