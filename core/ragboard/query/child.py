@@ -48,7 +48,6 @@ def main() -> None:
     _bound_memory(request["memory"])
     try:
         connection = _open(request)
-        _watch(request)
         result = _run(connection, request)
     except RefusedError as refused:
         _end(REFUSED, str(refused))
@@ -76,6 +75,7 @@ def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> byte
     statement = _only(connection, request["sql"])
     import pyarrow as pa  # a third of the time that a process takes: not for what is refused
 
+    _watch(request)
     relation = connection.sql(statement)
     reader = relation.to_arrow_reader(BATCH)
     limit, size = request["limit"], request["size"]

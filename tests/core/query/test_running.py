@@ -120,7 +120,7 @@ def test_everything_else_is_refused_in_one_line(kept: Store, tmp_path: Path) -> 
 
     def said(sql: str) -> str:
         with pytest.raises(QueryError) as refused:
-            run_query(kept, sql.format(folder=tmp_path.as_posix()), SHORT)
+            run_query(kept, sql.format(folder=tmp_path.as_posix()), QueryLimits(grace=5))
         return str(refused.value)
 
     with ThreadPoolExecutor(3) as pool:
