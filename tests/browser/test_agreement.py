@@ -48,11 +48,12 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="ragas", exact=True))
     expect(row).to_contain_text("30 pairs")
     expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_contain_text("0.54")
-    page.get_by_role("combobox", name="Ties").click()
+    page.reload()
+    settled(page).get_by_role("combobox", name="Ties").click()
     page.get_by_role("option", name="A tie is half right").click()
     page.wait_for_url("**ties=half*")
 
-    question = page.get_by_role("row").filter(has_text="✕ wrong").get_by_role("link").first
+    question = settled(page).get_by_role("row").filter(has_text="✕ wrong").get_by_role("link").first
     asked = question.inner_text()
     question.click()
     page.wait_for_url("**item=*")
@@ -63,7 +64,7 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     page.get_by_role("button", name="Back to the agreement").click()
     expect(page.get_by_role("combobox", name="Ties")).to_have_value("A tie is half right")
 
-    page.get_by_role("button", name="Another file").click()
+    settled(page).get_by_role("button", name="Another file").click()
     page.locator("input[type=file]").set_input_files(graded)
     expect(page.get_by_role("radio", name="Grades and labels")).to_be_checked()
     expect(page.get_by_role("row").filter(has_text="people, each with the others")).to_be_visible()
@@ -81,5 +82,12 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     narrow = settled(open_page(page.url.split("&item")[0], width=400, height=860))
     narrow.wait_for_selector("#agreement")
     assert narrow.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.goto(f"{served}/agreement?agreement=graded&at_least=9")
+    page.get_by_role("button", name="Good from halfway up the scale").click()
+    expect(page.get_by_role("row").filter(has_text="people, each with the others")).to_be_visible()
+    page.get_by_text("Delete this agreement").click()
+    page.get_by_text("Delete it for good").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_be_visible()
     lost = settled(open_page(f"{served}/agreement?agreement=nope"))
     expect(lost.get_by_text("no agreement is called 'nope'")).to_be_visible()

@@ -140,7 +140,7 @@ def _exported(kind: str, rows: list[tuple[Any, ...]], contexts: Mapping[str, dic
     if kind == "verdict":
         return where | answer | {"statements": [_statement(row) for row in rows]} | by
     if kind == "grade":
-        return where | answer | {"dimension": dimension, "grade": int(value)} | _some("note", note) | by
+        return where | answer | {"grades": {dimension: int(value)}} | _some("note", note) | by
     return (
         where
         | _sides(answer, contexts[other])

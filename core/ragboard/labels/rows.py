@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from ragboard.answer_keys import answer_key
-from ragboard.judges.tasks import Quality
 from ragboard.labels.nouns import Design, LabelKind, LabelledAnswer, NewLabel
 from ragboard.labels.outcomes import GRADES
 from ragboard.labels.saying import turned
@@ -43,11 +42,11 @@ def read_row(row: Row, *, annotator: str, design: Design | None) -> RowRead:
     }
     if "statements" in row:
         return _verdicts(row, by)
-    if "grade" in row:
-        return _grade(row, by)
+    if "grades" in row:
+        return _grades(row, by)
     if "preferred" in row:
         return _preference(row, by)
-    raise ValueError("it has neither `statements` nor `grade` nor `preferred`")
+    raise ValueError("it has neither `statements` nor `grades` nor `preferred`")
 
 
 def _verdicts(row: Row, by: Mapping[str, Any]) -> RowRead:
@@ -81,13 +80,27 @@ def _span(each: Row, answer: str) -> Span | None:
     return Span(start=start, end=end, how="verbatim" if answer[start:end] == each["text"] else "aligned")
 
 
-def _grade(row: Row, by: Mapping[str, Any]) -> RowRead:
+def _grades(row: Row, by: Mapping[str, Any]) -> RowRead:
     answer = _answer(row, row["answer"], row.get("contexts") or ())
-    grade = row["grade"]
-    if grade not in range(GRADES[0], GRADES[1] + 1):
-        raise ValueError(f"`grade` is {grade!r}, expected a whole number from {GRADES[0]} to {GRADES[1]}")
-    said = {"value": str(int(grade)), "dimension": _quality(row)} | _note(row)
-    return RowRead(answers=(answer,), labels=(_label("grade", answer.key, by, said),), undecided=0)
+    labels = [
+        _label("grade", answer.key, by | {"annotator": who}, {"value": grade, "dimension": dimension} | _note(row))
+        for dimension, given in row["grades"].items()
+        for who, grade in _graded(dimension, given, by["annotator"])
+    ]
+    return RowRead(answers=(answer,), labels=tuple(labels), undecided=0)
+
+
+def _graded(dimension: str, given: Any, annotator: str) -> Iterator[tuple[str, str]]:
+    """Who gave which grade: of a list each place is a person, null is nobody's word."""
+    several = isinstance(given, list)
+    for number, grade in enumerate(given if several else [given], 1):
+        if grade is None:
+            continue
+        if grade not in range(GRADES[0], GRADES[1] + 1):
+            raise ValueError(
+                f"grade {grade!r} of {dimension!r}, expected a whole number from {GRADES[0]} to {GRADES[1]}"
+            )
+        yield (f"{annotator} {number}" if several else annotator), str(int(grade))
 
 
 def _preference(row: Row, by: Mapping[str, Any]) -> RowRead:
@@ -97,7 +110,7 @@ def _preference(row: Row, by: Mapping[str, Any]) -> RowRead:
     preferred = _one_of(row["preferred"], ("a", "b", "tie"), "preferred")
     if b.key < a.key:
         a, b, preferred = b, a, turned(preferred)
-    said = {"value": preferred, "dimension": _quality(row), "other_key": b.key} | _note(row)
+    said = {"value": preferred, "dimension": _text(row.get("dimension") or "overall"), "other_key": b.key} | _note(row)
     return RowRead(answers=(a, b), labels=(_label("preference", a.key, by, said),), undecided=0)
 
 
@@ -131,10 +144,6 @@ def _text(value: Any) -> str:
 
 def _note(row: Row) -> dict[str, str]:
     return {"note": _text(row.get("note") or "")}
-
-
-def _quality(row: Row) -> Quality:
-    return _one_of(row["dimension"], get_args(Quality), "dimension")
 
 
 def _one_of(value: Any, allowed: Sequence[Any], field: str) -> Any:

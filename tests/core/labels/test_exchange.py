@@ -27,7 +27,7 @@ ROW: dict[str, Any] = {
     "answer": "It is red.",
     "statements": [{"text": "It is red.", "label": 1}],
 }
-GRADE: dict[str, Any] = {"question": "q", "answer": "a", "dimension": "faithfulness", "grade": 3}
+GRADE: dict[str, Any] = {"question": "q", "answer": "a", "grades": {"faithfulness": 3}}
 PAIR: dict[str, Any] = {"question": "q", "a": "x", "b": "y", "dimension": "faithfulness", "preferred": "a"}
 
 
@@ -137,7 +137,7 @@ def test_the_samples_own_labels_are_read(store: Store) -> None:
 NOT_LABELS = [
     ("{", "2: is not JSON"),
     ([1], "2: is no label"),
-    ({"question": "q"}, "neither `statements` nor `grade` nor `preferred`"),
+    ({"question": "q"}, "neither `statements` nor `grades` nor `preferred`"),
     ({key: ROW[key] for key in ("question", "contexts", "statements")}, "has no `answer`"),
     (ROW | {"contexts": "p"}, "is one text, expected a list"),
     (ROW | {"statements": [{"text": "It is red.", "label": 2}]}, "`label` is 2, expected 1, 0 or null"),
@@ -146,8 +146,8 @@ NOT_LABELS = [
     (ROW | {"statements": [{"text": 1, "label": 1}]}, "1 is no text"),
     (ROW | {"design": "quota"}, "`design` is 'quota'"),
     (ROW | {"annotator": 7}, "7 is no text"),
-    (GRADE | {"grade": 6}, "`grade` is 6, expected a whole number from 1 to 5"),
-    (GRADE | {"dimension": "beauty"}, "`dimension` is 'beauty'"),
+    (GRADE | {"grades": {"faithfulness": 6}}, "grade 6 of 'faithfulness', expected a whole number from 1 to 5"),
+    (GRADE | {"grades": [3]}, "2: is no label"),
     (PAIR | {"preferred": "c"}, "`preferred` is 'c', expected one of a, b, tie"),
     (PAIR | {"a": ["p"], "b": ["p2"]}, "is no text"),
 ]
@@ -172,3 +172,14 @@ def test_undecided_statements_are_counted_and_a_word_beats_a_number(store: Store
     found = import_labels(store, written(tmp_path / "l.jsonl", ROW | {"statements": statements}, "", GRADE, PAIR))
     assert (found.rows, found.added, found.undecided) == (3, 4, 1)
     assert [each["verdict"] for each in exported(store)[0]["statements"]] == ["contradicted", "unsupported"]
+
+
+def test_grades_of_several_people_are_theirs_one_by_one(store: Store, tmp_path: Path) -> None:
+    row = GRADE | {"grades": {"faithfulness": [4, None, 2], "overall": 5}, "annotator": "panel"}
+    assert import_labels(store, written(tmp_path / "l.jsonl", row)).added == 3
+    found = {(row["annotator"], *row["grades"].items()) for row in exported(store)}
+    assert found == {
+        ("panel 1", ("faithfulness", 4)),
+        ("panel 3", ("faithfulness", 2)),
+        ("panel", ("overall", 5)),
+    }
