@@ -71,6 +71,7 @@ def _add_run(store: Store, run_id: str, name: str, samples: int, number: int) ->
             " 'Question ' || i || ': what follows from this? ' || pick(i, 0, 0)[:90] AS question,"
             f" array_to_string([pick($number, i, s) FOR s IN range({STATEMENTS})], ' ') AS answer,"
             " pick(i, 1, 0) AS reference, true AS has_contexts, NULL AS reference_contexts, '[]' AS history,"
+            " md5($number || ' ' || i) AS answer_key,"
             " {'topic': 'topic ' || i % 12, 'latency': round((hash(i, $number) % 4000) / 1000.0, 3)} AS metadata"
             " FROM range($samples) t(i)",
             given,

@@ -38,10 +38,10 @@ from ragboard_dashboard.server import wait_until_healthy
 EMPTY = """
 import sys
 from pathlib import Path
-import streamlit as st
-from ragboard_dashboard.server import SERVER
-from ragboard_dashboard.theme import OPTIONS
-st.App(Path(sys.argv[1])).run(config=SERVER | OPTIONS | {"server.port": int(sys.argv[2])})
+from ragboard_dashboard.server import app_of, server_options
+from ragboard_dashboard.settings import ServerSettings
+given = ServerSettings(store=Path(".ragboard"))
+app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
 """
 SCRIPT = "import streamlit as st\nst.title('An empty page')\n"
 
@@ -57,7 +57,7 @@ CONTENT = {
     "Run": [
         "#shapes svg[role=img]",
         "#shapes .groups li >> nth=11",
-        "[data-testid=stDataFrame] canvas >> nth=0",
+        "#samples a >> nth=24",
     ],
     "Hallucinations": ["#findings a >> nth=24"],
     "Compare": ["#compare table >> nth=0", "#compare a >> nth=19"],
@@ -133,10 +133,9 @@ def loads(
         contexts = {name: browser.new_context(viewport={"width": 1440, "height": 900}) for name in running}
         for repeat in range(-1, repeats):
             found: Times = times if repeat >= 0 else defaultdict(list)  # the first round warms everything up
-            for shown in ("Empty", *PATHS):
+            for shown in PATHS:
                 for name, (address, _) in running.items():
-                    if bool(name) == (shown != "Empty"):
-                        _twice(contexts[name], address, stores.get(name), name, shown, found)
+                    _twice(contexts[name], address, stores.get(name), name, shown if name else "Empty", found)
             for name in stores:
                 found[name, "Sample", "anew"].append(opening(contexts[name], running[name][0], repeat + 1))
         return {name: memory_of(pid) for name, (_, pid) in running.items()}

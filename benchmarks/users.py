@@ -207,7 +207,7 @@ async def open_page(found: Soak, page: Page, address: str, path: str) -> None:
 
 async def _come(page: Page, selector: str) -> None:
     await page.locator(selector).first.wait_for()
-    await page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'running'")
+    await page.locator("[data-testid=stApp]:not([data-test-script-state=running])").wait_for()
 
 
 async def _follow(found: Soak, page: Page, choice: random.Random) -> None:

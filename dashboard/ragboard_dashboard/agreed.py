@@ -13,7 +13,7 @@ from ragboard.records import Outcome, Score
 from ragboard.report import KeptAgreement, Opened
 from ragboard_dashboard.components.agreed_items import grade_rows, item_list, opened_pair, pair_rows, preferred
 from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
-from ragboard_dashboard.shared import facts, plain
+from ragboard_dashboard.shared import escaped, facts, plain
 
 __all__ = ["list_grades", "list_pairs", "show_item"]
 
@@ -73,13 +73,15 @@ def show_item(kept: KeptAgreement, wanted: str) -> None:
         plain(str(error))
         return
     plain(found.sides[0].question or found.item_id, "title")
-    for dimension, said in found.said.items():
-        facts([_people(dimension, said, pair=len(found.sides) == 2), *_contenders(kept, found, dimension)])
+    facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.said.items()])
     if len(found.sides) == 2:
         plain("Struck through: only in A. Bold and underlined: only in B.", "note")
         opened_pair(found, key=f"opened-{kept.agreement.id}-{wanted}")
     else:
         _alone(found)
+    for dimension in found.said:
+        st.subheader(f"What contenders make of it: {escaped(dimension)}", anchor=False)
+        facts(_contenders(kept, found, dimension))
 
 
 def _people(dimension: str, said: Sequence[Opinion], *, pair: bool) -> tuple[str, str, str]:

@@ -11,19 +11,25 @@ from ragboard.errors import RagboardError
 from ragboard.evaluation.agreeing import agree
 from ragboard.judges import EmbeddedJudge, Panel
 from ragboard.readers.opinions import read_opinions
+from ragboard.report import KeptAgreement
 from ragboard.samples import sample_folder
-from ragboard_dashboard.data import store
+from ragboard_dashboard.data import store, writable
 from ragboard_dashboard.shared import plain
 from ragboard_dashboard.uploads import kept_upload, without_folder
 
-__all__ = ["offer_files"]
+__all__ = ["offer_deletion", "offer_files"]
 
 ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
 SAMPLE = {"The sample's pairs": "pairs.jsonl", "The sample's statements": "statements.jsonl"}
 
 
 def offer_files() -> None:
-    """Draw where a file can be dropped or the sample's taken; what is handed in is judged at once and opened."""
+    """Draw where a file can be dropped or the sample's taken; what is handed in is judged at once and opened.
+
+    Nothing where this server's pages may not change what is kept.
+    """
+    if not writable():
+        return
     file = st.file_uploader(
         "A file of what people said: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
     )
@@ -59,3 +65,15 @@ def _open(agreement_id: str) -> NoReturn:
     st.query_params.clear()
     st.query_params["agreement"] = agreement_id
     st.rerun()
+
+
+def offer_deletion(kept: KeptAgreement) -> None:
+    """Draw where an agreement can be deleted, once a person has confirmed; the file that it was made of stays."""
+    if not writable():
+        return
+    with st.expander("Delete this agreement", icon=":material/delete:"):
+        sure = st.checkbox("Delete it for good, with what the judges answered", key=f"sure-{kept.agreement.id}")
+        if st.button("Delete", icon=":material/delete_forever:", disabled=not sure):
+            store().remove_agreement(kept.agreement.id)
+            st.query_params.clear()
+            st.rerun()

@@ -8,7 +8,8 @@ from pathlib import Path
 import streamlit as st
 
 from ragboard.evaluation.background import Surroundings
-from ragboard.evaluation.sample_calls import SampleCalls, sample_calls
+from ragboard.evaluation.calls import SampleCalls
+from ragboard.evaluation.sample_calls import sample_calls
 from ragboard.judges import JudgeOptions
 from ragboard.judges.tasks import Quality
 from ragboard.labels import LabelKind, Queue

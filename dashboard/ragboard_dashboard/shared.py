@@ -25,6 +25,7 @@ __all__ = [
     "config_line",
     "default_pair",
     "dollars",
+    "escaped",
     "facts",
     "file_facts",
     "judged_line",
@@ -83,7 +84,12 @@ def column_title(column: str) -> str:
 
 def column_label(column: str) -> str:
     """The same for a widget that reads Markdown in its options: nothing in it is read as markup."""
-    return column_title(column).translate(_MARKUP)
+    return escaped(column_title(column))
+
+
+def escaped(text: str) -> str:
+    """Text of others for a widget that reads Markdown."""
+    return inert(text).translate(_MARKUP)
 
 
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
@@ -132,7 +138,8 @@ def unscored_choice() -> UnscoredPolicy:
     """Draw the one choice of how unscored samples count: in the address, and kept from page to page."""
     kept = st.session_state.get("unscored-kept", "excluded")
     wanted = st.query_params.get("unscored", kept)
-    chosen: UnscoredPolicy = next((policy for policy in UNSCORED if policy == wanted), "excluded")
+    named: dict[str, UnscoredPolicy] = {policy: policy for policy in UNSCORED}
+    chosen = named.get(wanted, "excluded")
     _keep_unscored(chosen)
     st.session_state["unscored-choice"] = chosen
     st.selectbox(

@@ -111,7 +111,7 @@ def test_an_address_opens_at_what_it_showed(address: str, open_page: OpenPage) -
     page.wait_for_url("**page=2*")
     other = afresh(page, open_page)
     expect(other.get_by_role("radio", name="ECDF")).to_be_checked()
-    other.locator("[data-testid=stDataFrame]").first.click(position={"x": 20, "y": 52})
+    other.locator("#samples").get_by_role("link").first.click()
     other.wait_for_url("**/sample?*sample=q26*")
 
     page = settled(open_page(f"{address}/hallucinations?verdict=unsupported"))

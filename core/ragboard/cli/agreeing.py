@@ -133,6 +133,7 @@ def _print_pairs(found: PreferenceReport) -> None:
     print_table(["accuracy", *dimensions], rows)
     if found.published:
         click.echo("published: another model on other pairs (RAGAS paper, Table 1), not reproduced here")
+    click.echo(plain(found.sentence))
     _print_duels(found)
     _print_votes(found)
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ragboard.evaluation.asker import Ask, Asker, Tally
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
-from ragboard.evaluation.contenders import GPT_RANKING, LineUp, line_up, own_words, trivial_outcomes
+from ragboard.evaluation.contenders import GPT_RANKING, QUALITIES, LineUp, line_up, own_words, trivial_outcomes
 from ragboard.evaluation.engine import check_roles
 from ragboard.evaluation.gather import gather
 from ragboard.evaluation.journal import open_journal
@@ -176,7 +176,7 @@ async def _item(numbered: Numbered, lined: LineUp, asker: Asker) -> list[Said]:
         for dimension in item.said
         for name, metric in lined.metrics[dimension]
     ]
-    ranked = [quality for quality in sorted(lined.ranked) if quality in item.said]
+    ranked: list[Quality] = [one for one in QUALITIES if one in lined.ranked and one in item.said]
     return [*said, *[await _ranked(position, item, quality, asker.for_sample(item.id)) for quality in ranked]]
 
 

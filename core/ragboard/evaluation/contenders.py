@@ -14,7 +14,7 @@ from ragboard.metrics import DEFAULT_METRICS, Metric, gpt_score, ragchecker
 from ragboard.opinions import Contender, Item, Judged
 from ragboard.records import Outcome, Sample, Score, Unscored
 
-__all__ = ["GPT_RANKING", "LineUp", "line_up", "own_words", "trivial_outcomes"]
+__all__ = ["GPT_RANKING", "QUALITIES", "LineUp", "line_up", "own_words", "trivial_outcomes"]
 
 GPT_SCORE, GPT_RANKING = "GPT Score", "GPT Ranking"
 QUALITIES: tuple[Quality, ...] = get_args(Quality)
@@ -57,9 +57,9 @@ def line_up(judged: Judged, panel: Panel, metrics: Sequence[Metric]) -> LineUp:
     contends in place of metrics.
     """
     ours = {} if judged.form == "statements" else _ours(judged.dimensions, metrics)
-    qualities = [name for name in QUALITIES if name in ours]
+    qualities: list[Quality] = [name for name in QUALITIES if name in ours]
     rated = qualities if panel.answering(Rate) else []
-    ranked = qualities if judged.form == "pairs" and panel.answering(Prefer) else []
+    ranked: list[Quality] = qualities if judged.form == "pairs" and panel.answering(Prefer) else []
     counted = {name: (*pairs, *(((GPT_SCORE, RATED[name]),) if name in rated else ())) for name, pairs in ours.items()}
     silent = bool(qualities) and (not rated or (judged.form == "pairs" and not ranked))
     return LineUp(

@@ -22,7 +22,7 @@ __all__ = ["read_opinions"]
 WIKIEVAL = frozenset({"question", "context_v1", "context_v2", "grounded_answer", "ungrounded_answer", "poor_answer"})
 SIDES = {"a": -1.0, "b": 1.0, "tie": 0.0}
 GRADES = ("grades", "human")
-"""Columns of grades by dimension: the open form's, and MTRAG's."""
+"""Columns of grades by dimension: the open form's, and MTRAG's. Or `grade` is one in the `dimension` of its row."""
 SCORES = ("scores", "published_auto", "published_ragchecker")
 """Columns of other tools' scores: the open form's, MTRAG's, and RAGChecker's."""
 TURN = "<::>"
@@ -85,7 +85,7 @@ def read_opinions(source: str, *, cluster: str | None = None) -> Judged:
     form, read = _reader(path, table)
     if cluster is not None and cluster not in table.columns:
         raise RunFileError(path, f"has no column {cluster!r}; it has {named(table.columns)}")
-    items = [item for row in table.rows for item in _items(path, row, read, cluster)]
+    items = list(_merged([found for row in table.rows for found in _items(path, row, read, cluster)]))
     if not any(opinion is not None for item in items for said in item.said.values() for opinion in said):
         raise RunFileError(path, "holds nothing that anybody said")
     unique, renamed = _unique(items)
@@ -102,7 +102,7 @@ def _reader(path: Path, table: Table) -> tuple[Form, Callable[[_Row], Iterator[I
         return "pairs", _pair
     if there >= {"contexts"} and there & {"statements", "sentences"}:
         return "statements", _statements
-    if there >= {"question", "answer"} and there & set(GRADES):
+    if there >= {"question", "answer"} and there & {*GRADES, "grade"}:
         return "answers", _answer
     first = next((row for row in table.rows if isinstance(row, BadRow)), None)
     if first and not table.columns:
@@ -110,7 +110,10 @@ def _reader(path: Path, table: Table) -> tuple[Form, Callable[[_Row], Iterator[I
     raise RunFileError(path, f"has the columns {named(table.columns) or '(none)'}, {EXPECTED}")
 
 
-def _items(path: Path, row: RawRow | BadRow, read: Callable[[_Row], Iterator[Item]], cluster: str | None) -> list[Item]:
+def _items(
+    path: Path, row: RawRow | BadRow, read: Callable[[_Row], Iterator[Item]], cluster: str | None
+) -> list[tuple[Item, str]]:
+    """The items of a row, each with who said it."""
     if isinstance(row, BadRow):
         raise RunFileError(path, row.message, line=row.line, field=row.place or None)
     try:
@@ -118,8 +121,38 @@ def _items(path: Path, row: RawRow | BadRow, read: Callable[[_Row], Iterator[Ite
     except BadCellError as error:
         place = ".".join(filter(None, (row.place, error.field))) or None
         raise RunFileError(path, str(error), line=row.line, field=place) from error
-    belongs = _cluster(row, cluster)
-    return [replace(item, id=item.id or f"{row.line}", cluster=belongs or _asked(item)) for item in items]
+    belongs, annotator = _cluster(row, cluster), str(row.cells.get("annotator") or "")
+    return [(replace(item, id=item.id or f"{row.line}", cluster=belongs or _asked(item)), annotator) for item in items]
+
+
+def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
+    """One item of what several annotators say in a row each; an opinion for each of them, in the same order."""
+    annotators = list(dict.fromkeys(annotator for _, annotator in items))
+    if len(annotators) < 2:
+        yield from (item for item, _ in items)
+        return
+    alike: dict[object, list[tuple[Item, str]]] = {}
+    for item, annotator in items:
+        alike.setdefault(_subject(item), []).append((item, annotator))
+    for group in alike.values():
+        dimensions = dict.fromkeys(dimension for item, _ in group for dimension in item.said)
+        yield replace(
+            group[0][0],
+            said={name: tuple(_first_said(group, name, annotator) for annotator in annotators) for name in dimensions},
+        )
+
+
+def _subject(item: Item) -> object:
+    """What an item is about, whoever speaks of it."""
+    return tuple(
+        (side.question, side.history, side.answer, tuple(passage.text for passage in side.contexts or ()))
+        for side in item.sides
+    )
+
+
+def _first_said(group: Sequence[tuple[Item, str]], dimension: str, annotator: str) -> Opinion:
+    given = (item.said[dimension][0] for item, who in group if who == annotator and item.said.get(dimension))
+    return next(given, None)
 
 
 def _asked(item: Item) -> str:
@@ -168,9 +201,11 @@ def _pair(row: _Row) -> Iterator[Item]:
         reference=row.text("reference"),
         history=_history(row),
     )
-    of_passages = set(said) == {"context_relevance"}
+    of_passages = set(said) == {"context_relevance"} and row.cells.get("a_contexts") is None
     a, b = (
-        replace(base, contexts=row.passages(side)) if of_passages else replace(base, answer=row.given(side))
+        replace(base, contexts=row.passages(side))
+        if of_passages
+        else replace(base, answer=row.given(side), contexts=row.passages(f"{side}_contexts") or base.contexts)
         for side in ("a", "b")
     )
     yield Item(id=base.id, cluster="", sides=_lettered(a, b), said=said, published=_published(row, said, 2))
@@ -212,8 +247,7 @@ def _opinion(column: str, value: Any) -> Opinion:
 
 
 def _answer(row: _Row) -> Iterator[Item]:
-    grades = next(column for column in GRADES if row.cells.get(column) is not None or column == GRADES[-1])
-    said = {name: _opinions(grades, value) for name, value in _object(row, grades).items()}
+    said = _grades(row)
     sample = Sample(
         id=row.text("id") or "",
         question=row.needed("question"),
@@ -223,6 +257,13 @@ def _answer(row: _Row) -> Iterator[Item]:
         history=_history(row),
     )
     yield Item(id=sample.id, cluster="", sides=(sample,), said=said, published=_published(row, said, 1))
+
+
+def _grades(row: _Row) -> dict[str, tuple[Opinion, ...]]:
+    if row.cells.get("grade") is not None:
+        return {str(row.cells.get("dimension") or "overall"): _opinions("grade", row.parsed("grade"))}
+    grades = next((column for column in GRADES if row.cells.get(column) is not None), GRADES[0])
+    return {name: _opinions(grades, value) for name, value in _object(row, grades).items()}
 
 
 def _statements(row: _Row) -> Iterator[Item]:

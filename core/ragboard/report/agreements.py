@@ -207,13 +207,10 @@ def _said(text: str) -> dict[str, tuple[Opinion, ...]]:
 
 
 def _sample(kept: Mapping[str, Any]) -> Sample:
-    given: dict[str, Any] = dict(kept)
-    contexts, reference_contexts = given["contexts"], given["reference_contexts"]
-    return Sample(
-        **given
-        | {
-            "contexts": None if contexts is None else tuple(Passage(**passage) for passage in contexts),
-            "reference_contexts": None if reference_contexts is None else tuple(reference_contexts),
-            "history": tuple(Turn(**turn) for turn in given["history"]),
-        }
-    )
+    contexts, reference_contexts = kept["contexts"], kept["reference_contexts"]
+    nested: dict[str, Any] = {
+        "contexts": None if contexts is None else tuple(Passage(**passage) for passage in contexts),
+        "reference_contexts": None if reference_contexts is None else tuple(reference_contexts),
+        "history": tuple(Turn(**turn) for turn in kept["history"]),
+    }
+    return Sample(**{**kept, **nested})

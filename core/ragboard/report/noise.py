@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 import numpy as np
 
-from ragboard.records import JsonValue
+from ragboard.records import JsonValue, MetricDescription
 from ragboard.report.metrics import described, in_order
 from ragboard.stats import Interval, PairedDifference, paired_difference
 from ragboard.store import RunRef, Store
@@ -62,27 +62,37 @@ def judge_noise(store: Store, run: RunRef) -> tuple[JudgeNoise, ...]:
     with store.database.read() as connection:
         metrics, others = _evaluations(connection, run)
         known = described(connection)
-        found: list[JudgeNoise] = []
-        for spec in in_order(metrics):
-            other = next((one for one in others if spec in one.metrics), None)
-            metric = known.get(spec)
-            bounds = None
-            if metric and metric.low is not None and metric.high is not None:
-                bounds = (metric.low - metric.high, metric.high - metric.low)
-            pairs = _difference(connection, run, other.id, spec, bounds) if other else None
-            if other and pairs:
-                found.append(
-                    JudgeNoise(
-                        run=run.name,
-                        metric=spec,
-                        label=metric.label if metric else spec,
-                        judge=other.judge,
-                        other=other.id,
-                        differs=other.differs,
-                        found=pairs,
-                    )
-                )
-    return tuple(found)
+        found = [_noise(connection, run, spec, known.get(spec), others) for spec in in_order(metrics)]
+    return tuple(noise for noise in found if noise)
+
+
+def _noise(
+    connection: duckdb.DuckDBPyConnection,
+    run: RunRef,
+    spec: str,
+    metric: MetricDescription | None,
+    others: Sequence[_Other],
+) -> JudgeNoise | None:
+    other = next((one for one in others if spec in one.metrics), None)
+    pairs = _difference(connection, run, other.id, spec, _bounds(metric)) if other else None
+    if other is None or pairs is None:
+        return None
+    return JudgeNoise(
+        run=run.name,
+        metric=spec,
+        label=metric.label if metric else spec,
+        judge=other.judge,
+        other=other.id,
+        differs=other.differs,
+        found=pairs,
+    )
+
+
+def _bounds(metric: MetricDescription | None) -> tuple[float, float] | None:
+    """Those of a difference of two values of the metric."""
+    if metric is None or metric.low is None or metric.high is None:
+        return None
+    return metric.low - metric.high, metric.high - metric.low
 
 
 def _evaluations(connection: duckdb.DuckDBPyConnection, run: RunRef) -> tuple[tuple[str, ...], list[_Other]]:

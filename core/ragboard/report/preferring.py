@@ -36,6 +36,9 @@ __all__ = [
     "preference_report",
 ]
 
+ALPHA = 0.05
+"""Beyond chance is a corrected p below this."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
@@ -108,6 +111,20 @@ class PreferenceReport:
     people: Mapping[str, PairPeople]
     published: tuple[Published, ...]
     """The paper's own figures, where the dimensions are its; not reproduced here."""
+
+    @property
+    def sentence(self) -> str:
+        """Whether the reference does better than all that reads nothing, beyond chance."""
+        ahead = [name for name in self.kept.dimensions if self._ahead(name)]
+        where = f"in {', '.join(name.replace('_', ' ') for name in ahead)}" if ahead else "in no dimension"
+        return f"{self.against} is right more often than everything that reads nothing, beyond chance, {where}."
+
+    def _ahead(self, dimension: str) -> bool:
+        idle = [line.cells[dimension] for line in self.lines if line.contender.kind == "trivial"]
+        return bool(idle) and all(
+            cell.p is not None and cell.duel is not None and cell.p < ALPHA and cell.duel.losses > cell.duel.wins
+            for cell in idle
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,9 +24,9 @@ from ragboard.report.nouns import (
 )
 from ragboard.report.overruled import recounted
 from ragboard.report.runs import judged_by
-from ragboard.report.shapes import column_values
 from ragboard.report.statements import judged_statements
 from ragboard.report.thresholds import Threshold, thresholds_read
+from ragboard.report.values import column_values
 from ragboard.store import RunRef, Store, find_sample
 
 if TYPE_CHECKING:

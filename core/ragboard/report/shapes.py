@@ -6,7 +6,7 @@ and sampling happen in the database, so that a page costs the same over a hundre
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from ragboard.records import MetricDescription
 from ragboard.report.means import moments_read
 from ragboard.report.metrics import described, in_order
-from ragboard.report.thresholds import Share, Threshold, thresholds_read
-from ragboard.report.unscored import Fill, UnscoredPolicy, fill_of, mean_of
-from ragboard.stats import Interval, Moments, NoInterval, outer_interval, wilson_interval
+from ragboard.report.thresholds import Share, thresholds_read
+from ragboard.report.unscored import UnscoredPolicy, mean_of
+from ragboard.report.values import META, SHOWN, column_fill, column_values, filled_values, pointer, share_of
+from ragboard.stats import Interval, Moments, NoInterval
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "Scatter",
     "breakdown",
     "category_values",
-    "column_values",
     "columns",
     "distribution",
     "scatter",
@@ -43,14 +43,6 @@ POINTS = 4000
 """Points of a scatter; of more samples a fixed random choice is drawn."""
 CATEGORIES = 30
 """A metadata column with more values than this is not one to break down by."""
-
-META = "metadata."
-
-_SHOWN = (
-    "(evaluation_id = $evaluation OR evaluation_id IN"
-    " (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported))"
-)
-"""The scores of an evaluation, and beside them those that the run file brought, whose names tell whose they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +120,7 @@ def columns(store: Store, run: RunRef) -> Columns:
     """What can be drawn of a run."""
     with store.database.read() as connection:
         metrics = connection.execute(
-            f"SELECT DISTINCT metric FROM scores WHERE {_SHOWN}",
+            f"SELECT DISTINCT metric FROM scores WHERE {SHOWN}",
             {"run": run.run_id, "evaluation": run.evaluation_id},
         ).fetchall()
         found = connection.execute(
@@ -159,7 +151,7 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
         values, given = column_values(run, column, "v")
         scored, total, least, most = _extent(connection, values, given)
         missing = _unscored(connection, run, column, total - scored)
-        filled = _filled(connection, run, column, _fill(metric, column, unscored) if missing else None)
+        filled = filled_values(connection, run, column, column_fill(metric, column, unscored) if missing else None)
         mean = mean_of(
             metric,
             filled[0].moments,
@@ -172,7 +164,7 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
             f"WITH v AS ({values}) SELECT quantile_cont(value, $steps) FROM v WHERE value IS NOT NULL",
             given | {"steps": [step / QUANTILES for step in range(QUANTILES + 1)]},
         ).fetchone()
-        share = _share(connection, filled, limit) if limit else None
+        share = share_of(connection, filled, limit) if limit else None
     return Distribution(
         column=column,
         bins=bins,
@@ -187,35 +179,6 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Values:
-    """SQL for the values of a column, in the unscored of which something may stand, and their moments."""
-
-    sql: str
-    given: dict[str, Any]
-    moments: Moments | None
-
-
-def _fill(metric: MetricDescription | None, column: str, policy: UnscoredPolicy) -> Fill | None:
-    fill = None if column.startswith(META) else fill_of(metric, policy)
-    return fill if isinstance(fill, tuple) else None
-
-
-def _filled(connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, fill: Fill | None) -> tuple[_Values, ...]:
-    """The values as they are, and with what stands for the unscored at their least and at their greatest."""
-    kinds = [column_values(run, column, "v", one) for one in (None, *(fill or ()))]
-    return tuple(_Values(sql=sql, given=given, moments=_moments(connection, sql, given)) for sql, given in kinds)
-
-
-def _moments(connection: duckdb.DuckDBPyConnection, values: str, given: Mapping[str, Any]) -> Moments | None:
-    row = connection.execute(
-        f"WITH v AS ({values}) SELECT count(value), avg(value), stddev_samp(value), count(value) - (SELECT max(n) FROM"
-        " (SELECT count(*) AS n FROM v WHERE value IS NOT NULL GROUP BY value)) FROM v",
-        dict(given),
-    ).fetchone()
-    return moments_read(*row) if row else None
-
-
 def _extent(
     connection: duckdb.DuckDBPyConnection, values: str, given: Mapping[str, Any]
 ) -> tuple[int, int, float | None, float | None]:
@@ -223,27 +186,6 @@ def _extent(
         f"WITH v AS ({values}) SELECT count(value), count(*), min(value), max(value) FROM v", dict(given)
     ).fetchone()
     return row or (0, 0, None, None)
-
-
-def _share(connection: duckdb.DuckDBPyConnection, filled: Sequence[_Values], limit: Threshold) -> Share | None:
-    """Of the values as they are, or of all where the same stands for each unscored; the interval is of all."""
-    good = [_good(connection, each, limit) for each in filled]
-    ends = sorted(good[1:] or good)
-    if not ends[0][1]:
-        return None
-    low, high = (wilson_interval(count / n, n) for count, n in (ends[0], ends[-1]))
-    count, n = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
-    interval = low if low == high else outer_interval(low, high, estimate=count / n if n else low.estimate)
-    return Share(threshold=limit, good=count, n=n, interval=interval)
-
-
-def _good(connection: duckdb.DuckDBPyConnection, values: _Values, limit: Threshold) -> tuple[int, int]:
-    sign = ">=" if limit.fail == "below" else "<="
-    row = connection.execute(
-        f"WITH v AS ({values.sql}) SELECT count(*) FILTER (value {sign} $limit), count(value) FROM v",
-        values.given | {"limit": limit.value},
-    ).fetchone()
-    return row or (0, 0)
 
 
 def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
@@ -268,7 +210,7 @@ def breakdown(
     """A column's mean for each value of a metadata column, most samples first."""
     with store.database.read() as connection:
         metric = described(connection).get(column)
-        fill = _fill(metric, column, unscored)
+        fill = column_fill(metric, column, unscored)
         plain, *filled = (_groups(connection, run, column, by, one) for one in (None, *(fill or ())))
     policy: UnscoredPolicy = unscored if fill else "excluded"
     found: list[Group] = []
@@ -308,31 +250,6 @@ def _groups(
     return {key: (total, moments_read(*moments)) for key, total, *moments in rows}
 
 
-def column_values(run: RunRef, column: str, name: str, fill: float | None = None) -> tuple[str, dict[str, Any]]:
-    """SQL for (position, value), one row a sample, and what is bound in it; `name` keeps two apart.
-
-    `fill` stands for the score of a sample that was evaluated and has none.
-    """
-    if column.startswith(META):
-        sql = (
-            f"SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS value FROM samples"
-            " WHERE run_id = $run"
-        )
-        return sql, {"run": run.run_id, f"at_{name}": pointer(column)}
-    value = "value" if fill is None else f"coalesce(value, $fill_{name}) AS value"
-    sql = (
-        f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, {value} FROM scores WHERE"
-        f" {_SHOWN} AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
-    )
-    given = {"run": run.run_id, "evaluation": run.evaluation_id, f"metric_{name}": column}
-    return sql, given | ({} if fill is None else {f"fill_{name}": fill})
-
-
-def pointer(column: str) -> str:
-    """The JSON pointer of a metadata column."""
-    return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
-
-
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
     """The range to draw: a metric's own from 0 up where no value is below, else that of the values."""
     if metric and metric.low is not None and metric.high is not None:
@@ -363,7 +280,7 @@ def _unscored(connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, m
     if column.startswith(META):
         return {"not in the file": missing} if missing else {}
     rows = connection.execute(
-        f"SELECT reason, count(*) FROM scores WHERE {_SHOWN} AND metric = $metric AND reason IS NOT NULL"
+        f"SELECT reason, count(*) FROM scores WHERE {SHOWN} AND metric = $metric AND reason IS NOT NULL"
         " GROUP BY 1 ORDER BY 2 DESC",
         {"run": run.run_id, "evaluation": run.evaluation_id, "metric": column},
     ).fetchall()

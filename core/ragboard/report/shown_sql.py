@@ -12,7 +12,7 @@ from typing import Literal
 from ragboard.report.hallucinations import DIGEST, WORDS, HallucinationQuery, Human
 from ragboard.report.nouns import Only, Order, SampleQuery
 from ragboard.report.pairs import PairQuery, Which
-from ragboard.report.shapes import META, pointer
+from ragboard.report.values import META, pointer
 from ragboard.store import RunRef
 
 __all__ = ["EXAMPLES", "hallucinations_sql", "pairs_sql", "runs_sql", "samples_sql"]
@@ -68,6 +68,7 @@ ORDER BY s.cost DESC NULLS LAST, run""",
 def runs_sql() -> str:
     """The leaderboard, a row for each run and metric: run, metric, mean, scored, samples."""
     return """\
+-- Means over the scored samples, whatever a page makes of the others.
 SELECT run, metric, avg(value) AS mean, count(value) AS scored, count(*) AS samples
 FROM sample_scores
 WHERE shown OR imported
@@ -179,6 +180,14 @@ _SAMPLE_ORDER: dict[Order, str] = {
 }
 
 
+def _beyond(column: str) -> str:
+    """On the bad side of the column's threshold."""
+    spec, value = _text(column), _column(column)
+    limit = f"(SELECT value FROM thresholds WHERE metric = {spec})"
+    lower = f"(SELECT any_value(description ->> 'direction') = 'lower' FROM metrics WHERE metric = {spec})"
+    return f"CASE WHEN {lower} THEN {value} > {limit} ELSE {value} < {limit} END"
+
+
 def _sample_tests(query: SampleQuery) -> list[str]:
     only: dict[Only, list[str]] = {
         "all": [],
@@ -188,6 +197,7 @@ def _sample_tests(query: SampleQuery) -> list[str]:
             " WHERE side = 'response' AND refuses)"
         ],
         "unscored": [f"{_column(query.column)} IS NULL"],
+        "beyond": [_beyond(query.column)],
     }
     tests = only[query.only]
     if query.between:

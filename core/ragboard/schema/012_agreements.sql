@@ -30,3 +30,11 @@ CREATE TABLE agreement_scores (
     reason VARCHAR,
     detail VARCHAR
 );
+COMMENT ON TABLE agreements IS 'Files of what people said of answers, held against metrics and baselines.';
+COMMENT ON COLUMN agreements.contenders IS 'As a JSON list: name, kind, metric by dimension, whether lower is better.';
+COMMENT ON COLUMN agreements.made IS 'UTC.';
+COMMENT ON TABLE agreement_items IS 'What people said of one answer or pair, and of what.';
+COMMENT ON COLUMN agreement_items.said IS 'By dimension what each annotator said, as JSON.';
+COMMENT ON TABLE agreement_scores IS 'What each contender made of one answer or pair.';
+COMMENT ON COLUMN agreement_scores.side IS '0, or 0 and 1 of a pair.';
+COMMENT ON COLUMN agreement_scores.value IS 'Null where there is none, and then there is a reason.';

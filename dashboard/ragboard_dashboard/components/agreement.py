@@ -168,7 +168,9 @@ def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
     return {
         "caption": f"{kind.capitalize()} correlation of the score of B less that of A with every vote on the pair."
         " Dashed: none. Solid: people with each other.",
-        "columns": [_correlation_column(_titled(name), one and getattr(one, kind)) for name, one in people.items()],
+        "columns": [
+            _correlation_column(_titled(name), getattr(one, kind) if one else None) for name, one in people.items()
+        ],
         "rows": rows,
     }
 
@@ -187,7 +189,7 @@ def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
     if found.value is None:
         reason = found.interval.reason if isinstance(found.interval, NoInterval) else ""
         return {"shown": "–", "bounds": "", "value": None, "low": None, "high": None, "notes": [inert(reason)]}
-    return _cell(f"{found.value:.2f}", found.value, found.interval, notes)
+    return _cell(f"{round(found.value, 2) + 0.0:.2f}", found.value, found.interval, notes)
 
 
 def grades_data(found: GradeReport) -> dict[str, Any]:
@@ -207,8 +209,8 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
         rows.append({"name": _PEOPLE, "kind": "people", "note": note, "cells": cells})
     return {
-        "caption": f"Held against the mean grade of {found.graded:,} items in {found.clusters:,} groups, which are drawn"
-        " as wholes for the 95% intervals. Dashed: a coin. Solid: one annotator against the mean of the others.",
+        "caption": f"Held against the mean grade of {found.graded:,} items in {found.clusters:,} groups, drawn whole"
+        " for the 95% intervals. Dashed: a coin. Solid: one annotator against the mean of the others.",
         "columns": [
             {
                 "title": title,
@@ -239,19 +241,22 @@ def _rates(agreement: Any) -> tuple[float, float]:
 
 
 def _roc_plot(line: GradeLine, people: GradePeople) -> dict[str, Any]:
+    area = line.ratings.auroc.value
+    said = [] if area is None else [f"Area {area:.2f}."]
     marks: list[dict[str, Any]] = []
     if line.cut:
         x, y = _rates(line.cut.agreement)
-        marks.append(_mark(x, y, f"from {line.cut.threshold:.3g} on"))
+        marks.append(_mark(x, y))
+        said.append(f"Dot: good from {line.cut.threshold:.3g} on.")
     if people.ratings and people.ratings.agreement:
         x, y = _rates(people.ratings.agreement)
-        marks.append(_mark(x, y, "one annotator", kind="person"))
-    area = line.ratings.auroc.value
+        marks.append(_mark(x, y, kind="person"))
+        said.append("Ring: one annotator against the others.")
     return {
         "title": "ROC",
         "x": "of what is not good: said good",
         "y": "of what is good: said good",
-        "said": "" if area is None else f"Area {area:.2f}. Dot: the cut. {'Ring: people.' if len(marks) > 1 else ''}",
+        "said": " ".join(said),
         "line": [(0.0, 0.0), *(_rates(cut.agreement) for cut in line.roc)],
         "marks": marks,
     }
@@ -270,16 +275,14 @@ def _calibration_plots(line: GradeLine) -> list[dict[str, Any]]:
             " score is a probability.",
             "line": [],
             "marks": [
-                _mark(one.score, one.share.estimate, "", low=one.share.low, high=one.share.high) for one in found.bins
+                _mark(one.score, one.share.estimate, low=one.share.low, high=one.share.high) for one in found.bins
             ],
         }
     ]
 
 
-def _mark(
-    x: float, y: float, label: str, *, kind: str = "dot", low: float | None = None, high: float | None = None
-) -> dict[str, Any]:
-    return {"x": x, "y": y, "label": label, "kind": kind, "low": low, "high": high}
+def _mark(x: float, y: float, *, kind: str = "dot", low: float | None = None, high: float | None = None) -> Any:
+    return {"x": x, "y": y, "kind": kind, "low": low, "high": high}
 
 
 def _counts(line: GradeLine) -> dict[str, Any] | None:

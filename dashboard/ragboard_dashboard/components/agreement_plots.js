@@ -42,10 +42,6 @@ function point(mark) {
   }
   const of = mark.kind === "person" ? "person" : "dot"
   parts.push(shape("circle", { cx: across(mark.x), cy: down(mark.y), r: 4.5, class: of }))
-  if (mark.label) {
-    const end = mark.x > 0.6
-    parts.push(shape("text", { x: across(mark.x) + (end ? -8 : 8), y: down(mark.y) + 12, "text-anchor": end ? "end" : "start" }, mark.label))
-  }
   return parts
 }
 

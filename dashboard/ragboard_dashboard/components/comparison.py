@@ -65,7 +65,9 @@ def pair_view(found: PairReport, *, key: str) -> None:
 
 def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    rows = [_metric(metric) | {"noise": _noise(metric.metric, noise)} for metric in compared.metrics]
+    rows: list[dict[str, Any]] = [
+        _metric(metric) | {"noise": _noise(metric.metric, noise)} for metric in compared.metrics
+    ]
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
     ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
     band = " Pale band: how far two evaluations of one run by the same judge differ." if noise else ""

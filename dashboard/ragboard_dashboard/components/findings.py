@@ -8,13 +8,14 @@ from importlib.resources import files
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+import streamlit as st
 from streamlit.components.v2 import component
 
 from ragboard.report import Hallucination, HallucinationGroup, LooseStatement
 from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.components.verdicts import VERDICTS, VerdictLook, said_by, statement_look
 
-__all__ = ["Way", "finding_list", "group_list", "hallucination_list", "way_list"]
+__all__ = ["Way", "finding_list", "group_list", "hallucination_list", "opened_hallucination", "way_list"]
 
 Shown = TypeVar("Shown")
 
@@ -41,10 +42,16 @@ def finding_list(found: Sequence[LooseStatement], *, name: str, key: str) -> Loo
     return _opened(found, items, name=name, key=key, layout="columns")
 
 
-def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -> Hallucination | None:
-    """Draw a page of statements, one a row. Returns the one a person just opened, else None."""
-    items = [_hallucination(place, row) for place, row in enumerate(found)]
-    return _opened(found, items, name=name, key=key, layout="rows")
+def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -> None:
+    """Draw a page of statements, one a row; `opened_hallucination` says which was opened."""
+    _draw([_hallucination(row) for row in found], name=name, key=key, layout="rows")
+
+
+def opened_hallucination(key: str) -> tuple[str, str, int] | None:
+    """Run, sample and number of the statement just opened in that list, known before the page is drawn again."""
+    drawn = st.session_state.get(key)
+    opened = drawn.get("open") if drawn else None
+    return (str(opened[0]), str(opened[1]), int(opened[2])) if opened else None
 
 
 def group_list(found: Sequence[HallucinationGroup], *, query: str, name: str, key: str) -> HallucinationGroup | None:
@@ -83,24 +90,29 @@ def way_list(ways: Sequence[Way], *, name: str, key: str) -> Way | None:
 
 
 def _opened(found: Sequence[Shown], items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> Shown | None:
-    data = {"name": name, "items": items, "layout": layout}
-    opened: int | None = _mount(key=key, data=data, on_open_change=lambda: None).open
+    opened: int | None = _draw(items, name=name, key=key, layout=layout).open
     return found[opened] if opened is not None and 0 <= opened < len(found) else None
 
 
-def _item(place: int, look: VerdictLook, run: str, sample_id: str, number: int) -> dict[str, Any]:
+def _draw(items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> Any:
+    data = {"name": name, "items": items, "layout": layout}
+    return _mount(key=key, data=data, on_open_change=lambda: None)
+
+
+def _item(key: int | list[Any], look: VerdictLook, run: str, sample_id: str, number: int) -> dict[str, Any]:
     return {
-        "key": place,
+        "key": key,
         "href": "sample?" + urlencode({"run": run, "sample": sample_id, "statement": number}),
         "label": look.css,
         "verdict": f"{look.icon} {look.word}",
     }
 
 
-def _hallucination(place: int, row: Hallucination) -> dict[str, Any]:
+def _hallucination(row: Hallucination) -> dict[str, Any]:
     said = row.said
     judge = row.judged.judge + (" (heuristic)" if row.judged.heuristic else "")
-    return _item(place, statement_look(said), row.run, row.sample_id, row.number) | {
+    key = [row.run, row.sample_id, row.number]
+    return _item(key, statement_look(said), row.run, row.sample_id, row.number) | {
         "text": inert(said.statement.text),
         "reason": inert(said.verdict.reason if said.verdict else said.alone_in_words),
         "where": inert(row.question),

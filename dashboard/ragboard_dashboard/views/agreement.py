@@ -12,7 +12,7 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.report import GradeLine, GradeReport, KeptAgreement
 from ragboard.stats.pairwise import Ties
 from ragboard_dashboard.agreed import list_grades, list_pairs, show_item
-from ragboard_dashboard.agreeing import offer_files
+from ragboard_dashboard.agreeing import offer_deletion, offer_files
 from ragboard_dashboard.components.agreement import (
     contender_pictures,
     contender_table,
@@ -55,10 +55,21 @@ def page() -> None:
     if wanted is not None:
         show_item(kept, wanted)
         return
+    if kept.agreement.form == "pairs":
+        _pairs(kept)
+    else:
+        _graded(kept)
+    offer_deletion(kept)
+
+
+def _graded(kept: KeptAgreement) -> None:
     try:
-        _pairs(kept) if kept.agreement.form == "pairs" else _grades(kept)
+        _grades(kept)
     except SettingError as error:
         plain(str(error))
+        if "at_least" in st.query_params and st.button("Good from halfway up the scale", icon=":material/undo:"):
+            del st.query_params["at_least"]
+            st.rerun()
 
 
 def _empty() -> None:
@@ -174,9 +185,10 @@ def _pairs(kept: KeptAgreement) -> None:
         reference = _select("Tested against", "against", names)
     found = get_preferences(kept.agreement.id, ties, reference)
     undecided = sum(people.undecided for people in found.people.values())
-    left = f" Of {undecided:,} people prefer neither side; they are left out." if undecided else ""
+    left = f" {undecided:,} times people prefer neither side; these are left out." if undecided else ""
     with table:
         _title(kept, f"{kept.items:,} pairs of {kept.agreement.source}, judged by {kept.agreement.judge}.{left}")
+        plain(found.sentence)
         contender_table(pairs_data(found), key="pairs")
     if any(cell.votes for line in found.lines for cell in line.cells.values()):
         st.subheader("How much better, against how much better by votes", anchor=False)

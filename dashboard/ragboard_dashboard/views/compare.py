@@ -190,10 +190,9 @@ def _wanted(compared: Comparison) -> PairQuery | None:
     specs = [metric.metric for metric in compared.metrics if metric.pairs]
     if not specs:
         return None
-    metric, which = (st.query_params.get(key, "") for key in ("metric", "which"))
-    return PairQuery(
-        metric=metric if metric in specs else specs[0], which=next((one for one in WHICH if one == which), "all")
-    )
+    metric, wanted = (st.query_params.get(key, "") for key in ("metric", "which"))
+    known: dict[str, Which] = {which: which for which in WHICH}
+    return PairQuery(metric=metric if metric in specs else specs[0], which=known.get(wanted, "all"))
 
 
 def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:

@@ -18,7 +18,7 @@ from ragboard.report import (
     hallucinations_sql,
 )
 from ragboard.store import RunRef
-from ragboard_dashboard.components.findings import group_list, hallucination_list
+from ragboard_dashboard.components.findings import group_list, hallucination_list, opened_hallucination
 from ragboard_dashboard.components.verdicts import VERDICTS
 from ragboard_dashboard.data import (
     get_hallucination_groups,
@@ -48,12 +48,16 @@ HUMAN: dict[str, Human | None] = {
     "people agree": "agrees",
     "overruled": "overruled",
 }
+LISTED = "statements"
 OPENED = "hallucinations-opened"
 """Where the group that a person just opened waits for the filters to be drawn again."""
 
 
 def page() -> None:
-    """Draw the page."""
+    """Draw the page, unless a statement was just opened."""
+    opened = opened_hallucination(LISTED)
+    if opened:
+        open_sample(*opened)
     if not get_leaderboard():
         _empty()
         return
@@ -155,9 +159,7 @@ def _counts(found: HallucinationPage) -> None:
 
 
 def _statements(found: HallucinationPage) -> None:
-    opened = hallucination_list(found.rows, name="Statements that are not supported", key="statements")
-    if opened:
-        open_sample(opened.run, opened.sample_id, opened.number)
+    hallucination_list(found.rows, name="Statements that are not supported", key=LISTED)
     _pages(found.total)
 
 

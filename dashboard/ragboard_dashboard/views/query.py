@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from html import escape
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -34,20 +35,21 @@ def page() -> None:
     with query:
         st.header("Query", anchor=False)
         st.html("<style>.st-key-sql textarea { font-family: monospace; white-space: pre; }</style>")
-        sql = _editor()
-        if sql is not None:
+        sql, asked = _editor()
+        if asked:
             _ask(sql)
-        _answer()
+        _answer(sql)
     with tables:
         _tables(get_tables())
 
 
-def _editor() -> str | None:
-    """Draw the statement; it, when it was just asked."""
+def _editor() -> tuple[str, bool]:
+    """Draw the statement; it, and whether it was just asked."""
+    initial: dict[str, Any] = {} if "sql" in st.session_state else {"value": FIRST}
     with st.form("query", border=False):
         sql = st.text_area(
             "One SELECT, DESCRIBE, SHOW or EXPLAIN in DuckDB's SQL; Ctrl+Enter runs it",
-            FIRST,
+            **initial,
             key="sql",
             bind="query-params",
             height=220,
@@ -60,7 +62,7 @@ def _editor() -> str | None:
     with st.popover("Examples", icon=":material/lightbulb:") if asked_before else st.container(gap="xxsmall"):
         for question, example in EXAMPLES.items():
             st.button(question, type="tertiary", key=f"example-{question}", on_click=partial(_load, example))
-    return sql if asked else None
+    return sql or "", asked
 
 
 def _load(sql: str) -> None:
@@ -68,16 +70,20 @@ def _load(sql: str) -> None:
 
 
 def _ask(sql: str) -> None:
+    found: QueryResult | RagboardError
     with st.spinner("Reading"):
         try:
-            st.session_state[ANSWER] = run_query(store(), sql, LIMITS)
+            found = run_query(store(), sql, LIMITS)
         except RagboardError as error:
-            st.session_state[ANSWER] = error
+            found = error
+    st.session_state[ANSWER] = sql, found
 
 
-def _answer() -> None:
-    """Draw what the last statement found, or why it found nothing."""
-    found = st.session_state.get(ANSWER)
+def _answer(sql: str) -> None:
+    """Draw what the statement found, or why it found nothing, once it was asked."""
+    asked, found = st.session_state.get(ANSWER, ("", None))
+    if asked != sql:
+        return
     if isinstance(found, QueryResult):
         _result(found)
     elif found is not None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from ragboard.errors import RagboardError
@@ -20,9 +19,7 @@ from ragboard.report import (
     Only,
     Order,
     RunSummary,
-    SamplePage,
     SampleQuery,
-    SampleRow,
     UnscoredPolicy,
     ragas_score,
     sample_table,
@@ -30,8 +27,8 @@ from ragboard.report import (
 )
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
+from ragboard_dashboard.components.samples import sample_list
 from ragboard_dashboard.components.shapes import SHAPES, Range, Shape, groups_chart, spread_chart
-from ragboard_dashboard.components.verdicts import VERDICTS
 from ragboard_dashboard.data import (
     evaluates,
     get_breakdown,
@@ -315,7 +312,11 @@ def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | Non
     if not found.rows:
         st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
         return
-    _table(run, summary, found)
+    titles = {spec: column_title(spec) for spec in (*summary.metrics, *summary.file_scores)}
+    caption = f"{found.total:,} of {summary.samples:,} samples. Choose a question to read it."
+    opened = sample_list(found.rows, titles, run.name, caption, key=f"samples-{run.run_id}")
+    if opened:
+        open_sample(run.name, opened)
     offer_sql(samples_sql(run, query, (*summary.metrics, *summary.file_scores)), "samples")
     if found.total > PAGE_SIZE:
         st.pagination(-(-found.total // PAGE_SIZE), key="page", bind="query-params")
@@ -349,35 +350,3 @@ def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
     with export:
         export_control(f"{run.name} samples", lambda: sample_table(store(), run, query))
     return query
-
-
-def _table(run: RunRef, summary: RunSummary, found: SamplePage) -> None:
-    frame = pd.DataFrame([_line(row, summary) for row in found.rows])
-    columns: dict[str, Any] = {"Question": st.column_config.TextColumn(width="large")}
-    for spec in (*summary.metrics, *summary.file_scores):
-        columns[column_title(spec)] = st.column_config.NumberColumn(format="%.2f", width="small")
-    plain(f"{found.total:,} of {summary.samples:,} samples. Choose a row to read it.", "note")
-    choice = st.dataframe(
-        frame,
-        hide_index=True,
-        column_config=columns,
-        on_select="rerun",
-        selection_mode="single-row",
-        key=f"samples-{run.run_id}",
-        height=min(38 + 35 * len(frame), 700),
-    )
-    chosen = choice["selection"]["rows"]
-    if chosen:
-        open_sample(run.name, found.rows[chosen[0]].sample_id)
-
-
-def _line(row: SampleRow, summary: RunSummary) -> dict[str, Any]:
-    outcomes = {**row.scores, **row.file_scores}
-    scores = {
-        column_title(spec): outcome.value if isinstance(outcome := outcomes.get(spec), Score) else None
-        for spec in (*summary.metrics, *summary.file_scores)
-    }
-    marks = "  ".join(f"{VERDICTS[label].icon} {count}" for label in VERDICTS if (count := row.labels.get(label, 0)))
-    reasons = [outcome.reason for outcome in row.scores.values() if not isinstance(outcome, Score)]
-    said = ", ".join(dict.fromkeys((["refuses"] if row.refuses else []) + list(reasons)))
-    return {"Question": row.question[:300], "Statements": marks} | scores | {"Note": said, "Id": row.sample_id[:80]}

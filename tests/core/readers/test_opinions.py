@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ragboard import Store
 from ragboard.errors import RagboardError, RunFileError, SettingError
+from ragboard.labels import export_labels, import_labels
 from ragboard.readers.opinions import read_opinions
 
 WIKIEVAL = {
@@ -165,6 +167,42 @@ def test_ids_that_are_taken_get_a_number_and_are_reported(tmp_path: Path) -> Non
     found = read_opinions(write(tmp_path, PAIR, PAIR, PAIR))
     assert [item.id for item in found.items] == ["p", "p#2", "p#3"]
     assert found.notes == ("2 ids that were taken got a number",)
+
+
+def test_what_annotators_say_in_a_row_each_is_one_item(tmp_path: Path) -> None:
+    graded = {"question": "q", "answer": "a", "contexts": ["c"], "dimension": "faithfulness"}
+    rows = [
+        graded | {"grade": 4, "annotator": "Ada"},
+        graded | {"grade": 2, "annotator": "Bo"},
+        graded | {"grade": 5, "annotator": "Bo", "answer": "b"},
+    ]
+    found = read_opinions(write(tmp_path, *rows))
+    assert [item.said for item in found.items] == [{"faithfulness": (4.0, 2.0)}, {"faithfulness": (None, 5.0)}]
+
+
+def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> None:
+    rows = [
+        {
+            "question": "q",
+            "answer": "a",
+            "contexts": ["c"],
+            "dimension": "faithfulness",
+            "grade": grade,
+            "annotator": who,
+        }
+        for who, grade in (("Ada", 4), ("Bo", 2))
+    ]
+    sides = {"question": "q", "a": "one", "b": "two", "a_contexts": ["c"], "b_contexts": ["d"]}
+    pair = sides | {"dimension": "faithfulness", "preferred": "a", "annotator": "Ada"}
+    for part in (rows, [pair]):
+        import_labels(store, Path(write(tmp_path, *part)))
+    lines = [json.loads(line) for line in export_labels(store)]
+    grades = read_opinions(write(tmp_path, *(line for line in lines if "grade" in line)))
+    assert [sorted(item.said["faithfulness"], key=str) for item in grades.items] == [[2.0, 4.0]]
+    (item,) = read_opinions(write(tmp_path, *(line for line in lines if "preferred" in line))).items
+    better = item.sides[0 if item.said["faithfulness"] == (-1.0,) else 1]
+    assert better.answer == "one"
+    assert [passage.text for passage in better.contexts or ()] == ["c"]
 
 
 @pytest.mark.parametrize(

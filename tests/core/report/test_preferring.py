@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,18 @@ def test_duels_are_mcnemar_against_one_contender_corrected_for_their_number() ->
     }
     with pytest.raises(SettingError, match="no contender is called 'nobody'; there are good, bad"):
         preference_report(heard(votes, {"good": right, "bad": wrong}), against="nobody")
+
+
+def test_the_sentence_says_where_the_reference_beats_all_that_reads_nothing() -> None:
+    votes: list[tuple[Opinion, ...]] = [(1.0,)] * 10
+    right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 10
+    wrong: list[tuple[float | None, float | None]] = [(1.0, 0.0)] * 10
+    for idle, where in ((wrong, "in quality."), (right, "in no dimension.")):
+        found = heard(votes, {"good": right, "idle": idle})
+        agreement = found.kept.agreement
+        trivial = (agreement.contenders[0], replace(agreement.contenders[1], kind="trivial"))
+        kept = replace(found.kept, agreement=replace(agreement, contenders=trivial))
+        assert preference_report(replace(found, kept=kept)).sentence.endswith(where)
 
 
 def test_the_interval_to_read_draws_groups_where_pairs_share_one() -> None:

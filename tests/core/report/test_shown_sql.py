@@ -30,6 +30,7 @@ from ragboard.report import (
     runs_sql,
     sample_rows,
     samples_sql,
+    set_threshold,
     store_tables,
 )
 
@@ -98,6 +99,16 @@ def test_the_samples_of_a_run(kept: Store, name: str, query: SampleQuery) -> Non
         for row in sample_rows(kept, run, query).rows
     ]
     assert [(*row[:2], *row[4:]) for row in found(kept, samples_sql(run, query, specs))] == expected
+
+
+@pytest.mark.parametrize("limit", [0.5, 1.0])
+def test_the_samples_that_miss_a_threshold(kept: Store, limit: float) -> None:
+    spec, query = "ragas.faithfulness", SampleQuery(column="ragas.faithfulness", only="beyond")
+    run = kept.resolve("a")
+    set_threshold(kept, spec, limit)
+    expected = [row.sample_id for row in sample_rows(kept, run, query).rows]
+    assert [row[0] for row in found(kept, samples_sql(run, query, [spec]))] == expected
+    set_threshold(kept, spec, None)
 
 
 def test_the_samples_of_a_run_that_nobody_evaluated(store: Store) -> None:

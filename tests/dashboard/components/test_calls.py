@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragboard.evaluation.sample_calls import Call, Message, SampleCalls
+from ragboard.evaluation.calls import Call, Message, SampleCalls
 from ragboard_dashboard.components.calls import calls_html
 
 HOSTILE = "<img src=x onerror=alert(1)> & \u202eabc"

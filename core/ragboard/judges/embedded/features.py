@@ -56,7 +56,7 @@ def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
     """The lead and its best companion, held against the claim within a scope."""
     claim, library = lookup.claim, lookup.library
     first = library.sentences[lead]
-    held = _with_rough_figures(claim, first, lookup.worth(first.everything))
+    held = _with_rough_figures(claim, first, lookup.held(lead))
     second, both = _second(lookup, lead, scope, held)
     sentences = (first,) if second is None else (first, library.sentences[second])
     around = lookup.worth(lookup.said(scope))
@@ -94,7 +94,7 @@ def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> 
         return None, held
     gains: list[tuple[float, int, dict[str, float]]] = []
     for number in lookup.companions(lead, scope):
-        worth = lookup.worth(lookup.library.sentences[number].everything)
+        worth = lookup.held(number)
         if not worth.keys() <= lookup.claim.counted:
             gained = math.fsum([lookup.weights[item] * part for item, part in worth.items() if item not in held])
             gains.append((-gained, number, worth))

@@ -6,7 +6,7 @@ A figure is compared by its key. A date makes one figure each for year, month an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -56,18 +56,15 @@ def figures(words: Words, language: Language) -> tuple[Figure, ...]:
 
 def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple[Figure, ...]:
     """The same where it is known at which words a figure may begin."""
-    return tuple(_scan(words, places, language))
-
-
-def _scan(words: Words, places: Sequence[int], language: Language) -> Iterator[Figure]:
     done = 0
+    all_found: list[Figure] = []
     for at in places:
-        found = _read(words, at, language) if at >= done else None
+        found = (_date(words, at) or _quantity(words, at, language)) if at >= done else None
         if found is None:
             continue
-        for key, loose, kind, value in found.values:
-            yield Figure(key, loose, kind, value, at, found.stop, found.start, found.end)
-        done = found.stop
+        values, done, start, end = found
+        all_found += [Figure(*value, at, done, start, end) for value in values]
+    return tuple(all_found)
 
 
 @lru_cache(maxsize=65536)
@@ -76,10 +73,6 @@ def numeric(word: str) -> bool:
     plain = word.lower()
     month = plain in MONTHS and (word[0].isupper() or plain in SMALL_MONTHS)
     return month or word[0].isdigit() or plain in NUMBER_WORDS
-
-
-def _read(words: Words, at: int, language: Language) -> _Found | None:
-    return _date(words, at) or _quantity(words, at, language)
 
 
 # Dates
@@ -179,7 +172,8 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
     value, stop = _value(words, at, language)
     if value is None:
         return None
-    if century := _century(words, at):
+    word = words.spelt[at]
+    if len(word) == len("99") and (century := _century(words, at)):
         return _found(century + value, ("year", 1.0), stop, words.starts[at], words.end(at))
     start, end = words.starts[at], words.end(stop - 1)
     sign = words.text[start - 1 : start]
@@ -192,9 +186,10 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
     unit = UNITS.get(words.spelt[stop].lower()) if stop < len(words.spelt) else None
     if unit and not words.after(stop - 1).strip("\u00a0 .-"):
         return _found(value, unit, stop + 1, start, words.end(stop))
-    if suffix := _KINDS.get(words.spelt[at].lstrip("0123456789")):
+    if not word[-1].isdigit() and (suffix := _KINDS.get(word.lstrip("0123456789"))):
         return _found(value, (suffix, 1.0), stop, start, end)
-    return _found(value, ("year" if _is_year(words, at, stop) else "", 1.0), stop, start, end)
+    year = len(word) == len("1999") and _is_year(words, at, stop)
+    return _found(value, ("year" if year else "", 1.0), stop, start, end)
 
 
 def _century(words: Words, at: int) -> int:

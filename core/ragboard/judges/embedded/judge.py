@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragboard.judges.embedded.answering import rate
+from ragboard.judges.embedded.entities import entities
+from ragboard.judges.embedded.passages import usefulness
 from ragboard.judges.embedded.questions import questions_of
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.similarity import similarities
@@ -14,10 +16,13 @@ from ragboard.judges.embedded.verify import verify
 from ragboard.judges.embedded.writing import questions_to, write_answer
 from ragboard.judges.tasks import (
     AnswerRated,
+    Entities,
+    ExtractEntities,
     ExtractStatements,
     Failure,
     GenerateQuestions,
     Hear,
+    JudgePassages,
     Questions,
     RateAnswer,
     Reply,
@@ -51,8 +56,18 @@ class EmbeddedJudge:
     name: str = "embedded"
     heuristic: bool = True
     answers: frozenset[type[Task]] = frozenset(
-        {ExtractStatements, Verify, GenerateQuestions, SelectSentences, Similarity, RateAnswer}
-        | {WriteQuestions, WriteAnswer}
+        {
+            ExtractStatements,
+            Verify,
+            GenerateQuestions,
+            SelectSentences,
+            Similarity,
+            RateAnswer,
+            JudgePassages,
+            ExtractEntities,
+            WriteQuestions,
+            WriteAnswer,
+        }
     )
 
     def identity(self, task: type[Task]) -> str:
@@ -80,6 +95,16 @@ def _reply(task: Task) -> Reply | Failure:
         case RateAnswer():
             score, reason = rate(task.question, task.answer)
             return AnswerRated(score=score, reason=reason)
+        case JudgePassages():
+            return usefulness(task)
+        case ExtractEntities():
+            return Entities(names=entities(task.text))
+        case _:
+            return _written(task)
+
+
+def _written(task: Task) -> Reply | Failure:
+    match task:
         case WriteQuestions():
             return Questions(questions=questions_to(task.passage, task.n))
         case WriteAnswer():

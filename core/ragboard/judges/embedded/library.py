@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 
 from ragboard.judges.embedded.lexicon import AKIN_IN_MEANING
 from ragboard.judges.embedded.reading import BEGINNING, Reading, read
@@ -136,14 +137,18 @@ class Library:
 
     def words(self, passage: int | None) -> frozenset[str]:
         """All words of a passage, or of all, in small letters."""
-        return self._words[-1 if passage is None else passage]
+        return self._all_words if passage is None else self._words[passage]
+
+    @cached_property
+    def _all_words(self) -> frozenset[str]:
+        return frozenset(chain.from_iterable(reading.lowered for reading in self.sentences))
 
     @cached_property
     def _words(self) -> tuple[frozenset[str], ...]:
         found: list[set[str]] = [set() for _ in range(self.passages)]
         for number, reading in zip(self.passage_of, self.sentences, strict=True):
             found[number].update(reading.lowered)
-        return (*map(frozenset, found), frozenset[str]().union(*found))
+        return tuple(map(frozenset, found))
 
     @cached_property
     def _ordered(self) -> list[str]:

@@ -64,6 +64,10 @@ class Lookup:
             left = max(left - length, 1)
         return held
 
+    def held(self, number: int) -> dict[str, float]:
+        """What each item is worth in a sentence; items it does not say are left out."""
+        return self._held.get(number, {})
+
     @cached_property
     def _ranked(self) -> list[tuple[float, int]]:
         """Sentences by the weight they hold, the most first; one that begins with a pronoun leans on its passage."""
@@ -79,10 +83,13 @@ class Lookup:
         ranked.sort()
         return ranked
 
+    def _first(self, scope: Scope) -> list[tuple[float, int]]:
+        """The first few sentences of a passage or of all, by rank."""
+        return self._ranked[: TRIED + COMPANIONS] if scope is None else self._by_passage.get(scope, [])
+
     @cached_property
-    def _by_scope(self) -> dict[Scope, list[tuple[float, int]]]:
-        """The first few sentences of each passage and of all, by rank."""
-        found: dict[Scope, list[tuple[float, int]]] = {None: self._ranked[: TRIED + COMPANIONS]}
+    def _by_passage(self) -> dict[int, list[tuple[float, int]]]:
+        found: dict[int, list[tuple[float, int]]] = {}
         passage_of = self.library.passage_of
         for entry in self._ranked:
             chosen = found.setdefault(passage_of[entry[1]], [])
@@ -92,13 +99,13 @@ class Lookup:
 
     def leads(self, scope: Scope) -> list[int]:
         """The sentences of a scope that are worth a close look, the most promising first."""
-        ranked = self._by_scope.get(scope, [])
+        ranked = self._first(scope)
         return [number for weight, number in ranked[:TRIED] if weight <= RIVAL * ranked[0][0]]
 
     def companions(self, lead: int, scope: Scope) -> Iterable[int]:
         """Sentences that may say what the lead leaves out: the next best ones, and its neighbours."""
         passage_of, last = self.library.passage_of, len(self.library.sentences) - 1
-        best = [number for _, number in self._by_scope.get(scope, []) if number != lead][:COMPANIONS]
+        best = [number for _, number in self._first(scope) if number != lead][:COMPANIONS]
         near = [
             number
             for number in (lead - 1, lead + 1)
@@ -106,9 +113,15 @@ class Lookup:
         ]
         return best + near
 
+    @cached_property
+    def _sought(self) -> frozenset[str]:
+        return frozenset(form for forms in self.forms.values() for form, _ in forms)
+
     def worth(self, said: frozenset[str]) -> dict[str, float]:
         """What each item is worth where these terms are said; items not said are left out."""
         found: dict[str, float] = {}
+        if said.isdisjoint(self._sought):
+            return found
         for item, forms in self.forms.items():
             for form, worth in forms:
                 if form in said:

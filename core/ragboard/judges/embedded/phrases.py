@@ -123,10 +123,7 @@ _MAY_HEDGE = (
 
 def _any_of(letters: tuple[str, ...], sentence: str) -> bool:
     plain = sentence.lower()
-    for each in letters:  # noqa: SIM110 - half the cost of a generator
-        if each in plain:
-            return True
-    return False
+    return any(each in plain for each in letters)
 
 
 def is_refusal(sentence: str) -> bool:

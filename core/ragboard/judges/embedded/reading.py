@@ -131,10 +131,10 @@ def read(text: str, start: int, end: int, language: Language) -> Reading:
     """Read `text[start:end]`."""
     spelt = words_in(text, start, end)
     places, lowered, counting = zip(*map(_knowing(language), spelt), strict=True) if spelt else ((), (), ())
-    if not any(counting):
+    numbers = [at for at, counts in enumerate(counting) if counts]
+    if not numbers:
         content = frozenset(filter(None, places))
         return Reading(text, start, end, language, spelt, places, (), content, content, lowered)
-    numbers = [at for at, counts in enumerate(counting) if counts]
     found = figures_at(Words.of(text, start, spelt[: numbers[-1] + AFTER_NUMBER]), numbers, language)
     left = list(places)
     for figure in found:

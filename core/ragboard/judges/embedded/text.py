@@ -47,7 +47,7 @@ _boundaries = cast(
 """A compiled module, without types."""
 
 _BY_CHARACTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_MARKS = "\u0300-\u036f\u0900-\u0dff\u0e00-\u0e7f"
+_MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f"
 _LETTER = rf"[^\W\d_{_BY_CHARACTER}]"
 _TOKEN = re.compile(
     rf"[ ,.]?+([a-zA-Z]+(?![\w'\u2019{_MARKS}])"  # most words of many languages, found at half the cost

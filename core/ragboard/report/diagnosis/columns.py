@@ -57,7 +57,7 @@ _METRIC = (
 def read_columns(connection: duckdb.DuckDBPyConnection, run: RunRef, samples: int, names: Iterable[str]) -> Columns:
     """The columns of these names that were evaluated, be it without any value."""
     row = connection.execute("SELECT metrics FROM evaluations WHERE evaluation_id = ?", [run.evaluation_id]).fetchone()
-    evaluated = set(row[0] if row else ())
+    evaluated: set[str] = set(row[0]) if row else set()
     found = {name: _values(connection, run, samples, name) for name in names}
     return {
         name: values for name, values in found.items() if metric_for(name) in evaluated or not np.isnan(values).all()

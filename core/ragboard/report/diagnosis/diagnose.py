@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import duckdb
+
 from ragboard.metrics import METRICS
 from ragboard.records import Label
 from ragboard.report.diagnosis.columns import metric_for, read_columns
@@ -38,13 +40,10 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     summary = run_summary(store, run)
     categories = columns(store, run).categories
     with store.database.read() as connection:
-        row = connection.execute(
-            "SELECT count(*) FILTER (trim(reference) <> '') FROM samples WHERE run_id = ?", [run.run_id]
-        ).fetchone()
+        references = _references(connection, run)
         there = read_columns(connection, run, summary.samples, TAKEN)
         by_column = {by: category_values(connection, run, by) for by in categories}
     topics, looked_at = topic_losses(there, by_column)
-    references = row[0] if row else 0
     findings, silent = apply_rules(_measured(there), run)
     labels: Mapping[Label, int] = {}
     if summary.judged:
@@ -67,14 +66,20 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     )
 
 
+def _references(connection: duckdb.DuckDBPyConnection, run: RunRef) -> int:
+    row = connection.execute(
+        "SELECT count(*) FILTER (trim(reference) <> '') FROM samples WHERE run_id = ?", [run.run_id]
+    ).fetchone()
+    return row[0] if row else 0
+
+
 def apply_rules(
     measured: Measured, run: RunRef, rules: Sequence[Rule] = RULES
 ) -> tuple[tuple[Finding, ...], tuple[Silent, ...]]:
     """The rules that speak, and those that do not."""
     ruled = [_apply(rule, measured[rule.quantity], run) for rule in rules]
-    return tuple(one for one in ruled if isinstance(one, Finding)), tuple(
-        one for one in ruled if isinstance(one, Silent)
-    )
+    findings = tuple(one for one in ruled if isinstance(one, Finding))
+    return findings, tuple(one for one in ruled if isinstance(one, Silent))
 
 
 def _measured(there: Columns) -> Measured:

@@ -11,8 +11,10 @@ from ragboard.judges import EmbeddedJudge, Judge
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.fit import fitting
 from ragboard.judges.tasks import (
+    ExtractEntities,
     ExtractStatements,
     GenerateQuestions,
+    JudgePassages,
     RateAnswer,
     SelectSentences,
     Similarity,
@@ -32,6 +34,8 @@ TASKS: tuple[Task, ...] = (
     RateAnswer(question="When was it built?", answer=TEXT),
     WriteQuestions(passage=TEXT, n=2),
     WriteAnswer(question="When was it built?", passage=TEXT, kind="grounded"),
+    JudgePassages(question="When was it built?", answer=TEXT, passages=(TEXT, "It rains.", "")),
+    ExtractEntities(text=TEXT),
 )
 
 

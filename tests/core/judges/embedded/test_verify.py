@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -210,3 +212,34 @@ def test_a_verdict_does_not_depend_on_the_other_statements(statements: list[str]
     for place, statement in enumerate(statements):
         alone = verify(_task((statement,), tuple(passages)))
         assert (alone.joint[0], alone.single[0]) == (together.joint[place], together.single[place])
+
+
+@pytest.mark.parametrize("kind", ["passage", "statements"])
+def test_twice_the_text_takes_twice_the_steps_and_no_more(kind: str) -> None:
+    """Counted in calls and lines of the interpreter, not in seconds."""
+    few, many = (_steps_of(*_of_size(kind, size)) for size in (300, 600))
+    assert 1.5 * few < many <= 2.1 * few
+
+
+def _of_size(kind: str, size: int) -> tuple[tuple[str, ...], str]:
+    said = [f"The bridge number {at} was built by {'ABCDEFG'[at % 7]}rrol in {1700 + at % 300}." for at in range(size)]
+    return (tuple(said[:5]), " ".join(said)) if kind == "passage" else (tuple(said), " ".join(said[:20]))
+
+
+def _steps_of(statements: tuple[str, ...], passage: str) -> int:
+    steps = 0
+
+    def count(*_: object) -> object:
+        nonlocal steps
+        steps += 1
+        return count
+
+    task = Verify(question="", statements=statements, passages=(passage,), joint=True, single=False)
+    verify(task)
+    before = sys.gettrace()
+    sys.settrace(count)  # type: ignore[arg-type]
+    try:
+        verify(task)
+    finally:
+        sys.settrace(before)
+    return steps

@@ -1,0 +1,101 @@
+"""What the embedded judge costs, in plain passes of `re.findall(r"\\w+", text)` over the same text in the same run.
+
+    python benchmarks/judge_cost.py            # the usual work, and what grows with what
+    python benchmarks/judge_cost.py --json
+
+The usual work: samples of 5 passages of about 120 words and an answer of 4 sentences, of which the statements are
+extracted and held against the passages together. Judge and as many plain passes as take about as long take turns, and
+the best turn of each counts, in processor time; a busy machine slows the judge more, for it touches more memory.
+Then a passage of up to 5 MB and an answer of up to 10,000 statements: microseconds for a character of the passage and
+for a statement, which should not grow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from first_light import made_samples
+
+from ragboard import Sample
+from ragboard.judges.embedded.statements import extract
+from ragboard.judges.embedded.verify import verify
+from ragboard.judges.tasks import Verify
+
+SAMPLES, TURNS, PASSES = 20, 40, 20
+PASSAGES = (1_250_000, 2_500_000, 5_000_000)
+"""Characters."""
+ANSWERS = (2_500, 5_000, 10_000)
+"""Statements."""
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def judged(sample: Sample) -> None:
+    statements = tuple(each.text for each in extract(sample.answer or "").statements)
+    held_against(statements, tuple(passage.text for passage in sample.contexts or ()))
+
+
+def held_against(statements: tuple[str, ...], passages: tuple[str, ...]) -> None:
+    verify(Verify(question="", statements=statements, passages=passages, joint=True, single=False))
+
+
+def judged_all(samples: Sequence[Sample]) -> None:
+    for sample in samples:
+        judged(sample)
+
+
+def plain_passes(texts: Sequence[str], count: int) -> None:
+    for _ in range(count):
+        for text in texts:
+            re.findall(r"\w+", text)
+
+
+def usual_work() -> dict[str, float]:
+    samples = made_samples(SAMPLES)
+    texts = [text for each in samples for text in (each.answer or "", *(one.text for one in each.contexts or ()))]
+    turns = [
+        (seconds(partial(judged_all, samples)), seconds(partial(plain_passes, texts, PASSES)) / PASSES)
+        for _ in range(TURNS)
+    ]
+    judge, plain = min(judge for judge, _ in turns), min(plain for _, plain in turns)
+    return {"times_plain": judge / plain, "samples_per_second": SAMPLES / judge}
+
+
+def growth() -> Iterator[tuple[str, float]]:
+    rng = random.Random(1)
+    words = sorted({word for each in made_samples(200) for word in re.findall(r"\w+", each.answer or "")})
+    said = [f"The {' '.join(rng.choices(words, k=13))} {rng.randrange(5000)}. " for _ in range(max(PASSAGES) // 90)]
+    text = "".join(said)
+    for size in PASSAGES:
+        spent = seconds(partial(held_against, tuple(said[:10]), (text[:size],)))
+        yield f"passage_{size}_us_per_character", spent / min(size, len(text)) * 1e6
+    passages = made_samples(1)[0].contexts
+    for count in ANSWERS:
+        sample = Sample(id="long", question="", answer="".join(said[:count]), contexts=passages)
+        yield f"answer_{count}_us_per_statement", seconds(partial(judged, sample)) / count * 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    found = usual_work() | dict(growth())
+    if given.json:
+        print(json.dumps(found, indent=1))
+    else:
+        for name, value in found.items():
+            print(f"{name:<36}{value:>12,.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Can a metric be trusted: a file dropped, contenders read, a disagreement opened, in a browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.browser.conftest import OpenPage, serving, settled
+
+from ragboard.samples import sample_folder
+
+HOSTILE = "<img src=x onerror=document.title='owned'> **bold** [x](javascript:alert(1)) \u202eabc"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("agreement")) as address:
+        yield address
+
+
+@pytest.fixture
+def graded(tmp_path: Path) -> Path:
+    """Graded answers in which every text is hostile."""
+    path = tmp_path / "graded.jsonl"
+    rows = [
+        {
+            "id": f"{HOSTILE}{number}",
+            "question": f"{HOSTILE} {number}?",
+            "answer": f"It is red. {HOSTILE}" if number % 3 else "It was blue in 1999.",
+            "contexts": [f"It is red. {HOSTILE}"],
+            "grades": {"faithfulness": [4, 3] if number % 3 else [1, 2], HOSTILE: [1, 2]},
+            "scores": {HOSTILE: number},
+        }
+        for number in range(24)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage, graded: Path) -> None:
+    page = settled(open_page(f"{served}/agreement"))
+    expect(page.get_by_role("heading", name="Can a metric be trusted?")).to_be_visible()
+    page.locator("input[type=file]").set_input_files(sample_folder() / "labels" / "pairs.jsonl")
+    page.wait_for_url("**agreement=*")
+    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="ragas", exact=True))
+    expect(row).to_contain_text("30 pairs")
+    expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_contain_text("0.54")
+    page.reload()
+    settled(page).get_by_role("combobox", name="Ties").click()
+    page.get_by_role("option", name="A tie is half right").click()
+    page.wait_for_url("**ties=half*")
+
+    question = settled(page).get_by_role("row").filter(has_text="✕ wrong").get_by_role("link").first
+    asked = question.inner_text()
+    question.click()
+    page.wait_for_url("**item=*")
+    expect(page.get_by_role("heading", name=asked)).to_be_visible()
+    expect(page.get_by_role("region", name="Answer of B")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name=asked)).to_be_visible()
+    page.get_by_role("button", name="Back to the agreement").click()
+    expect(page.get_by_role("combobox", name="Ties")).to_have_value("A tie is half right")
+
+    settled(page).get_by_role("button", name="Another file").click()
+    page.locator("input[type=file]").set_input_files(graded)
+    expect(page.get_by_role("radio", name="Grades and labels")).to_be_checked()
+    expect(page.get_by_role("row").filter(has_text="people, each with the others")).to_be_visible()
+    expect(page.get_by_role("img", name="Area")).to_be_visible()
+    page.get_by_role("link").filter(has_text="<img").first.click()
+    page.wait_for_url("**item=*")
+    expect(page.get_by_text("What contenders make of it")).to_have_count(2)
+    assert page.title() != "owned"
+    assert (
+        page.locator("#agreement img, #compare img, [data-testid=stHtml] img, [data-testid=stMarkdown] img").count()
+        == 0
+    )
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+    narrow = settled(open_page(page.url.split("&item")[0], width=400, height=860))
+    narrow.wait_for_selector("#agreement")
+    assert narrow.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.goto(f"{served}/agreement?agreement=graded&at_least=9")
+    page.get_by_role("button", name="Good from halfway up the scale").click()
+    expect(page.get_by_role("row").filter(has_text="people, each with the others")).to_be_visible()
+    page.get_by_text("Delete this agreement").click()
+    page.get_by_text("Delete it for good").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_be_visible()
+    lost = settled(open_page(f"{served}/agreement?agreement=nope"))
+    expect(lost.get_by_text("no agreement is called 'nope'")).to_be_visible()
