@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -53,12 +54,17 @@ def take_statements(sitting: Sitting) -> None:
 
 
 def _statement_kept(sitting: Sitting, sample_id: str, place: int, label: Label, note: str) -> Callable[[], None]:
-    def keep() -> None:
-        label_statement(
-            store(), sitting.run, sample_id, place + 1, label, annotator=sitting.name, note=note, queue=sitting.queue
-        )
-
-    return keep
+    return partial(
+        label_statement,
+        store(),
+        sitting.run,
+        sample_id,
+        place + 1,
+        label,
+        annotator=sitting.name,
+        note=note,
+        queue=sitting.queue,
+    )
 
 
 def draw_statements(sitting: Sitting, item: QueueItem) -> None:
@@ -105,7 +111,8 @@ def draw_answer(sitting: Sitting, item: QueueItem) -> None:
     for grade, word in GRADES.items():
         if row.button(word, key=f"grade-{item.sample_id}-{grade}", shortcut=str(grade)):
             _keep(
-                lambda grade=grade: grade_answer(
+                partial(
+                    grade_answer,
                     store(),
                     sitting.run,
                     item.sample_id,
@@ -135,7 +142,8 @@ def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
         if row.button(word, key=f"prefer-{item.sample_id}-{seen}", shortcut=seen[0]):
             preferred = turned(seen) if item.swapped else seen
             _keep(
-                lambda preferred=preferred: prefer_answer(
+                partial(
+                    prefer_answer,
                     store(),
                     sitting.run,
                     item.sample_id,
@@ -159,12 +167,13 @@ def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
 
 def _mine(sitting: Sitting, sample_id: str) -> list[Label | None]:
     """The person's verdict on each statement, in that queue."""
-    report = get_sample(sitting.run, sample_id)
-    said = [
-        [one.label for one in each.people if one.annotator == sitting.name and one.queue == sitting.queue]
-        for each in report.statements
-    ]
-    return [labels[-1] if labels else None for labels in said]
+    mine: list[Label | None] = []
+    for each in get_sample(sitting.run, sample_id).statements:
+        said: list[Label] = [
+            one.label for one in each.people if one.annotator == sitting.name and one.queue == sitting.queue
+        ]
+        mine.append(said[-1] if said else None)
+    return mine
 
 
 def _noted(sitting: Sitting, sample_id: str, place: int) -> str:
