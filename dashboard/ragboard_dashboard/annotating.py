@@ -24,9 +24,7 @@ from ragboard_dashboard.shared import plain
 
 __all__ = ["Sitting", "draw_answer", "draw_pair", "draw_statements", "take_statements"]
 
-GRADES = {1: "1 worst", 2: "2", 3: "3", 4: "4", 5: "5 best"}
-HEIGHT = 430
-"""Of a box of text, in pixels: it scrolls."""
+GRADES = {1: "worst", 2: "poor", 3: "fair", 4: "good", 5: "best"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +105,7 @@ def draw_answer(sitting: Sitting, item: QueueItem) -> None:
     sample = get_sample(sitting.run, item.sample_id).sample
     _question(sample)
     row = st.container(horizontal=True, vertical_alignment="center")
-    note = _note(item)
+    note = _noted_before(item)
     for grade, word in GRADES.items():
         if row.button(word, key=f"grade-{item.sample_id}-{grade}", shortcut=str(grade)):
             _keep(
@@ -124,9 +122,11 @@ def draw_answer(sitting: Sitting, item: QueueItem) -> None:
                 )
             )
             st.rerun()
+    with row:
+        _note(item)
     answer, passages = st.columns(2, gap="large")
     with answer:
-        _box("Answer", sample.answer or "")
+        _text("Answer", sample.answer or "")
     with passages:
         _passages(sample.contexts or ())
 
@@ -136,7 +136,7 @@ def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
     sides = [get_sample(sitting.run, item.sample_id).sample, get_sample(against, item.other_id).sample]
     _question(sides[0])
     row = st.container(horizontal=True, vertical_alignment="center")
-    note = _note(item)
+    note = _noted_before(item)
     words: dict[Preferred, str] = {"a": "A is better", "b": "B is better", "tie": "Tie"}
     for seen, word in words.items():
         if row.button(word, key=f"prefer-{item.sample_id}-{seen}", shortcut=seen[0]):
@@ -157,11 +157,13 @@ def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
                 )
             )
             st.rerun()
+    with row:
+        _note(item)
     for column, name, sample in zip(
         st.columns(2, gap="large"), "AB", sides[::-1] if item.swapped else sides, strict=True
     ):
         with column:
-            _box(name, sample.answer or "", height=220)
+            _text(name, sample.answer or "")
             _passages(sample.contexts or ())
 
 
@@ -189,27 +191,30 @@ def _question(sample: Sample) -> None:
     plain(sample.question, "title")
 
 
-def _note(item: QueueItem) -> str:
-    return st.text_input(
+def _note(item: QueueItem) -> None:
+    st.text_input(
         "Note",
         key=f"annotate-note-{item.sample_id}",
         placeholder="A note, before you decide",
         label_visibility="collapsed",
-        width=320,
+        width=260,
     )
 
 
-def _box(title: str, text: str, height: int = HEIGHT) -> None:
+def _noted_before(item: QueueItem) -> str:
+    """What the field for a note holds, which is drawn behind the buttons that send it."""
+    return str(st.session_state.get(f"annotate-note-{item.sample_id}") or "")
+
+
+def _text(title: str, text: str) -> None:
     st.subheader(title, anchor=False)
-    with st.container(height=height, border=False):
-        plain(text)
+    plain(text)
 
 
 def _passages(passages: tuple[Passage, ...]) -> None:
     st.subheader("Passages", anchor=False)
-    with st.container(height=HEIGHT, border=False):
-        for passage in passages:
-            plain(f"{passage.rank}  {passage.text}")
+    for passage in passages:
+        plain(f"{passage.rank}  {passage.text}")
 
 
 def _keep(write: Callable[[], None]) -> None:
