@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.conftest import OpenPage, serving, settled
+from tests.browser.conftest import PATIENCE, OpenPage, serving, settled
 
 from ragboard.samples import sample_folder
+
+DRAWN = 1000 * PATIENCE
+"""Milliseconds that a page may take to judge a file and draw its intervals."""
 
 HOSTILE = "<img src=x onerror=document.title='owned'> **bold** [x](javascript:alert(1)) \u202eabc"
 
@@ -46,7 +49,7 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     page.locator("input[type=file]").set_input_files(sample_folder() / "labels" / "pairs.jsonl")
     page.wait_for_url("**agreement=*")
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="ragas", exact=True))
-    expect(row).to_contain_text("30 pairs")
+    expect(row).to_contain_text("30 pairs", timeout=DRAWN)
     expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_contain_text("0.54")
     page.reload()
     settled(page).get_by_role("combobox", name="Ties").click()
@@ -62,12 +65,12 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     page.reload()
     expect(page.get_by_role("heading", name=asked)).to_be_visible()
     page.get_by_role("button", name="Back to the agreement").click()
-    expect(page.get_by_role("combobox", name="Ties")).to_have_value("A tie is half right")
+    expect(page.get_by_role("combobox", name="Ties")).to_have_value("A tie is half right", timeout=DRAWN)
 
     settled(page).get_by_role("button", name="Another file").click()
     page.locator("input[type=file]").set_input_files(graded)
-    expect(page.get_by_role("radio", name="Grades and labels")).to_be_checked()
-    expect(page.get_by_role("row").filter(has_text="people, each with the others")).to_be_visible()
+    expect(page.get_by_role("radio", name="Grades and labels")).to_be_checked(timeout=DRAWN)
+    expect(page.get_by_role("row").filter(has_text="people, each with the others")).to_be_visible(timeout=DRAWN)
     expect(page.get_by_role("img", name="Area")).to_be_visible()
     page.get_by_role("link").filter(has_text="<img").first.click()
     page.wait_for_url("**item=*")
@@ -84,10 +87,10 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     assert narrow.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.goto(f"{served}/agreement?agreement=graded&at_least=9")
     page.get_by_role("button", name="Good from halfway up the scale").click()
-    expect(page.get_by_role("row").filter(has_text="people, each with the others")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="people, each with the others")).to_be_visible(timeout=DRAWN)
     page.get_by_text("Delete this agreement").click()
     page.get_by_text("Delete it for good").click()
     page.get_by_role("button", name="Delete", exact=True).click()
-    expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_be_visible(timeout=DRAWN)
     lost = settled(open_page(f"{served}/agreement?agreement=nope"))
     expect(lost.get_by_text("no agreement is called 'nope'")).to_be_visible()

@@ -81,8 +81,8 @@ class QueryResult:
         return frame
 
 
-def _known(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """The column: decimal numbers, as sums are, as plain ones; intervals, bits and maps as text."""
+def _known(column: Any) -> Any:
+    """The Arrow column: decimal numbers, as sums are, as plain ones; intervals, bits and maps as text."""
     kind = column.type
     if pa.types.is_decimal(kind):
         return _number(column)
@@ -91,7 +91,7 @@ def _known(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     return column
 
 
-def _number(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _number(column: Any) -> Any:
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:

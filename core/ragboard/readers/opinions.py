@@ -22,7 +22,7 @@ __all__ = ["read_opinions"]
 WIKIEVAL = frozenset({"question", "context_v1", "context_v2", "grounded_answer", "ungrounded_answer", "poor_answer"})
 SIDES = {"a": -1.0, "b": 1.0, "tie": 0.0}
 GRADES = ("grades", "human")
-"""Columns of grades by dimension: the open form's, and MTRAG's. Or `grade` is one in the `dimension` of its row."""
+"""Columns of grades by dimension: the open form's, and MTRAG's."""
 SCORES = ("scores", "published_auto", "published_ragchecker")
 """Columns of other tools' scores: the open form's, MTRAG's, and RAGChecker's."""
 TURN = "<::>"
@@ -102,7 +102,7 @@ def _reader(path: Path, table: Table) -> tuple[Form, Callable[[_Row], Iterator[I
         return "pairs", _pair
     if there >= {"contexts"} and there & {"statements", "sentences"}:
         return "statements", _statements
-    if there >= {"question", "answer"} and there & {*GRADES, "grade"}:
+    if there >= {"question", "answer"} and there & set(GRADES):
         return "answers", _answer
     first = next((row for row in table.rows if isinstance(row, BadRow)), None)
     if first and not table.columns:
@@ -260,8 +260,6 @@ def _answer(row: _Row) -> Iterator[Item]:
 
 
 def _grades(row: _Row) -> dict[str, tuple[Opinion, ...]]:
-    if row.cells.get("grade") is not None:
-        return {str(row.cells.get("dimension") or "overall"): _opinions("grade", row.parsed("grade"))}
     grades = next((column for column in GRADES if row.cells.get(column) is not None), GRADES[0])
     return {name: _opinions(grades, value) for name, value in _object(row, grades).items()}
 

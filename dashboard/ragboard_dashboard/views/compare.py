@@ -228,8 +228,8 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     if compared.policy != "excluded":
         address["unscored"] = compared.policy
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
-    direction = next(one.direction for one in compared.metrics if one.metric == metric)
-    offer_sql(pairs_sql(a, b, query, direction), "pairs")
+    shown = next(one for one in compared.metrics if one.metric == metric)
+    offer_sql(pairs_sql(a, b, query, shown.direction), "pairs")
     opened = pair_list(page.rows, compared, address, caption, key="pairs")
     if opened:
         st.query_params["pair"] = opened

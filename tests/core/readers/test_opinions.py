@@ -170,11 +170,11 @@ def test_ids_that_are_taken_get_a_number_and_are_reported(tmp_path: Path) -> Non
 
 
 def test_what_annotators_say_in_a_row_each_is_one_item(tmp_path: Path) -> None:
-    graded = {"question": "q", "answer": "a", "contexts": ["c"], "dimension": "faithfulness"}
+    graded = {"question": "q", "answer": "a", "contexts": ["c"]}
     rows = [
-        graded | {"grade": 4, "annotator": "Ada"},
-        graded | {"grade": 2, "annotator": "Bo"},
-        graded | {"grade": 5, "annotator": "Bo", "answer": "b"},
+        graded | {"grades": {"faithfulness": 4}, "annotator": "Ada"},
+        graded | {"grades": {"faithfulness": 2}, "annotator": "Bo"},
+        graded | {"grades": {"faithfulness": 5}, "annotator": "Bo", "answer": "b"},
     ]
     found = read_opinions(write(tmp_path, *rows))
     assert [item.said for item in found.items] == [{"faithfulness": (4.0, 2.0)}, {"faithfulness": (None, 5.0)}]
@@ -182,14 +182,7 @@ def test_what_annotators_say_in_a_row_each_is_one_item(tmp_path: Path) -> None:
 
 def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> None:
     rows = [
-        {
-            "question": "q",
-            "answer": "a",
-            "contexts": ["c"],
-            "dimension": "faithfulness",
-            "grade": grade,
-            "annotator": who,
-        }
+        {"question": "q", "answer": "a", "contexts": ["c"], "grades": {"faithfulness": grade}, "annotator": who}
         for who, grade in (("Ada", 4), ("Bo", 2))
     ]
     sides = {"question": "q", "a": "one", "b": "two", "a_contexts": ["c"], "b_contexts": ["d"]}
@@ -197,7 +190,7 @@ def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> Non
     for part in (rows, [pair]):
         import_labels(store, Path(write(tmp_path, *part)))
     lines = [json.loads(line) for line in export_labels(store)]
-    grades = read_opinions(write(tmp_path, *(line for line in lines if "grade" in line)))
+    grades = read_opinions(write(tmp_path, *(line for line in lines if "grades" in line)))
     assert [sorted(item.said["faithfulness"], key=str) for item in grades.items] == [[2.0, 4.0]]
     (item,) = read_opinions(write(tmp_path, *(line for line in lines if "preferred" in line))).items
     better = item.sides[0 if item.said["faithfulness"] == (-1.0,) else 1]

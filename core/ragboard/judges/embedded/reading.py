@@ -130,13 +130,14 @@ class Reading:
 def read(text: str, start: int, end: int, language: Language) -> Reading:
     """Read `text[start:end]`."""
     spelt = words_in(text, start, end)
-    places, lowered, counting = zip(*map(_knowing(language), spelt), strict=True) if spelt else ((), (), ())
+    known = list(map(_knowing(language), spelt))
+    places, lowered, counting = zip(*known, strict=True) if known else ((), (), ())
     numbers = [at for at, counts in enumerate(counting) if counts]
     if not numbers:
         content = frozenset(filter(None, places))
         return Reading(text, start, end, language, spelt, places, (), content, content, lowered)
     found = figures_at(Words.of(text, start, spelt[: numbers[-1] + AFTER_NUMBER]), numbers, language)
-    left = list(places)
+    left: list[str] = list(places)
     for figure in found:
         left[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
     content = frozenset(filter(None, left))
