@@ -41,8 +41,8 @@ def told() -> Told | None:
     now: Any = st.session_state.get(KEY, {}).get("now")
     match now:
         case {"sample": str(sample), "said": [*said], "at": int() | None as at}:
-            labels: tuple[Label | None, ...] = tuple(map(_label, said))
-            return Told(sample=sample, labels=labels, at=at)
+            labels: list[Label | None] = [_label(one) for one in said]
+            return Told(sample=sample, labels=tuple(labels), at=at)
         case _:
             return None
 
