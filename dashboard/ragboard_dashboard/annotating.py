@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -23,9 +24,7 @@ from ragboard_dashboard.shared import plain
 
 __all__ = ["Sitting", "draw_answer", "draw_pair", "draw_statements", "take_statements"]
 
-GRADES = {1: "1 worst", 2: "2", 3: "3", 4: "4", 5: "5 best"}
-HEIGHT = 430
-"""Of a box of text, in pixels: it scrolls."""
+GRADES = {1: "worst", 2: "poor", 3: "fair", 4: "good", 5: "best"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +52,17 @@ def take_statements(sitting: Sitting) -> None:
 
 
 def _statement_kept(sitting: Sitting, sample_id: str, place: int, label: Label, note: str) -> Callable[[], None]:
-    def keep() -> None:
-        label_statement(
-            store(), sitting.run, sample_id, place + 1, label, annotator=sitting.name, note=note, queue=sitting.queue
-        )
-
-    return keep
+    return partial(
+        label_statement,
+        store(),
+        sitting.run,
+        sample_id,
+        place + 1,
+        label,
+        annotator=sitting.name,
+        note=note,
+        queue=sitting.queue,
+    )
 
 
 def draw_statements(sitting: Sitting, item: QueueItem) -> None:
@@ -101,11 +105,12 @@ def draw_answer(sitting: Sitting, item: QueueItem) -> None:
     sample = get_sample(sitting.run, item.sample_id).sample
     _question(sample)
     row = st.container(horizontal=True, vertical_alignment="center")
-    note = _note(item)
+    note = _noted_before(item)
     for grade, word in GRADES.items():
         if row.button(word, key=f"grade-{item.sample_id}-{grade}", shortcut=str(grade)):
             _keep(
-                lambda grade=grade: grade_answer(
+                partial(
+                    grade_answer,
                     store(),
                     sitting.run,
                     item.sample_id,
@@ -117,9 +122,11 @@ def draw_answer(sitting: Sitting, item: QueueItem) -> None:
                 )
             )
             st.rerun()
+    with row:
+        _note(item)
     answer, passages = st.columns(2, gap="large")
     with answer:
-        _box("Answer", sample.answer or "")
+        _text("Answer", sample.answer or "")
     with passages:
         _passages(sample.contexts or ())
 
@@ -129,13 +136,14 @@ def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
     sides = [get_sample(sitting.run, item.sample_id).sample, get_sample(against, item.other_id).sample]
     _question(sides[0])
     row = st.container(horizontal=True, vertical_alignment="center")
-    note = _note(item)
+    note = _noted_before(item)
     words: dict[Preferred, str] = {"a": "A is better", "b": "B is better", "tie": "Tie"}
     for seen, word in words.items():
         if row.button(word, key=f"prefer-{item.sample_id}-{seen}", shortcut=seen[0]):
             preferred = turned(seen) if item.swapped else seen
             _keep(
-                lambda preferred=preferred: prefer_answer(
+                partial(
+                    prefer_answer,
                     store(),
                     sitting.run,
                     item.sample_id,
@@ -149,22 +157,25 @@ def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
                 )
             )
             st.rerun()
+    with row:
+        _note(item)
     for column, name, sample in zip(
         st.columns(2, gap="large"), "AB", sides[::-1] if item.swapped else sides, strict=True
     ):
         with column:
-            _box(name, sample.answer or "", height=220)
+            _text(name, sample.answer or "")
             _passages(sample.contexts or ())
 
 
 def _mine(sitting: Sitting, sample_id: str) -> list[Label | None]:
     """The person's verdict on each statement, in that queue."""
-    report = get_sample(sitting.run, sample_id)
-    said = [
-        [one.label for one in each.people if one.annotator == sitting.name and one.queue == sitting.queue]
-        for each in report.statements
-    ]
-    return [labels[-1] if labels else None for labels in said]
+    mine: list[Label | None] = []
+    for each in get_sample(sitting.run, sample_id).statements:
+        said: list[Label] = [
+            one.label for one in each.people if one.annotator == sitting.name and one.queue == sitting.queue
+        ]
+        mine.append(said[-1] if said else None)
+    return mine
 
 
 def _noted(sitting: Sitting, sample_id: str, place: int) -> str:
@@ -180,27 +191,30 @@ def _question(sample: Sample) -> None:
     plain(sample.question, "title")
 
 
-def _note(item: QueueItem) -> str:
-    return st.text_input(
+def _note(item: QueueItem) -> None:
+    st.text_input(
         "Note",
         key=f"annotate-note-{item.sample_id}",
         placeholder="A note, before you decide",
         label_visibility="collapsed",
-        width=320,
+        width=260,
     )
 
 
-def _box(title: str, text: str, height: int = HEIGHT) -> None:
+def _noted_before(item: QueueItem) -> str:
+    """What the field for a note holds, which is drawn behind the buttons that send it."""
+    return str(st.session_state.get(f"annotate-note-{item.sample_id}") or "")
+
+
+def _text(title: str, text: str) -> None:
     st.subheader(title, anchor=False)
-    with st.container(height=height, border=False):
-        plain(text)
+    plain(text)
 
 
 def _passages(passages: tuple[Passage, ...]) -> None:
     st.subheader("Passages", anchor=False)
-    with st.container(height=HEIGHT, border=False):
-        for passage in passages:
-            plain(f"{passage.rank}  {passage.text}")
+    for passage in passages:
+        plain(f"{passage.rank}  {passage.text}")
 
 
 def _keep(write: Callable[[], None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
@@ -26,7 +27,7 @@ from ragboard_dashboard.views import (
 )
 
 st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / "static" / "icon.svg"), layout="wide")
-can_write = "visible" if writable() else "hidden"
+can_write: Literal["visible", "hidden"] = "visible" if writable() else "hidden"
 pages = {
     "runs": st.Page(runs.page, title="Runs", icon=":material/leaderboard:", url_path="runs", default=True),
     "run": st.Page(run.page, title="Run", icon=":material/bar_chart:", url_path="run"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import OpenPage, settled
+from tests.browser.conftest import PATIENCE, OpenPage, settled
 from tests.browser.test_pages import HOSTILE, keep_rows
 
 from ragboard import Store
@@ -34,7 +34,7 @@ def ragboard(store: Path, *words: str) -> str:
 
 
 def progress(page: Page, words: str) -> None:
-    expect(page.get_by_text(re.compile(rf"^{words}")).first).to_be_visible()
+    expect(page.get_by_text(re.compile(rf"^{words}")).first).to_be_visible(timeout=PATIENCE * 1000)
 
 
 def pressed(page: Page, keys: str, words: str) -> None:

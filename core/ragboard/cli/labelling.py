@@ -46,7 +46,7 @@ def label(run: str, sample: str, statement: int, verdict: str, note: str, annota
     ragboard label bm25-k3 q07 2 none
     """
     ref = store.resolve(run)
-    given = next((one for one in VERDICTS if one == verdict), None)
+    given: Label | None = next((one for one in VERDICTS if one == verdict), None)
     where = plain(f"{ref.name} {sample}, statement {statement}")
     if given:
         label_statement(store, ref, sample, statement, given, annotator=annotator, note=note)

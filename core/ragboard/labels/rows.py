@@ -63,7 +63,8 @@ def _verdicts(row: Row, by: Mapping[str, Any]) -> RowRead:
 
 def _verdict(each: Row) -> Label | None:
     if each.get("verdict") is not None:
-        return _one_of(each["verdict"], get_args(Label), "verdict")
+        verdict: Label = _one_of(each["verdict"], get_args(Label), "verdict")
+        return verdict
     if each["label"] is None:
         return None
     if each["label"] not in (0, 1):
@@ -83,7 +84,7 @@ def _span(each: Row, answer: str) -> Span | None:
 def _grades(row: Row, by: Mapping[str, Any]) -> RowRead:
     answer = _answer(row, row["answer"], row.get("contexts") or ())
     labels = [
-        _label("grade", answer.key, by | {"annotator": who}, {"value": grade, "dimension": dimension} | _note(row))
+        _label("grade", answer.key, {**by, "annotator": who}, {"value": grade, "dimension": dimension} | _note(row))
         for dimension, given in row["grades"].items()
         for who, grade in _graded(dimension, given, by["annotator"])
     ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 
@@ -17,6 +17,9 @@ from ragboard.stats import cohen_kappa
 from ragboard.store import RunRef, Store
 
 __all__ = ["AnnotationQueue", "Kappa", "QueueItem", "annotation_queue", "annotator_agreement"]
+
+Labels: TypeAlias = dict[tuple[int, int], Label]
+"""By position and statement what one says."""
 
 DISAGREEMENTS = 200
 """Samples of the disagreement queue at most, the plainest first."""
@@ -126,8 +129,8 @@ def annotator_agreement(store: Store, run: RunRef, queue: Queue, *, annotator: s
         said = _said(connection, run, queue)
         whole = _finished(connection, run, said.get(annotator, {}))
         judged = _judged(connection, run, whole)
-    mine = {place: label for place, label in said.get(annotator, {}).items() if place[0] in whole}
-    others = {"the judge": judged} | {name: labels for name, labels in sorted(said.items()) if name != annotator}
+    mine: Labels = {place: label for place, label in said.get(annotator, {}).items() if place[0] in whole}
+    others: dict[str, Labels] = {"the judge": judged} | {name: said[name] for name in sorted(said) if name != annotator}
     return tuple(found for name, labels in others.items() if (found := _kappa(annotator, mine, name, labels)).n)
 
 
@@ -135,7 +138,7 @@ def _by_lot(annotator: str, sample_id: str) -> bool:
     return random.Random(f"{annotator}\0{sample_id}").random() < 0.5  # noqa: S311 - a lot, not a secret
 
 
-def _kappa(first: str, ours: Mapping[Any, Label], second: str, theirs: Mapping[Any, Label]) -> Kappa:
+def _kappa(first: str, ours: Labels, second: str, theirs: Labels) -> Kappa:
     both = sorted(ours.keys() & theirs.keys())
     if not both:
         return Kappa(first=first, second=second, n=0, kappa=None, reason="no statement in common")
@@ -146,19 +149,19 @@ def _kappa(first: str, ours: Mapping[Any, Label], second: str, theirs: Mapping[A
     return Kappa(first=first, second=second, n=len(both), kappa=kappa)
 
 
-def _said(connection: duckdb.DuckDBPyConnection, run: RunRef, queue: Queue) -> dict[str, dict[tuple[int, int], Label]]:
+def _said(connection: duckdb.DuckDBPyConnection, run: RunRef, queue: Queue) -> dict[str, Labels]:
     rows = connection.execute(
         "SELECT annotator, position, statement, label FROM human_verdicts WHERE evaluation_id = ? AND queue = ?"
         " ORDER BY number",
         [run.evaluation_id, queue],
     ).fetchall()
-    found: dict[str, dict[tuple[int, int], Label]] = {}
+    found: dict[str, Labels] = {}
     for annotator, position, statement, label in rows:
         found.setdefault(annotator, {})[position, statement] = label
     return found
 
 
-def _finished(connection: duckdb.DuckDBPyConnection, run: RunRef, mine: Mapping[tuple[int, int], Label]) -> set[int]:
+def _finished(connection: duckdb.DuckDBPyConnection, run: RunRef, mine: Labels) -> set[int]:
     """The samples of which every statement has a label of this person."""
     rows = connection.execute(
         "SELECT position, count(*) FROM statements WHERE evaluation_id = ? AND side = 'response'"
@@ -168,7 +171,7 @@ def _finished(connection: duckdb.DuckDBPyConnection, run: RunRef, mine: Mapping[
     return {position for position, count in rows if count == sum(place[0] == position for place in mine)}
 
 
-def _judged(connection: duckdb.DuckDBPyConnection, run: RunRef, positions: set[int]) -> dict[tuple[int, int], Label]:
+def _judged(connection: duckdb.DuckDBPyConnection, run: RunRef, positions: set[int]) -> Labels:
     rows = connection.execute(
         "SELECT position, statement, label FROM verdicts WHERE evaluation_id = ? AND side = 'response'"
         " AND target = 'joint' AND position IN (SELECT unnest(?::INTEGER[]))",

@@ -134,6 +134,11 @@ class Annotator {
     for (const button of this.buttons) button.disabled = this.at === null
     if (this.at === null) this.listbox.removeAttribute("aria-activedescendant")
     else this.listbox.setAttribute("aria-activedescendant", `statement-${this.at}`)
+  }
+
+  // Keeps the statement that is next in sight; not when the page opens, which is to be read from its top.
+  follow() {
+    this.draw()
     this.options[this.at]?.scrollIntoView({ block: "nearest" })
   }
 
@@ -164,14 +169,14 @@ class Annotator {
     if (this.at === null) return
     this.labels[this.at] = label
     this.at = this.open(this.at + 1)
-    this.draw()
+    this.follow()
     this.told = JSON.stringify(this.labels)
     this.report()
   }
 
   move(place) {
     this.at = place
-    this.draw()
+    this.follow()
     this.report()
   }
 

@@ -41,10 +41,14 @@ def told() -> Told | None:
     now: Any = st.session_state.get(KEY, {}).get("now")
     match now:
         case {"sample": str(sample), "said": [*said], "at": int() | None as at}:
-            known = tuple(next((label for label in VERDICTS if label == one), None) for one in said)
-            return Told(sample=sample, labels=known, at=at)
+            labels: list[Label | None] = [_label(one) for one in said]
+            return Told(sample=sample, labels=tuple(labels), at=at)
         case _:
             return None
+
+
+def _label(said: Any) -> Label | None:
+    return next((label for label in VERDICTS if label == said), None)
 
 
 def annotator(
