@@ -6,11 +6,11 @@ A rule cuts only where the words leave little doubt; a sentence no rule fits sta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ragboard.judges.embedded.lexicon import AUXILIARIES, PAST, word_set
-from ragboard.judges.embedded.text import Language, Token, tokens
+from ragboard.judges.embedded.text import Language, Token, tokens, words_in
 
 __all__ = ["Clause", "Subject", "clauses", "subject_of"]
 
@@ -67,7 +67,7 @@ def subject_of(text: str, start: int, end: int, language: Language) -> Subject |
         if at and word.text.lower() in AUXILIARIES[language]:
             subject = text[words[0].start : words[at - 1].end]
             return None if re.search(r"[,;:()]", subject) else Subject(subject, word.text, word.end, word.start)
-        if at and language == "en" and _is_past(word):
+        if at and language == "en" and _is_past(word.text):
             return _past_tense(text, words, at, end)
         if at and word.text.lower() in _BREAKS_SUBJECT - {"and", "und"}:
             return None
@@ -76,8 +76,8 @@ def subject_of(text: str, start: int, end: int, language: Language) -> Subject |
 
 def _past_tense(text: str, words: tuple[Token, ...], at: int, end: int) -> Subject | None:
     """`The bridge opened in ...`: no auxiliary may follow, or the verb could be a participle."""
-    after = tokens(text, words[at].end, min(end, words[at].end + READ))
-    follows = not after or after[0].text.lower() in _AFTER_VERB or after[0].text[0].isdigit()
+    after = words_in(text, words[at].end, min(end, words[at].end + READ))
+    follows = not after or after[0].lower() in _AFTER_VERB or after[0][0].isdigit()
     subject = text[words[0].start : words[at - 1].end]
     if not follows or re.search(r"[,;:()]", subject) or _verb_within(after, "en"):
         return None
@@ -119,7 +119,7 @@ def _coordinated(text: str, start: int, end: int, language: Language) -> Iterato
 def _second(text: str, start: int, conjunction: re.Match[str], end: int, language: Language) -> str | None:
     """How what follows the conjunction reads by itself: restated, "" as it stands, None for no cut."""
     subject = subject_of(text, start, conjunction.start(), language)
-    words = tokens(text, conjunction.end(), end, most=NEAR_VERB + 1)
+    words = [word.text for word in tokens(text, conjunction.end(), end, most=NEAR_VERB + 1)]
     if subject is None or len(words) < 2:
         return None
     if conjunction[1] and _opens(words) and _verb_within(words[1:], language):
@@ -134,31 +134,31 @@ def _second(text: str, start: int, conjunction: re.Match[str], end: int, languag
     return f"{subject.text} {verb_phrase}" if _is_verb_phrase(words) else None
 
 
-def _opens(words: tuple[Token, ...]) -> bool:
-    return words[0].text.lower() in _OPENS_CLAUSE or words[0].text[0].isupper()
+def _opens(words: Sequence[str]) -> bool:
+    return words[0].lower() in _OPENS_CLAUSE or words[0][0].isupper()
 
 
-def _verb_within(words: tuple[Token, ...], language: Language) -> bool:
-    return any(word.text.lower() in AUXILIARIES[language] or (language == "en" and _is_past(word)) for word in words)
+def _verb_within(words: Sequence[str], language: Language) -> bool:
+    return any(word.lower() in AUXILIARIES[language] or (language == "en" and _is_past(word)) for word in words)
 
 
-def _is_past(word: Token) -> bool:
-    plain = word.text.lower()
+def _is_past(word: str) -> bool:
+    plain = word.lower()
     return plain in PAST or (plain.endswith("ed") and len(plain) > 4)
 
 
-def _is_verb_phrase(words: tuple[Token, ...]) -> bool:
-    first, second = words[0].text.lower(), words[1]
+def _is_verb_phrase(words: Sequence[str]) -> bool:
+    first, second = words[0].lower(), words[1]
     if first in AUXILIARIES["en"]:
         return True
-    following = second.text.lower() in _AFTER_VERB or second.text[0].isdigit() or second.text[0].isupper()
+    following = second.lower() in _AFTER_VERB or second[0].isdigit() or second[0].isupper()
     return _is_past(words[0]) and following
 
 
 def _complete(text: str, subject: Subject, end: int) -> bool:
     """Whether the first verb phrase holds more than its verb, so that nothing said later belongs to both."""
-    words = tokens(text, subject.after, end)
-    return len(words) > 2 and not _is_past(words[-1]) and any(word.text.lower() in _AFTER_VERB for word in words[:-1])
+    words = words_in(text, subject.after, end)
+    return len(words) > 2 and not _is_past(words[-1]) and any(word.lower() in _AFTER_VERB for word in words[:-1])
 
 
 def _german(text: str, subject: Subject, conjunction: re.Match[str], second: str) -> str | None:
@@ -172,7 +172,7 @@ def _relative(text: str, start: int, end: int) -> Iterator[Clause]:
     """`X, which was A, is B` and `... B by X, which is A`: the side remark becomes a clause of its own."""
     found = _RELATIVE.search(text, start, end)
     noun = _named_before(text, start, found.start()) if found else None
-    words = tokens(text, found.end(), end) if found else ()
+    words = tokens(text, found.end(), end, most=1) if found else ()
     if found is None or noun is None or not words or words[0].text.lower() not in AUXILIARIES["en"]:
         yield Clause(text[start:end], start, end)
         return

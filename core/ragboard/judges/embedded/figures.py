@@ -59,7 +59,9 @@ def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple
     done = 0
     all_found: list[Figure] = []
     for at in places:
-        found = (_date(words, at) or _quantity(words, at, language)) if at >= done else None
+        if at < done:
+            continue
+        found = _date(words, at) or _quantity(words, at, language)
         if found is None:
             continue
         values, done, start, end = found
@@ -67,7 +69,6 @@ def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple
     return tuple(all_found)
 
 
-@lru_cache(maxsize=65536)
 def numeric(word: str) -> bool:
     """Whether a figure may begin with the word."""
     plain = word.lower()
@@ -90,7 +91,7 @@ def _date(words: Words, at: int) -> _Found | None:
     if year:
         parts.append((f"#{year}", "year", year))
     values = tuple((key, key, kind, float(value)) for key, kind, value in parts)
-    return _Found(values, stop, words.starts[at], words.end(stop - 1))
+    return _Found(values, stop, words.start(at), words.ends[stop - 1])
 
 
 def _no_date(words: Words, at: int) -> bool:
@@ -102,14 +103,14 @@ def _no_date(words: Words, at: int) -> bool:
         and "." not in word
         and after.lower() not in MONTHS
         and after != "de"
-        and not words.text.startswith("-", words.end(at))
+        and not words.text.startswith("-", words.ends[at])
     )
 
 
 def _iso(words: Words, at: int) -> tuple[int, int, int, int] | None:
-    if at + 3 > len(words.spelt) or not _plain(words.spelt[at], 4) or not words.text.startswith("-", words.end(at)):
+    if at + 3 > len(words.spelt) or not _plain(words.spelt[at], 4) or not words.text.startswith("-", words.ends[at]):
         return None
-    start, end = words.starts[at], words.end(at + 2)
+    start, end = words.start(at), words.ends[at + 2]
     match = re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", words.text[start:end])
     return (
         (int(match[1]), int(match[2]), int(match[3]), at + 3)
@@ -174,8 +175,8 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
         return None
     word = words.spelt[at]
     if len(word) == len("99") and (century := _century(words, at)):
-        return _found(century + value, ("year", 1.0), stop, words.starts[at], words.end(at))
-    start, end = words.starts[at], words.end(stop - 1)
+        return _found(century + value, ("year", 1.0), stop, words.start(at), words.ends[at])
+    start, end = words.start(at), words.ends[stop - 1]
     sign = words.text[start - 1 : start]
     if start and sign in _CURRENCY:
         return _found(value, (_CURRENCY[sign], 1.0), stop, start - 1, end)
@@ -185,11 +186,10 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
         return _found(value, ("%", 1.0), stop + 2 if spelt else stop, start, after.end())
     unit = UNITS.get(words.spelt[stop].lower()) if stop < len(words.spelt) else None
     if unit and not words.after(stop - 1).strip("\u00a0 .-"):
-        return _found(value, unit, stop + 1, start, words.end(stop))
+        return _found(value, unit, stop + 1, start, words.ends[stop])
     if not word[-1].isdigit() and (suffix := _KINDS.get(word.lstrip("0123456789"))):
         return _found(value, (suffix, 1.0), stop, start, end)
-    year = len(word) == len("1999") and _is_year(words, at, stop)
-    return _found(value, ("year" if year else "", 1.0), stop, start, end)
+    return _found(value, _year_or_number(words, at, stop), stop, start, end)
 
 
 def _century(words: Words, at: int) -> int:
@@ -212,6 +212,10 @@ def _keyed(value: float, name: str, size: float) -> tuple[tuple[str, str, str, f
 
 
 _BEFORE_YEAR = word_set("in since by until till from to of year around and between before after im jahr seit bis von")
+
+
+def _year_or_number(words: Words, at: int, stop: int) -> tuple[str, float]:
+    return ("year" if len(words.spelt[at]) == len("1999") and _is_year(words, at, stop) else "", 1.0)
 
 
 def _is_year(words: Words, at: int, stop: int) -> bool:

@@ -6,10 +6,11 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain
 
 from ragboard.judges.embedded.lexicon import AKIN_IN_MEANING
+from ragboard.judges.embedded.once import once
 from ragboard.judges.embedded.reading import BEGINNING, Reading, read
 from ragboard.judges.embedded.text import Language, language_of, sentence_spans, term
 from ragboard.judges.embedded.weights import rarity
@@ -32,17 +33,17 @@ class Claim:
 
     reading: Reading
 
-    @cached_property
+    @once
     def items(self) -> frozenset[str]:
         """What must be found: its content terms and figures; all its words where it has neither."""
         return self.reading.content | self.counted or self.reading.words
 
-    @cached_property
+    @once
     def named(self) -> frozenset[str]:
         """Those of its terms that belong to names."""
         return frozenset(term for name in self.reading.names for term in name.terms)
 
-    @cached_property
+    @once
     def counted(self) -> frozenset[str]:
         """Those of its items that are figures."""
         return frozenset(figure.key for figure in self.reading.figures)
@@ -122,7 +123,7 @@ class Library:
                 if other != item and len(other) >= SHORTEST_AKIN and _akin(item, other):
                     yield other, AKIN
 
-    @cached_property
+    @once
     def contents(self) -> tuple[frozenset[str], ...]:
         """Terms and figure keys of each passage."""
         found: list[set[str]] = [set() for _ in range(self.passages)]
@@ -130,7 +131,7 @@ class Library:
             found[number] |= reading.everything
         return tuple(frozenset(items) for items in found)
 
-    @cached_property
+    @once
     def everything(self) -> frozenset[str]:
         """Terms and figure keys of all passages."""
         return frozenset(self.where)
@@ -139,18 +140,18 @@ class Library:
         """All words of a passage, or of all, in small letters."""
         return self._all_words if passage is None else self._words[passage]
 
-    @cached_property
+    @once
     def _all_words(self) -> frozenset[str]:
-        return frozenset(chain.from_iterable(reading.lowered for reading in self.sentences))
+        return frozenset(map(str.lower, {*chain.from_iterable(reading.spelt for reading in self.sentences)}))
 
-    @cached_property
+    @once
     def _words(self) -> tuple[frozenset[str], ...]:
         found: list[set[str]] = [set() for _ in range(self.passages)]
         for number, reading in zip(self.passage_of, self.sentences, strict=True):
-            found[number].update(reading.lowered)
+            found[number].update(reading.words)
         return tuple(map(frozenset, found))
 
-    @cached_property
+    @once
     def _ordered(self) -> list[str]:
         return sorted(self.where)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from math import fsum
 from typing import TypeAlias
 
 from ragboard.judges.embedded.library import Claim, Library
+from ragboard.judges.embedded.once import once
 
 __all__ = ["Lookup", "Scope"]
 
@@ -33,22 +33,22 @@ class Lookup:
     library: Library
     claim: Claim
 
-    @cached_property
+    @once
     def weights(self) -> dict[str, float]:
         """How much each item tells, in a fixed order."""
         return {item: self.library.weight(item) for item in sorted(self.claim.items)}
 
-    @cached_property
+    @once
     def total(self) -> float:
         """The weight of the whole claim."""
         return fsum(self.weights.values())
 
-    @cached_property
+    @once
     def forms(self) -> dict[str, tuple[tuple[str, float], ...]]:
         """Under which terms of the passages each item is said, and what each is worth."""
         return {item: tuple(self.library.forms(item)) for item in self.weights}
 
-    @cached_property
+    @once
     def _held(self) -> dict[int, dict[str, float]]:
         """For each sentence that holds any of them the items and their worth."""
         where = self.library.where
@@ -68,7 +68,7 @@ class Lookup:
         """What each item is worth in a sentence; items it does not say are left out."""
         return self._held.get(number, {})
 
-    @cached_property
+    @once
     def _ranked(self) -> list[tuple[float, int]]:
         """Sentences by the weight they hold, the most first; one that begins with a pronoun leans on its passage."""
         weights, library = self.weights, self.library
@@ -87,7 +87,7 @@ class Lookup:
         """The first few sentences of a passage or of all, by rank."""
         return self._ranked[: TRIED + COMPANIONS] if scope is None else self._by_passage.get(scope, [])
 
-    @cached_property
+    @once
     def _by_passage(self) -> dict[int, list[tuple[float, int]]]:
         found: dict[int, list[tuple[float, int]]] = {}
         passage_of = self.library.passage_of
@@ -113,7 +113,7 @@ class Lookup:
         ]
         return best + near
 
-    @cached_property
+    @once
     def _sought(self) -> frozenset[str]:
         return frozenset(form for forms in self.forms.values() for form, _ in forms)
 

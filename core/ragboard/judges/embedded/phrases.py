@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CITATION", "LEAD_WORD", "hedge", "is_filler", "is_refusal"]
+__all__ = ["CITATION", "CITATION_ENDS", "LEAD_WORD", "hedge", "is_filler", "is_refusal"]
 
 CITATION = re.compile(
     r"\s{0,3}(?:\[\^?\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*\]|\u3010[^\u3011]{1,40}\u3011"
@@ -13,6 +13,8 @@ CITATION = re.compile(
     re.IGNORECASE,
 )
 """A mark such as `[1]`, `[2, 3]` or `(Source 3)`, with the space before it."""
+
+CITATION_ENDS = "])\u3011"
 
 LEAD_WORD = re.compile(
     r"(?:yes|no|sure|certainly|of course|okay|ok|well|ja|nein|gerne?|natürlich"
@@ -110,9 +112,10 @@ _LED_IN = re.compile(r":\W*$")
 
 
 _MAY_DECLINE = (
-    *("no", "n't", "n\u2019t", "nicht", "kein", "unable", "fail", "insufficient", "silent", "unknown", "unclear"),
+    *("n't", "n\u2019t", "nicht", "kein", "unable", "fail", "insufficient", "silent", "unknown", "unclear"),
     *("afraid", "sorry"),
 )
+_NO = re.compile(r"no(?:t\b|thing|ne\b|\b)")
 _MAY_HEDGE = (
     *("think", "believ", "guess", "suppos", "assum", "would say", "know", "sure", "certain", "clear", "understood"),
     *("may", "might", "could", "perhaps", "possib", "presum", "seems", "appears", "thought", "said", "hard", "depends"),
@@ -123,12 +126,12 @@ _MAY_HEDGE = (
 
 def _any_of(letters: tuple[str, ...], sentence: str) -> bool:
     plain = sentence.lower()
-    return any(each in plain for each in letters)
+    return any(map(plain.__contains__, letters))
 
 
 def is_refusal(sentence: str) -> bool:
     """Whether it declines to answer, or says that the sources do not."""
-    if not _any_of(_MAY_DECLINE, sentence):
+    if not _NO.search(sentence.lower()) and not _any_of(_MAY_DECLINE, sentence):
         return False
     return bool(_REFUSAL.search(sentence[:LONGEST_REFUSAL].replace("\u2019", "'")))
 

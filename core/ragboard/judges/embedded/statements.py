@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ragboard.judges.embedded.clauses import Clause, Subject, clauses, subject_of
-from ragboard.judges.embedded.phrases import CITATION, LEAD_WORD, is_filler, is_refusal
+from ragboard.judges.embedded.phrases import CITATION, CITATION_ENDS, LEAD_WORD, is_filler, is_refusal
 from ragboard.judges.embedded.text import Language, language_of, says_something, sentence_spans
 from ragboard.judges.tasks import Extracted, Extraction
 from ragboard.records import Span
@@ -67,10 +67,15 @@ def _without_citations(text: str, start: int, end: int) -> int:
     """`... in 1990 [1].` ends after 1990."""
     while True:
         tail = max(start, end - LONGEST_TAIL)
-        last = next(reversed([*CITATION.finditer(text, tail, end)]), None)
+        last = next(reversed([*CITATION.finditer(text, tail, end)]), None) if _may_cite(text, tail, end) else None
         if last is None or text[last.end() : end].strip(" \t\r\n.,;!*_"):
             return end
         end = last.start()
+
+
+def _may_cite(text: str, start: int, end: int) -> bool:
+    """A quick look before the pattern: every citation mark ends in a bracket."""
+    return any(text.find(bracket, start, end) >= 0 for bracket in CITATION_ENDS)
 
 
 def _after_but(text: str, start: int, end: int) -> int:
@@ -87,7 +92,8 @@ def _statement(
     restated = clause.text != text[clause.start : clause.end]
     start, end = _edges(text, clause.start, clause.end)
     said = text[start:end] if not restated else clause.text.strip(_EDGE)
-    plain = _EMPHASIS.sub("", CITATION.sub("", said))
+    cited = _may_cite(said, 0, len(said))
+    plain = _EMPHASIS.sub("", CITATION.sub("", said) if cited else said)
     if start >= end or not says_something(plain, 0, len(plain)):
         return None, last
     subject = subject_of(plain, 0, len(plain), language)

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import sentencex
 from nltk.stem.snowball import SnowballStemmer
@@ -19,6 +19,7 @@ from ragboard.judges.embedded.lexicon import FUNCTION_WORDS, HINDI_ENDINGS, IRRE
 
 __all__ = [
     "Language",
+    "Remembered",
     "Token",
     "Words",
     "language_of",
@@ -30,11 +31,16 @@ __all__ = [
     "words_in",
 ]
 
+T = TypeVar("T")
+
 Language = Literal["en", "de", "fr", "es", "hi", "zh"]
 """English and German by their grammar; the others by their words, and Hindi and Chinese by their script."""
 
 LONGEST_STEMMED = 40
 """A longer run of letters is no word: it is compared as it stands, and not remembered."""
+
+MOST_REMEMBERED = 65536
+"""Words."""
 
 LONGEST_ENDING = 5
 SAMPLE = 1500
@@ -59,7 +65,7 @@ _TOKEN = re.compile(
 )
 """With the space before it, which saves a third of the search."""
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD, _PLAIN_WORD = re.compile(r"[^\W\d_]+"), re.compile("[a-z]+")
 _CHARACTER = re.compile(rf"[{_BY_CHARACTER}]")
 _DEVANAGARI = re.compile("[\u0900-\u097f]+")
 _LINE = re.compile(r"[^\r\n\v\f\x85\u2028\u2029]+")
@@ -79,26 +85,25 @@ class Token(NamedTuple):
 
 
 class Words(NamedTuple):
-    """The words of a stretch of a text, and where in the text each starts."""
+    """The words of a stretch of a text, and where in the text each ends."""
 
     text: str
     spelt: Sequence[str]
-    starts: Sequence[int]
+    ends: Sequence[int]
 
     @classmethod
     def of(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
         """The places of what `words_in` found from `start` on: between two nothing stands that could begin a word."""
         find, end = text.index, start
-        starts = [(end := (at := find(word, end)) + len(word)) and at for word in spelt]
-        return cls(text, spelt, starts)
+        return cls(text, spelt, [end := find(word, end) + len(word) for word in spelt])
 
-    def end(self, at: int) -> int:
-        """Where the word ends."""
-        return self.starts[at] + len(self.spelt[at])
+    def start(self, at: int) -> int:
+        """Where the word starts."""
+        return self.ends[at] - len(self.spelt[at])
 
     def after(self, at: int) -> str:
         """What stands between the word and the next."""
-        return self.text[self.end(at) : self.starts[at + 1]]
+        return self.text[self.ends[at] : self.start(at + 1)]
 
 
 def tokens(text: str, start: int = 0, end: int | None = None, *, most: int | None = None) -> tuple[Token, ...]:
@@ -115,6 +120,24 @@ def says_something(text: str, start: int, end: int) -> bool:
 def words_in(text: str, start: int, end: int) -> list[str]:
     """The tokens of `text[start:end]` as `tokens` finds them, without their places: five times as fast."""
     return cast("list[str]", _TOKEN.findall(text, start, end))
+
+
+class Remembered(dict[str, T]):
+    """What a function says of words: a look-up costs half of what `lru_cache` takes, which keeps an order of use.
+
+    It forgets all when it is full, and does not keep what is too long for a word.
+    """
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        self._make = make
+
+    def __missing__(self, word: str) -> T:
+        made = self._make(word)
+        if len(word) <= LONGEST_STEMMED:
+            if len(self) >= MOST_REMEMBERED:
+                self.clear()
+            self[word] = made
+        return made
 
 
 def normal(word: str) -> str:
@@ -138,6 +161,9 @@ def _stem(word: str, language: Language) -> str:
 
 
 _SNOWBALL: dict[Language, str] = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}
+_OTHERS = FUNCTION_WORDS["de"] | FUNCTION_WORDS["fr"] | FUNCTION_WORDS["es"]
+_FUNCTION_WORDS, _ENGLISH_ALONE = FUNCTION_WORDS["en"] | _OTHERS, FUNCTION_WORDS["en"] - _OTHERS
+"""Words of any of these languages, and those that are of English only: where these are half, it is English."""
 
 
 @lru_cache(maxsize=4)
@@ -156,13 +182,16 @@ def _hindi(word: str) -> str:
 def language_of(text: str) -> Language:
     """The language of its script, else that whose function words are most frequent; English where none is."""
     head = text[:SAMPLE].lower()
-    words = _WORD.findall(head)
+    words = (_PLAIN_WORD if head.isascii() else _WORD).findall(head)
     if not head.isascii():
         if 2 * len(_CHARACTER.findall(head)) > len(words):
             return "zh"
         if 2 * len(_DEVANAGARI.findall(head)) > len(words):
             return "hi"
-    return max(_SNOWBALL, key=lambda each: sum(map(FUNCTION_WORDS[each].__contains__, words)))
+    telling = list(filter(_FUNCTION_WORDS.__contains__, words))
+    if 2 * sum(map(_ENGLISH_ALONE.__contains__, telling)) >= len(telling):
+        return "en"
+    return max(_SNOWBALL, key=lambda each: sum(map(FUNCTION_WORDS[each].__contains__, telling)))
 
 
 def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[int, int], ...]:
@@ -213,4 +242,6 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())
     end -= len(piece) - len(piece.rstrip())
-    return (start, end) if says_something(text, start, end) else None
+    first = text[start : start + 1]
+    plain = first.isascii() and first.isalnum()
+    return (start, end) if plain or says_something(text, start, end) else None
