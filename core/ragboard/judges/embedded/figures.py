@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, SMALL_MONTHS, UNITS, word_set
 from ragboard.judges.embedded.text import Language, Words
@@ -41,12 +41,8 @@ class Figure(NamedTuple):
     end: int
 
 
-class _Found(NamedTuple):
-    values: tuple[tuple[str, str, str, float], ...]
-    """Key, loose key, kind and value of each."""
-    stop: int
-    start: int
-    end: int
+_Found: TypeAlias = tuple[tuple[tuple[str, str, str, float], ...], int, int, int]
+"""Key, loose key, kind and value of each figure; the word after them; where they start and end in the text."""
 
 
 def figures(words: Words, language: Language) -> tuple[Figure, ...]:
@@ -91,7 +87,7 @@ def _date(words: Words, at: int) -> _Found | None:
     if year:
         parts.append((f"#{year}", "year", year))
     values = tuple((key, key, kind, float(value)) for key, kind, value in parts)
-    return _Found(values, stop, words.start(at), words.ends[stop - 1])
+    return values, stop, words.start(at), words.ends[stop - 1]
 
 
 def _no_date(words: Words, at: int) -> bool:
@@ -201,7 +197,7 @@ def _century(words: Words, at: int) -> int:
 
 
 def _found(value: float, unit: tuple[str, float], stop: int, start: int, end: int) -> _Found:
-    return _Found(_keyed(value, *unit), stop, start, end)
+    return _keyed(value, *unit), stop, start, end
 
 
 @lru_cache(maxsize=4096)

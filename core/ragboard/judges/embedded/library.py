@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 
 from ragboard.judges.embedded.lexicon import AKIN_IN_MEANING
 from ragboard.judges.embedded.once import once
@@ -142,7 +143,7 @@ class Library:
 
     @once
     def _all_words(self) -> frozenset[str]:
-        return frozenset(map(str.lower, {*chain.from_iterable(reading.spelt for reading in self.sentences)}))
+        return frozenset(map(str.lower, {*chain.from_iterable(map(attrgetter("spelt"), self.sentences))}))
 
     @once
     def _words(self) -> tuple[frozenset[str], ...]:

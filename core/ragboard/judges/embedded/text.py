@@ -55,15 +55,19 @@ _boundaries = cast(
 _BY_CHARACTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f"
 _LETTER = rf"[^\W\d_{_BY_CHARACTER}]"
+_NUMBER = (
+    r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]\d|\d)"
+    r"|\d+(?:[.,]\d+)*(?:(?:st|nd|rd|th|s)\b)?"
+)
 _TOKEN = re.compile(
     rf"[ ,.]?+([a-zA-Z]+(?![\w'\u2019{_MARKS}])"  # most words of many languages, found at half the cost
     rf"|{_LETTER}[^\W{_BY_CHARACTER}{_MARKS}]*(?:[{_MARKS}]+[^\W{_BY_CHARACTER}{_MARKS}]*)*"
     rf"(?:['\u2019](?!s\b){_LETTER}+)*"
-    r"|(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]\d|\d)"
-    r"|\d+(?:[.,]\d+)*(?:(?:st|nd|rd|th|s)\b)?"
-    rf"|[{_BY_CHARACTER}])"
+    rf"|{_NUMBER}|[{_BY_CHARACTER}])"
 )
 """With the space before it, which saves a third of the search."""
+_ASCII_TOKEN = re.compile(rf"[ ,.]?+([a-zA-Z][0-9a-zA-Z_]*+(?:'(?!s\b)[a-zA-Z]++)*+|{_NUMBER})", re.ASCII)
+"""The same of a text in ASCII, a sixth faster."""
 
 _WORD, _PLAIN_WORD = re.compile(r"[^\W\d_]+"), re.compile("[a-z]+")
 _CHARACTER = re.compile(rf"[{_BY_CHARACTER}]")
@@ -119,7 +123,7 @@ def says_something(text: str, start: int, end: int) -> bool:
 
 def words_in(text: str, start: int, end: int) -> list[str]:
     """The tokens of `text[start:end]` as `tokens` finds them, without their places: five times as fast."""
-    return cast("list[str]", _TOKEN.findall(text, start, end))
+    return cast("list[str]", (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text, start, end))
 
 
 class Remembered(dict[str, T]):
