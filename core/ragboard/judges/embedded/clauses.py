@@ -28,7 +28,8 @@ _NOT_SUBJECT = word_set(
     "there where what who which how not both either neither according despite unlike however "
     "wenn als während weil da obwohl nachdem bevor in im am an auf bei nach seit mit von vor für es gab dort was wer"
 )
-_BREAKS_SUBJECT = word_set("that which who whom whose where when if because although and or und oder der die das dass")
+_NOT_SUBJECT_DE = _NOT_SUBJECT - {"es"}
+_BREAKS_SUBJECT = word_set("that which who whom whose where when if because although or oder der die das dass")
 _OPENS_CLAUSE = word_set("it he she they this these the a an its his her their er sie es der die das ein eine")
 _AFTER_VERB = word_set(
     "in on at by for from with to into over under through between across as a an the its his her their about until "
@@ -61,7 +62,7 @@ class Subject(NamedTuple):
 def subject_of(text: str, start: int, end: int, language: Language) -> Subject | None:
     """The subject and the auxiliary or English past tense that follows it, where both are plain."""
     words = tokens(text, start, min(end, start + READ), most=LONGEST_SUBJECT + 1)
-    if not words or words[0].text.lower() in _NOT_SUBJECT - ({"es"} if language == "de" else frozenset()):
+    if not words or words[0].text.lower() in (_NOT_SUBJECT_DE if language == "de" else _NOT_SUBJECT):
         return None
     for at, word in enumerate(words):
         if at and word.text.lower() in AUXILIARIES[language]:
@@ -69,7 +70,7 @@ def subject_of(text: str, start: int, end: int, language: Language) -> Subject |
             return None if re.search(r"[,;:()]", subject) else Subject(subject, word.text, word.end, word.start)
         if at and language == "en" and _is_past(word.text):
             return _past_tense(text, words, at, end)
-        if at and word.text.lower() in _BREAKS_SUBJECT - {"and", "und"}:
+        if at and word.text.lower() in _BREAKS_SUBJECT:
             return None
     return None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress, count
+from operator import attrgetter
 from typing import NamedTuple
 
 from ragboard.judges.embedded.figures import Figure, figures_at, numeric
@@ -148,10 +149,11 @@ def read(text: str, start: int, end: int, language: Language) -> Reading:
     for figure in found:
         places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
     content = frozenset(filter(None, places))
-    everything = content.union(*((figure.key, figure.loose) for figure in found))
+    everything = content.union(*map(_KEYS, found))
     return Reading(text, start, end, language, spelt, places, found, content, everything)
 
 
+_KEYS = attrgetter("key", "loose")
 AFTER_NUMBER = 8
 """Words from a number on that may belong to its figure."""
 

@@ -48,8 +48,9 @@ def extract(text: str) -> Extraction:
 
 def _candidates(text: str, language: Language) -> Iterator[tuple[int, int]]:
     """Sentences that may state something, without citation marks and words of courtesy around them."""
+    headed = "#" in text
     for first, last in sentence_spans(text, language):
-        if _HEADING.search(text, max(0, first - LONGEST_MARK), first):
+        if headed and _HEADING.search(text, max(0, first - LONGEST_MARK), first):
             continue
         start, end = _without_lead(text, first, last), _without_citations(text, first, last)
         if start < end and not is_filler(text[start:end]):
