@@ -41,6 +41,7 @@ given = ServerSettings(store=Path('.ragboard'))
 app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
 """
 OpenPage = Callable[..., Page]
+expect.set_options(timeout=PATIENCE * 1000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

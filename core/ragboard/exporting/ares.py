@@ -10,7 +10,7 @@ from ragboard.readers.ares import ARES_QUALITIES, AresRow
 
 __all__ = ["ares_tsv"]
 
-COLUMNS = (
+COLUMNS: tuple[str, ...] = (
     "document_index",
     "document",
     "synthetic_query",

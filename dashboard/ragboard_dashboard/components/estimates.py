@@ -84,16 +84,9 @@ def _difference(one: SystemDifference, low: float, high: float) -> str:
     how = f"{one.labels:,} labels, {'paired' if one.paired else 'as if unrelated'}"
     if isinstance(one.interval, NoInterval):
         return f'<tr>{name}<td class="rb-why" colspan="3">none: {_safe(one.interval.reason)}</td></tr>'
-    sign = (
-        "= holds 0"
-        if one.interval.low <= 0 <= one.interval.high
-        else "▲ above 0"
-        if one.interval.low > 0
-        else "▼ below 0"
-    )
     return (
         f'<tr>{name}<td class="rb-scale">{_track(one.interval, low, high)}</td>'
-        f"<td>{_told(one.interval)} {sign}</td><td>{how}</td></tr>"
+        f"<td>{_told(one.interval)} {_sign(one.interval)}</td><td>{how}</td></tr>"
     )
 
 
