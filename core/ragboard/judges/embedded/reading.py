@@ -44,7 +44,7 @@ class Name:
 
 
 class _Read(NamedTuple):
-    """What is found out of every sentence; as a tuple it is made in a third of the time of a dataclass."""
+    """What is found out of every sentence; as a tuple it is made in half the time of a frozen dataclass."""
 
     text: str
     start: int

@@ -67,7 +67,7 @@ _TOKEN = re.compile(
 )
 """With the space before it, which saves a third of the search."""
 _ASCII_TOKEN = re.compile(rf"[ ,.]?+([a-zA-Z][0-9a-zA-Z_]*+(?:'(?!s\b)[a-zA-Z]++)*+|{_NUMBER})", re.ASCII)
-"""The same of a text in ASCII, a sixth faster."""
+"""The same of a text in ASCII, found faster."""
 
 _WORD, _PLAIN_WORD = re.compile(r"[^\W\d_]+"), re.compile("[a-z]+")
 _CHARACTER = re.compile(rf"[{_BY_CHARACTER}]")
