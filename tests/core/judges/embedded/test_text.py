@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard.judges.embedded.figures import figures
-from ragboard.judges.embedded.text import Language, Words, language_of, sentence_spans, term, tokens, words_in
+from ragboard.judges.embedded.text import (
+    MOST_REMEMBERED,
+    Language,
+    Remembered,
+    Words,
+    language_of,
+    sentence_spans,
+    term,
+    tokens,
+    words_in,
+)
 
 ANY_TEXT = st.text(max_size=200) | st.text(
     alphabet="aB 1.,;:?!-*#\n\r\u2028[]()'\u2019\u00e9\u0301\u4ed6\U0001d518", max_size=200
@@ -181,3 +191,17 @@ def _steps(text: str) -> int:
     finally:
         sys.settrace(before)
     return steps
+
+
+def test_what_is_remembered_of_words_is_bounded_and_leaves_out_what_is_no_word() -> None:
+    lengths = Remembered(len)
+    assert [lengths["word"], lengths["w" * 41]] == [4, 41]
+    assert list(lengths) == ["word"]
+    for number in range(MOST_REMEMBERED):
+        assert lengths[str(number)] == len(str(number))
+    assert len(lengths) <= MOST_REMEMBERED
+
+
+@given(st.text(alphabet="aBs1 9.,_'-()\n", max_size=60))
+def test_a_text_in_ascii_is_taken_apart_as_any_other(text: str) -> None:
+    assert words_in(text, 0, len(text)) == words_in(f"{text}\u00e9", 0, len(text))
