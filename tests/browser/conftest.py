@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -124,12 +123,17 @@ def serving(folder: Path, *options: str) -> Generator[str]:
 
 
 def settled(page: Page) -> Page:
-    """Wait until the script has run to its end."""
-    wait = PATIENCE * 1000
-    expect(page.locator("[data-testid=stMain]")).to_have_text(re.compile(r"\S"), timeout=wait)
-    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0, timeout=wait)
-    expect(page.locator("[data-testid=stApp]")).not_to_have_attribute("data-test-script-state", "running", timeout=wait)
-    return page
+    """Wait until the script has run to its end.
+
+    By plain looks: `expect` describes the whole page at each of its own, which on a large one takes all its time.
+    """
+    app = page.locator("[data-testid=stApp]")
+    drawn = page.locator("[data-testid=stMain] [data-testid=stElementContainer]").first
+    for _ in range(PATIENCE * 20):
+        if app.get_attribute("data-test-script-state") == "notRunning" and drawn.count():
+            return page
+        page.wait_for_timeout(50)
+    pytest.fail(f"{page.url} is still being drawn after {PATIENCE} s")
 
 
 @pytest.fixture

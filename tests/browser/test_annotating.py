@@ -62,6 +62,7 @@ def test_statements_are_labelled_by_keyboard_undone_and_taken_elsewhere(
     page.keyboard.press("n")
     page.keyboard.type("12 of them")
     page.keyboard.press("Enter")
+    expect(page.get_by_role("textbox", name="Note")).not_to_be_focused()
     settled(page)
     pressed(page, "1", "0 of 11 samples, 1 label ")
     assert page.get_by_text("kappa").count() == 0, "nothing of the judge before a sample is finished"

@@ -221,7 +221,7 @@ def hostile(store: Store, tmp_path: Path) -> Callable[[], None]:
             for n in range(3)
         ]
         rows.append(
-            {"id": "big", "question": "big", "answer": "The tower is red. " * 60_000, "contexts": ["The tower is red."]}
+            {"id": "big", "question": "big", "answer": "The tower is red. " * 10_000, "contexts": ["The tower is red."]}
         )
         keep_rows(store, tmp_path, rows, HOSTILE)
 

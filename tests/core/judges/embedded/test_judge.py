@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import permutations
+import random
 
 import pytest
 
@@ -58,5 +58,6 @@ def test_a_reply_fits_its_task(task: Task) -> None:
 
 def test_answers_do_not_depend_on_order_or_company() -> None:
     alone = {task: asyncio.run(EmbeddedJudge().answer([task]))[0] for task in TASKS}
-    for order in list(permutations(TASKS))[::101]:
+    chance = random.Random(1)
+    for order in (chance.sample(TASKS, len(TASKS)) for _ in range(8)):
         assert list(asyncio.run(EmbeddedJudge().answer(order))) == [alone[task] for task in order]
