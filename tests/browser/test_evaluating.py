@@ -135,6 +135,7 @@ def test_cancel_keeps_what_is_done_a_reload_loses_nothing_and_resume_asks_the_re
     assert asked < server.count
 
 
+@pytest.mark.slow
 def test_an_evaluation_outlives_the_server_and_one_that_was_killed_is_resumed(
     store: Store, open_page: OpenPage, server: ChatServer
 ) -> None:
@@ -156,6 +157,7 @@ def test_an_evaluation_outlives_the_server_and_one_that_was_killed_is_resumed(
         finished(page)
 
 
+@pytest.mark.slow
 def test_two_evaluations_at_once_have_a_panel_and_a_line_each(
     store: Store, dashboard: str, open_page: OpenPage, server: ChatServer
 ) -> None:

@@ -145,6 +145,7 @@ def check_kills(folder: Path, server: ChatServer, samples: int, kills: int) -> N
     assert again.total() <= CONCURRENCY * done
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
 def test_an_evaluation_killed_three_times_is_as_if_it_never_was(tmp_path: Path, server: ChatServer) -> None:
     check_kills(tmp_path, server, samples=25, kills=3)
