@@ -112,6 +112,7 @@ def readable(path: Path) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_cancel_keeps_what_is_done_a_reload_loses_nothing_and_resume_asks_the_rest(
     store: Store, dashboard: str, open_page: OpenPage, server: ChatServer
 ) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 from tests.browser.conftest import OpenPage, serving, settled
 from tests.plugin_file import BREVITY, write_plugin
@@ -29,6 +30,7 @@ def evaluate_with_plugin(store: Store, folder: Path, text: str = BREVITY) -> Non
     subprocess.run(command, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_a_plugins_metric_is_shown_by_its_title_without_the_plugin(
     store: Store, tmp_path: Path, open_page: OpenPage
 ) -> None:
@@ -60,6 +62,7 @@ def test_every_metric_is_explained_and_found_by_its_words(dashboard: str, open_p
     expect(page.get_by_text("No metric has all of these words.")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_a_plugin_says_is_shown_as_it_is(store: Store, tmp_path: Path, open_page: OpenPage) -> None:
     evaluate_with_plugin(store, tmp_path, BREVITY.replace('"Brevity"', repr(HOSTILE)))
     with serving(store.folder) as address:

@@ -190,6 +190,7 @@ def test_ctrl_c_does_not_wait_for_a_server_that_does_not_answer(tmp_path: Path, 
     assert journalled(store) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
 def test_a_disk_that_is_full_is_one_line_and_nothing_is_damaged(tmp_path: Path, server: ChatServer) -> None:
     import resource
