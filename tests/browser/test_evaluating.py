@@ -175,6 +175,7 @@ def test_two_evaluations_at_once_have_a_panel_and_a_line_each(
     expect(page.get_by_text("bridges: running")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_what_failed_is_said_by_kind_and_asked_again(
     store: Store, dashboard: str, open_page: OpenPage, server: ChatServer
 ) -> None:

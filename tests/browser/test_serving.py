@@ -122,6 +122,7 @@ READ_ONLY = {
 }
 
 
+@pytest.mark.slow
 def test_a_read_only_server_offers_no_change(kept: Store, open_page: OpenPage) -> None:
     with serving(kept.folder, "--read-only") as address:
         for path, there in READ_ONLY.items():
