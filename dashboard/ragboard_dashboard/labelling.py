@@ -9,7 +9,7 @@ from ragboard.errors import RagboardError
 from ragboard.labels import label_statement, withdraw_statement
 from ragboard.records import Label, Score
 from ragboard.report import SampleReport
-from ragboard_dashboard.components.verdicts import VERDICTS
+from ragboard.report.looks import VERDICTS
 from ragboard_dashboard.data import store, writable
 from ragboard_dashboard.shared import plain
 

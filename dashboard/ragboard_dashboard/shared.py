@@ -12,10 +12,10 @@ import streamlit as st
 from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Score
 from ragboard.report import STANDINGS, MetricSummary, Overruled, RunSummary, UnscoredPolicy
+from ragboard.spans import inert
 from ragboard.stats import Interval
 from ragboard.store import RunRef
 from ragboard_dashboard.components.board import ago, mean_shown
-from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve, writable
 from ragboard_dashboard.navigation import open_query, open_upload
 

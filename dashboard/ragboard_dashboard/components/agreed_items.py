@@ -11,7 +11,7 @@ from streamlit.components.v2 import component
 
 from ragboard.opinions import Opinion
 from ragboard.report import GradeVerdict, Opened, PairVerdict
-from ragboard_dashboard.components.spans import inert
+from ragboard.spans import inert
 
 __all__ = ["grade_rows", "item_list", "opened_data", "opened_pair", "pair_rows", "preferred"]
 

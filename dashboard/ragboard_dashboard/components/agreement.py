@@ -19,8 +19,8 @@ from ragboard.report import (
     PreferenceReport,
     Ratings,
 )
+from ragboard.spans import inert
 from ragboard.stats import Interval, NoInterval
-from ragboard_dashboard.components.spans import inert
 
 __all__ = [
     "MEASURES",

@@ -11,8 +11,9 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from ragboard.records import Label, Passage, Statement
-from ragboard_dashboard.components.spans import inert, layered, utf16
-from ragboard_dashboard.components.verdicts import VERDICTS
+from ragboard.report.looks import VERDICTS
+from ragboard.spans import inert, layered
+from ragboard_dashboard.components.spans import utf16
 
 __all__ = ["Told", "annotator", "told"]
 

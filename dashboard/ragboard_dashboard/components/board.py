@@ -13,9 +13,9 @@ from streamlit.components.v2 import component
 
 from ragboard.records import MetricDescription
 from ragboard.report import STANDINGS, MetricSummary, RunSummary, UnscoredPolicy
+from ragboard.report.looks import VERDICTS
+from ragboard.spans import inert
 from ragboard.stats import Interval
-from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.components.verdicts import VERDICTS
 
 __all__ = ["Asked", "ago", "board_data", "mean_shown", "run_board"]
 

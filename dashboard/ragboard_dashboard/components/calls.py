@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from ragboard.evaluation.calls import Call, SampleCalls
-from ragboard_dashboard.components.spans import inert
+from ragboard.spans import inert
 
 __all__ = ["call_list", "calls_html"]
 

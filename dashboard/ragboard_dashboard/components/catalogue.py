@@ -8,7 +8,7 @@ from html import escape
 
 from ragboard.records import MetricDescription
 from ragboard.report import BETTER, metric_range, metric_settings
-from ragboard_dashboard.components.spans import inert
+from ragboard.spans import inert
 
 __all__ = ["catalogue_html"]
 

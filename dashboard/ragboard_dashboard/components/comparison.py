@@ -21,8 +21,8 @@ from ragboard.report import (
     StatementChange,
 )
 from ragboard.report.looks import ARROWS, CHANGE_LOOKS, CHANGES, KINDS, SAID_ALIKE, statement_look
+from ragboard.spans import inert
 from ragboard.stats import Interval
-from ragboard_dashboard.components.spans import inert
 
 __all__ = ["forest", "forest_data", "pair_data", "pair_list", "pair_view", "pairs_data"]
 

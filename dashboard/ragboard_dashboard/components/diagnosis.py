@@ -16,8 +16,8 @@ from ragboard.report import (
     source_of,
     why_silent,
 )
+from ragboard.spans import inert
 from ragboard.stats import Interval
-from ragboard_dashboard.components.spans import inert
 
 __all__ = ["PARTS", "figure_html", "finding_html", "rules_html"]
 

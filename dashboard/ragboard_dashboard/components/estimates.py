@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from ragboard.report import SystemDifference, SystemEstimate, SystemsReport
+from ragboard.spans import inert
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked
-from ragboard_dashboard.components.spans import inert
 
 __all__ = ["differences_html", "estimates_html", "ranking_html"]
 

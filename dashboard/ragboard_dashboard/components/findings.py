@@ -12,8 +12,8 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from ragboard.report import Hallucination, HallucinationGroup, LooseStatement
-from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.components.verdicts import VERDICTS, VerdictLook, said_by, statement_look
+from ragboard.report.looks import VERDICTS, VerdictLook, said_by, statement_look
+from ragboard.spans import inert
 
 __all__ = ["Way", "finding_list", "group_list", "hallucination_list", "opened_hallucination", "way_list"]
 

@@ -18,9 +18,7 @@ from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import ORIGINS
 from ragboard.records import Evidence, Passage, Verdict
 from ragboard.report import JudgedStatement
-from ragboard.report.wording import HOW, WORST_FIRST, evidence_look, what_passages_say
-from ragboard_dashboard.components.spans import Stretch, apart, inert, layered, utf16
-from ragboard_dashboard.components.verdicts import (
+from ragboard.report.looks import (
     ALONE,
     NOT_JUDGED,
     VERDICTS,
@@ -28,6 +26,9 @@ from ragboard_dashboard.components.verdicts import (
     said_by,
     statement_look,
 )
+from ragboard.report.wording import HOW, WORST_FIRST, evidence_look, what_passages_say
+from ragboard.spans import Stretch, apart, inert, layered
+from ragboard_dashboard.components.spans import utf16
 
 __all__ = ["reader_data", "statement_reader"]
 

@@ -11,8 +11,8 @@ from streamlit.components.v2 import component
 
 from ragboard.records import Outcome, Score
 from ragboard.report import SampleRow
-from ragboard_dashboard.components.spans import inert
-from ragboard_dashboard.components.verdicts import VERDICTS
+from ragboard.report.looks import VERDICTS
+from ragboard.spans import inert
 
 __all__ = ["sample_list", "samples_data"]
 

@@ -11,8 +11,8 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from ragboard.report import Distribution, Group
+from ragboard.spans import inert
 from ragboard.stats import Interval
-from ragboard_dashboard.components.spans import inert
 
 __all__ = ["SHAPES", "Range", "Shape", "groups_chart", "groups_data", "spread_chart", "spread_data"]
 

@@ -6,9 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable
 
-from ragboard.spans import DEPTH, Piece, Stretch, apart, inert, layered
-
-__all__ = ["DEPTH", "Piece", "Stretch", "apart", "inert", "layered", "utf16"]
+__all__ = ["utf16"]
 
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 

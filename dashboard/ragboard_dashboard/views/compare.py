@@ -23,9 +23,9 @@ from ragboard.report import (
     pair_runs,
     pairs_sql,
 )
+from ragboard.spans import inert
 from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
-from ragboard_dashboard.components.spans import inert
 from ragboard_dashboard.data import (
     get_comparison,
     get_leaderboard,

@@ -17,9 +17,9 @@ from ragboard.report import (
     hallucination_table,
     hallucinations_sql,
 )
+from ragboard.report.looks import VERDICTS
 from ragboard.store import RunRef
 from ragboard_dashboard.components.findings import group_list, hallucination_list, opened_hallucination
-from ragboard_dashboard.components.verdicts import VERDICTS
 from ragboard_dashboard.data import (
     get_hallucination_groups,
     get_hallucinations,

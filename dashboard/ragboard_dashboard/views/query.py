@@ -13,7 +13,7 @@ from ragboard.errors import RagboardError
 from ragboard.exporting import table_bytes
 from ragboard.query import QueryLimits, QueryResult, run_query
 from ragboard.report import EXAMPLES, StoreTable
-from ragboard_dashboard.components.spans import inert
+from ragboard.spans import inert
 from ragboard_dashboard.data import get_tables, store
 from ragboard_dashboard.shared import plain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from ragboard.records import Label, Verdict
-from ragboard_dashboard.components.verdicts import ALONE, NOT_JUDGED, VERDICTS, look_of
+from ragboard.report.looks import ALONE, NOT_JUDGED, VERDICTS, look_of
 
 
 def test_every_label_has_a_look_and_no_two_share_an_icon_a_word_or_a_class() -> None:
