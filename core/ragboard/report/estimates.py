@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,18 +16,16 @@ from ragboard.labels.draws import countable
 from ragboard.records import MetricDescription
 from ragboard.report.gates import spec_named
 from ragboard.report.metrics import described, in_order
-from ragboard.report.nouns import JudgedBy
+from ragboard.report.nouns import JudgedBy, RunSummary
 from ragboard.report.runs import run_summary
 from ragboard.report.systems import System, SystemsReport, systems_report
-from ragboard.stats import LabelsNeeded, labels_needed
+from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
 
 __all__ = ["Estimated", "Estimates", "Measured", "estimate_runs", "estimated_metrics", "needed_for"]
 
 Measured = Literal["verdicts", "faithfulness", "answer_relevance", "context_relevance"]
 """What people said: verdicts on every statement, whose share supported is estimated, or grades in a quality."""
-
-FEWEST_TO_PLAN = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,17 +64,22 @@ def estimate_runs(
 
     Labels count that were given in the random queue of the same evaluation, up to the first drawn sample
     that is not labelled in full; failing a draw, imported ones whose design was declared random. The
-    judge's metric may be any with a range that is finite: it makes the estimate narrower, never what is
-    estimated. Raises SettingError for a metric that the runs do not have.
+    judge's metric may be any from 0 to 1, as labels are, that is higher for the better: it makes the estimate
+    narrower, never what is estimated. Raises SettingError for a metric that a run does not have, or not with the
+    same settings.
     """
     with store.database.read() as connection:
         known = described(connection)
-    specs = {run: _spec(store, run, metric) for run in runs}
-    sources = tuple(_source(store, run, specs[run], known, measured) for run in runs)
-    spec = next(iter(specs.values()))
+    summaries = {run: run_summary(store, run) for run in runs}
+    spec, *others = dict.fromkeys(spec_named(metric, tuple(one.metrics)) for one in summaries.values())
+    if others:
+        raise SettingError(f"{metric!r} is {spec} of one run and {others[0]} of another; name one of them")
+    if spec not in known or not _like_labels(known[spec]):
+        raise SettingError(f"{spec} is not from 0 to 1 and higher for the better, as labels are; name one that is")
+    sources = tuple(_source(store, run, one, spec, measured) for run, one in summaries.items())
     return Estimates(
         metric=spec,
-        label=known[spec].label if spec in known else spec,
+        label=known[spec].label,
         measured=measured,
         sources=sources,
         report=systems_report([source.system for source in sources], level=level),
@@ -84,11 +87,11 @@ def estimate_runs(
 
 
 def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...]:
-    """The metrics of an evaluation that an estimate can lean on: those with a finite range."""
+    """The metrics of an evaluation that an estimate can lean on: from 0 to 1 and higher for the better."""
     with store.database.read() as connection:
         known = described(connection)
     specs = in_order(run_summary(store, run).metrics)
-    return tuple(known[spec] for spec in specs if spec in known and _bounds(known[spec]))
+    return tuple(known[spec] for spec in specs if spec in known and _like_labels(known[spec]))
 
 
 def needed_for(estimated: Estimated, width: float) -> LabelsNeeded | None:
@@ -97,24 +100,16 @@ def needed_for(estimated: Estimated, width: float) -> LabelsNeeded | None:
     Raises ValueError for a width that is not above 0.
     """
     system = estimated.system
-    if len(system.labels) < FEWEST_TO_PLAN or system.refusal:
+    if len(system.labels) < FEWEST_LABELS or system.refusal:
         return None
     labels, judged = list(system.labels.values()), [system.scores[key] for key in system.labels]
     rest = [score for key, score in system.scores.items() if key not in system.labels]
     return labels_needed(labels, judged, rest, width=width) if len(rest) > 1 else None
 
 
-def _spec(store: Store, run: RunRef, metric: str) -> str:
-    return spec_named(metric, tuple(run_summary(store, run).metrics))
-
-
-def _source(
-    store: Store, run: RunRef, spec: str, known: Mapping[str, MetricDescription], measured: Measured
-) -> Estimated:
-    summary = run_summary(store, run)
-    bounds = _bounds(known[spec]) if spec in known else None
-    if summary.judged is None or bounds is None:
-        raise SettingError(f"{spec} of {run.name} has no finite range; an estimate leans on one that has")
+def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: Measured) -> Estimated:
+    if summary.judged is None:
+        raise SettingError(f"{run.name} was never evaluated; ragboard evaluate {run.name}")
     found = _labelled(store, run, measured)
     with store.database.read() as connection:
         could = set(countable(connection, run, "verdict" if measured == "verdicts" else "grade"))
@@ -125,7 +120,6 @@ def _source(
         name=run.name,
         scores=dict(scores.values()),
         labels={keys[row.position]: row.outcome for row in usable},
-        bounds=(min(0.0, bounds[0]), max(1.0, bounds[1])) if measured == "verdicts" else bounds,
         refusal=_refusal(store, run, found, measured),
         notes=_notes(found, len(could) - len(scores)),
     )
@@ -210,5 +204,5 @@ def _notes(found: LabelledSamples, unscored: int) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _bounds(metric: MetricDescription) -> tuple[float, float] | None:
-    return None if metric.low is None or metric.high is None else (metric.low, metric.high)
+def _like_labels(metric: MetricDescription) -> bool:
+    return (metric.low, metric.high, metric.direction) == (0, 1, "higher")

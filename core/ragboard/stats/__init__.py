@@ -26,6 +26,7 @@ from ragboard.stats.multiple import holm
 from ragboard.stats.paired import PairedDifference, SignTest, mcnemar, paired_difference, sign_test
 from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
 from ragboard.stats.ppi import (
+    FEWEST_LABELS,
     LabelsNeeded,
     PoweredMean,
     PoweredMeans,
@@ -39,6 +40,7 @@ from ragboard.stats.raters import alpha_interval, kappa_interval
 
 __all__ = [
     "CORRELATIONS",
+    "FEWEST_LABELS",
     "Arm",
     "Bin",
     "BinaryAgreement",

@@ -21,6 +21,7 @@ from ragboard.stats.intervals import Floats, Interval, NoInterval, Values, mean_
 from ragboard.stats.rectified import Design, Parts, parts_of, solve
 
 __all__ = [
+    "FEWEST_LABELS",
     "Design",
     "LabelsNeeded",
     "PoweredMean",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from ragboard.synthesis.make import KINDS, Kind, Recipe, Synthetic, choose, synthesise
+from ragboard.synthesis.make import choose, synthesise
+from ragboard.synthesis.nouns import KINDS, Kind, Recipe, Synthetic
 
 __all__ = ["KINDS", "Kind", "Recipe", "Synthetic", "choose", "synthesise"]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ragboard.judges.panel import Panel
 from ragboard.judges.tasks import WriteAnswer
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.readers.corpus import CorpusPassage
-
-if TYPE_CHECKING:
-    from ragboard.synthesis.make import Recipe, Synthetic
+from ragboard.synthesis.nouns import Recipe, Synthetic
 
 __all__ = ["card_of"]
 

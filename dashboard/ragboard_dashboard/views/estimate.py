@@ -56,7 +56,7 @@ def _choose(runs: list[RunSummary]) -> tuple[tuple[RunRef, ...], str, Measured, 
         return None
     specs = [metric.spec for metric in get_estimated_metrics(refs[0])]
     if not specs:
-        st.info("The judge's metrics of this run have no finite range: none can be corrected by labels.")
+        st.info("No metric of this run is from 0 to 1 and higher for the better, as labels are.")
         return None
     first = specs.index(DEFAULT) if DEFAULT in specs else 0
     metric = middle.selectbox("The judge's scores", specs, first, key="by", bind="query-params")

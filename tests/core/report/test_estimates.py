@@ -144,9 +144,13 @@ def test_two_runs_are_compared_and_ranked(store: Store) -> None:
     assert {one.name for one in report.ranking} == {"a", "b"}
 
 
-def test_a_metric_without_a_finite_range_is_no_ground_for_an_estimate(store: Store) -> None:
+def test_a_metric_unlike_labels_is_no_ground_for_an_estimate(store: Store) -> None:
     run = kept(store)
-    assert "ragas.faithfulness" in [metric.spec for metric in estimated_metrics(store, run)]
+    there = [metric.spec for metric in estimated_metrics(store, run)]
+    assert "ragas.faithfulness" in there
+    assert not any(spec.startswith("ragas.answer_relevance") for spec in there)
+    with pytest.raises(SettingError, match="is not from 0 to 1 and higher for the better"):
+        estimate(store, run, metric="answer_relevance")
     with pytest.raises(SettingError, match="no metric is called 'absent'"):
         estimate(store, run, metric="absent")
 

@@ -1,14 +1,11 @@
-"""Stretches of text as the components need them."""
+"""Places of a text in the units that JavaScript counts in."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.spans import DEPTH, Piece, apart, inert, layered
+from ragboard.spans import apart
 from ragboard_dashboard.components.spans import utf16
 
 TRICKY = ("plain", "👩‍👩‍👧‍👦 family 😀", "e\u0301\u0323 n\u0303", "مرحبا 42 😀 عالم", "\U00010348" * 3, "")
@@ -31,55 +28,3 @@ def test_a_stretch_cut_by_units_holds_the_same_characters(text: str, wanted: lis
     unit = utf16(text)
     for start, end in apart(wanted, len(text)):
         assert units_of(text)[2 * unit(start) : 2 * unit(end)].decode("utf-16-le") == text[start:end]
-
-
-@given(stretches, st.integers(0, 40))
-def test_stretches_kept_apart_lie_in_the_text_in_order_without_overlap(
-    wanted: list[tuple[int, int]], length: int
-) -> None:
-    kept = apart(wanted, length)
-    edges = [edge for stretch in kept for edge in stretch]
-    assert edges == sorted(edges)
-    assert all(0 <= start < end <= length for start, end in kept)
-    assert set(kept) <= set(wanted)
-
-
-def test_of_two_overlapping_stretches_the_earlier_is_kept() -> None:
-    assert apart([(3, 8), (0, 4), (8, 9)], 10) == [(0, 4), (8, 9)]
-
-
-@given(stretches, st.integers(0, 40))
-def test_pieces_cover_each_place_with_exactly_the_stretches_that_lie_there(
-    wanted: list[tuple[int, int]], length: int
-) -> None:
-    given_ = dict(enumerate(wanted[:DEPTH]))
-    at = {place: set(piece.members) for piece in layered(given_, length) for place in range(piece.start, piece.end)}
-    for place in range(length):
-        there = {n for n, (start, end) in given_.items() if 0 <= start <= place < end <= length}
-        assert at.get(place, set()) == there
-
-
-@given(stretches, st.integers(0, 40))
-def test_pieces_do_not_overlap_and_are_never_deeper_than_the_limit(wanted: list[tuple[int, int]], length: int) -> None:
-    pieces = layered(dict(enumerate(wanted)), length)
-    assert all(a.end <= b.start for a, b in pairwise(pieces))
-    assert all(0 <= piece.start < piece.end <= length and 1 <= len(piece.members) <= DEPTH for piece in pieces)
-
-
-def test_two_stretches_over_one_place_share_a_piece() -> None:
-    assert layered({0: (0, 6), 1: (4, 9)}, 9) == [Piece(0, 4, (0,)), Piece(4, 6, (0, 1)), Piece(6, 9, (1,))]
-
-
-@given(texts)
-def test_an_inert_text_keeps_every_position(text: str) -> None:
-    assert len(inert(f"\u202e{text}\u2066")) == len(text) + 2
-    assert len(units_of(inert(text))) == len(units_of(text))
-
-
-@pytest.mark.parametrize("control", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-def test_an_inert_text_cannot_reorder_what_stands_beside_it(control: str) -> None:
-    assert control not in inert(f"a{control}b")
-
-
-def test_right_to_left_letters_and_marks_are_left_alone() -> None:
-    assert inert("שלום\u200f 42 عالم") == "שלום\u200f 42 عالم"
