@@ -341,6 +341,36 @@ class Written:
     text: str
 
 
+Quality: TypeAlias = Literal["context_relevance", "answer_faithfulness", "answer_relevance"]
+"""The three qualities that ARES has judged, each of a whole text (Saad-Falcon et al. 2024, section 3)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Classify:
+    """Say whether a quality holds of the passages, or of the answer. Reply: `Classified`.
+
+    Context relevance looks at question and contexts, answer faithfulness at contexts and answer, answer relevance at
+    question and answer; all are given, and a judge reads what it was taught on.
+    """
+
+    role: ClassVar[Role] = "verify"
+    quality: Quality
+    question: str
+    contexts: tuple[str, ...]
+    answer: str = ""
+    """Empty for context relevance."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Classified:
+    """Whether it holds."""
+
+    holds: bool
+    probability: float | None = None
+    """That it holds, in [0, 1]; None where the judge says only yes or no."""
+    reason: str = ""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
     """The judge gave no usable answer to this one task, and why."""
