@@ -16,7 +16,10 @@ __all__ = [
     "LEADING",
     "AnswerKind",
     "AnswerRated",
+    "AresQuality",
     "Batching",
+    "Classified",
+    "Classify",
     "Critique",
     "Critiqued",
     "Entities",
@@ -341,7 +344,7 @@ class Written:
     text: str
 
 
-Quality: TypeAlias = Literal["context_relevance", "answer_faithfulness", "answer_relevance"]
+AresQuality: TypeAlias = Literal["context_relevance", "answer_faithfulness", "answer_relevance"]
 """The three qualities that ARES has judged, each of a whole text (Saad-Falcon et al. 2024, section 3)."""
 
 
@@ -354,7 +357,7 @@ class Classify:
     """
 
     role: ClassVar[Role] = "verify"
-    quality: Quality
+    quality: AresQuality
     question: str
     contexts: tuple[str, ...]
     answer: str = ""
