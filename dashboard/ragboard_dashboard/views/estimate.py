@@ -72,7 +72,7 @@ def _default(runs: list[RunSummary]) -> list[str]:
 
 def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bool) -> None:  # noqa: FBT001
     try:
-        found = get_estimates(refs, metric, measured)
+        found = get_estimates(refs, metric=metric, measured=measured)
     except SettingError as error:
         st.error("These runs cannot be estimated together.", icon=":material/error:")
         plain(str(error))
