@@ -22,6 +22,7 @@ __all__ = [
     "judging_options",
     "limit_options",
     "mapping_of",
+    "markdown_option",
     "metrics_option",
     "no_cache_option",
     "plugin_option",
@@ -77,6 +78,8 @@ unscored_option = click.option(
 )
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
 
 plugin_option = click.option(
     "--plugin",
