@@ -163,6 +163,11 @@ _JUDGING = (
         help="Folder whose files stand in place of ragboard's prompts.",
     ),
     click.option(
+        "--examples",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="ARES TSV of a person's examples, for chat models: to judge by (metrics of ARES), to write by (synth).",
+    ),
+    click.option(
         "--base-url",
         envvar="OPENAI_BASE_URL",
         show_envvar=True,
@@ -199,6 +204,7 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
         embed: str | None,
         judge_param: tuple[str, ...],
         prompts: Path | None,
+        examples: Path | None,
         base_url: str | None,
         concurrency: int,
         requests_per_minute: float | None,
@@ -213,6 +219,7 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
             embed=embed,
             parameters=read_pairs(judge_param),
             prompts=prompts,
+            examples=examples,
             base_url=base_url,
             concurrency=concurrency,
             requests_per_minute=requests_per_minute,
