@@ -36,6 +36,7 @@ from ragboard.cli.settings_file import read_settings_file
 from ragboard.cli.sharing import export, report
 from ragboard.cli.simulating import simulate
 from ragboard.cli.synthesising import synth
+from ragboard.cli.training import train
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
@@ -112,6 +113,7 @@ for command in (
     rm,
     simulate,
     synth,
+    train,
     metrics,
     cache,
     doctor,
