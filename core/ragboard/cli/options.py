@@ -139,11 +139,14 @@ _JUDGING = (
         envvar="RAGBOARD_JUDGE",
         show_default=True,
         show_envvar=True,
-        help="Who fills every role: embedded, openai:MODEL, or replay:FILE.",
+        help="Who fills every role: embedded, openai:MODEL, trained:FOLDER (for ARES's metrics), or replay:FILE.",
     ),
     click.option("--extract", envvar="RAGBOARD_EXTRACT", show_envvar=True, help="Who splits texts into statements."),
     click.option(
-        "--verify", envvar="RAGBOARD_VERIFY", show_envvar=True, help="Who verifies statements.  [nli:MODEL, ...]"
+        "--verify",
+        envvar="RAGBOARD_VERIFY",
+        show_envvar=True,
+        help="Who verifies statements.  [nli:MODEL, ...]",
     ),
     click.option(
         "--embed",
