@@ -46,7 +46,7 @@ app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.por
 SCRIPT = "import streamlit as st\nst.title('An empty page')\n"
 
 PATHS = {
-    "Runs": "runs",
+    "Runs": "",
     "Run": f"run?run={RUNS[0]}",
     "Hallucinations": "hallucinations",
     "Compare": f"compare?a={RUNS[0]}&b={RUNS[1]}",
