@@ -15,6 +15,7 @@ from ragboard.judges.options import JudgeOptions
 from ragboard.judges.panel import Panel
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
 from ragboard.judges.tasks import Judge, Role
+from ragboard.judges.trained import TrainedJudge
 from ragboard.records import JsonValue
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "RecordingJudge",
     "ReplayJudge",
     "StEmbedder",
+    "TrainedJudge",
     "embedder_named",
     "judge_from",
     "judge_named",
@@ -56,7 +58,11 @@ def judge_named(
         return LlmJudge(rest, endpoint or openai_endpoint(), parameters=parameters, prompts=prompts, examples=examples)
     if kind == "nli" and rest:
         return NliJudge(rest)
-    raise SettingError(f"no judge is called {name!r}; there are embedded, openai:MODEL, nli:MODEL and replay:FILE")
+    if kind == "trained" and rest:
+        return TrainedJudge(rest)
+    raise SettingError(
+        f"no judge is called {name!r}; there are embedded, openai:MODEL, nli:MODEL, trained:FOLDER and replay:FILE"
+    )
 
 
 def embedder_named(name: str, *, endpoint: Endpoint | None = None) -> Judge:
