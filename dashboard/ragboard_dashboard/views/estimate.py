@@ -29,7 +29,8 @@ def page() -> None:
     st.header("Estimate", anchor=False)
     plain(
         "A judge of every sample is cheap and wrong in its own way; people are right and few. Labels of a random"
-        " part of a run correct the judge, and the interval says how well.",
+        " part of a run correct the judge, and the interval says how well. Samples without a score are left out here,"
+        " whatever is chosen on other pages.",
         "note",
     )
     runs = [run for run in get_leaderboard() if run.judged]
