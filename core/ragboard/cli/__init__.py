@@ -37,6 +37,7 @@ from ragboard.cli.settings_file import read_settings_file
 from ragboard.cli.sharing import export, report
 from ragboard.cli.simulating import simulate
 from ragboard.cli.synthesising import synth
+from ragboard.cli.training import train
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
@@ -114,6 +115,7 @@ for command in (
     rm,
     simulate,
     synth,
+    train,
     metrics,
     cache,
     doctor,

@@ -46,7 +46,7 @@ class AresRow:
     document_id: str = ""
     """Rows of one id come from one document; empty where the file does not say."""
     split: str = ""
-    """`train` or `held out`; empty where the file does not say."""
+    """`train`, `validation` or `held out`; empty where the file does not say."""
     negative: str = ""
     """`weak` or `strong` for what was made to be wrong; else empty."""
     run: str = ""
