@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, TypeVar
 
+from ragboard.judges.embedded.text import words_in
 from ragboard.readers.ares import AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.synthesis.writing import Asked
@@ -15,6 +16,14 @@ __all__ = ["HELD_OUT", "labelled_rows", "split_of"]
 
 HELD_OUT = 0.2
 """Share of the documents that no judge is trained on."""
+
+ALIKE_IN_LENGTH, HARDEST = 8, 3
+"""A negative is drawn from so many that share most words with the question, of so many that are nearest to the
+positive in length: so neither tells the label by itself."""
+SHORT = 6
+"""Words up to which an answer may be a bare name or date, which could answer any question of its kind."""
+SAME = 0.5
+"""The share of an answer's words from which on another says the same."""
 
 T = TypeVar("T")
 Strength = Literal["weak", "strong"]
@@ -77,9 +86,10 @@ def _other_passage(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    near = [place for place in places if corpus[place].document == row.document_id and place != each.place]
-    far = [place for place in places if corpus[place].document != row.document_id]
-    found = _choice(near, far, strength, rng)
+    others = [place for place in places if row.answer.rstrip(".") not in corpus[place].text]
+    near = [place for place in others if corpus[place].document == row.document_id and place != each.place]
+    far = [place for place in others if corpus[place].document != row.document_id]
+    found = _choice(near, far, strength, rng, _harder(row.question, row.document, lambda place: corpus[place].text))
     if found:
         place, strength = found
         bare = replace(row, answer="", answer_faithfulness=None, answer_relevance=None)
@@ -95,7 +105,10 @@ def _unfaithful(
     rng: random.Random,
 ) -> Iterator[AresRow]:
     contradictory = each.answers.get("contradictory", "")
-    found = _choice([contradictory] if contradictory else [], _far_answers(row, corpus, asked), strength, rng)
+    far = _far_answers(row, corpus, asked)
+    found = _choice(
+        [contradictory] if contradictory else [], far, strength, rng, _harder(row.question, row.answer, str)
+    )
     if found:
         answer, strength = found
         bare = replace(row, context_relevance=None, answer_relevance=None)
@@ -113,11 +126,10 @@ def _beside_the_point(
     near = [
         other.answers["grounded"]
         for other in asked
-        if other is not each
-        and corpus[other.place].document == row.document_id
-        and other.answers["grounded"] != row.answer
+        if other is not each and corpus[other.place].document == row.document_id and _is_beside(row, other)
     ]
-    found = _choice(near, _far_answers(row, corpus, asked), strength, rng)
+    far = [other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id]
+    found = _choice(near, far, strength, rng, _harder(row.question, row.answer, str))
     if found:
         answer, strength = found
         bare = replace(row, context_relevance=None, answer_faithfulness=None)
@@ -128,8 +140,37 @@ def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], asked: Sequence[
     return [other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id]
 
 
-def _choice(near: Sequence[T], far: Sequence[T], strength: Strength, rng: random.Random) -> tuple[T, Strength] | None:
+def _is_beside(row: AresRow, other: Asked) -> bool:
+    """Whether the other answer says something else, and is no bare name or date that could answer this one too."""
+    answer = other.answers["grounded"]
+    mine, theirs = set(row.answer.casefold().split()), set(answer.casefold().split())
+    same_kind = other.question.split()[:2] == row.question.split()[:2] and len(answer.split()) < SHORT
+    return not same_kind and len(mine & theirs) < SAME * min(len(mine), len(theirs))
+
+
+def _harder(question: str, positive: str, text: Callable[[T], str]) -> Callable[[Sequence[T]], list[T]]:
+    """Chooses of the candidates those that a reader of surfaces would take for the positive."""
+    asked = set(words_in(question.casefold(), 0, len(question)))
+
+    def shared(each: T) -> int:
+        said = text(each).casefold()
+        return len(asked & set(words_in(said, 0, len(said))))
+
+    def chosen(candidates: Sequence[T]) -> list[T]:
+        close = sorted(candidates, key=lambda each: abs(len(text(each)) - len(positive)))[:ALIKE_IN_LENGTH]
+        return sorted(close, key=shared, reverse=True)[:HARDEST]
+
+    return chosen
+
+
+def _choice(
+    near: Sequence[T],
+    far: Sequence[T],
+    strength: Strength,
+    rng: random.Random,
+    harder: Callable[[Sequence[T]], list[T]],
+) -> tuple[T, Strength] | None:
     """One of the wanted strength, else one of the other; None where there is neither."""
     strong = bool(near) and (strength == "strong" or not far)
-    from_these = near if strong else far
+    from_these = harder(near if strong else far)
     return (rng.choice(from_these), "strong" if strong else "weak") if from_these else None
