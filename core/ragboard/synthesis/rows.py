@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, TypeVar
 
-from ragboard.judges.embedded.text import words_in
+from ragboard.judges.embedded.entities import entities
+from ragboard.judges.embedded.lexicon import PRONOUNS
+from ragboard.judges.embedded.text import sentence_spans, words_in
 from ragboard.readers.ares import AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.synthesis.writing import Asked
@@ -25,6 +27,9 @@ SHORT = 6
 SAME = 0.5
 """The share of an answer's words from which on another says the same."""
 
+NUMBERS, NAMES = frozenset(["when", "how", "since", "wann", "wie"]), frozenset(["who", "which", "where", "wo"])
+"""First words of questions that ask for a number, and of those that ask for a name."""
+
 T = TypeVar("T")
 Strength = Literal["weak", "strong"]
 
@@ -41,8 +46,8 @@ def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], seed:
     """Of each question one row in which all holds, and for each quality one in which it does not.
 
     Every other negative is strong where one can be had: a passage of the same document, an answer that
-    contradicts the passage, the answer to another question of the same document. A weak one takes its
-    passage or answer from another document of the same split.
+    contradicts the passage; an answer to another question, a sentence or a bare name of the same document.
+    A weak one takes its passage or answer from another document of the same split.
     """
     split = split_of(corpus, seed)
     whole = [each for each in asked if each.answers.get("grounded")]
@@ -123,12 +128,11 @@ def _beside_the_point(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    near = [
-        other.answers["grounded"]
-        for other in asked
-        if other is not each and corpus[other.place].document == row.document_id and _is_beside(row, other)
-    ]
-    far = [other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id]
+    others = [other for other in asked if other is not each and not _same_kind(row.question, other)]
+    near = [other.answers["grounded"] for other in others if corpus[other.place].document == row.document_id]
+    near += [text for passage in corpus if passage.document == row.document_id for text in _said_in(passage.text, row)]
+    near = [answer for answer in dict.fromkeys(near) if not _says_as_much(answer, row.answer)]
+    far = [other.answers["grounded"] for other in others if corpus[other.place].document != row.document_id]
     found = _choice(near, far, strength, rng, _harder(row.question, row.answer, str))
     if found:
         answer, strength = found
@@ -140,21 +144,37 @@ def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], asked: Sequence[
     return [other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id]
 
 
-def _is_beside(row: AresRow, other: Asked) -> bool:
-    """Whether the other answer says something else, and is no bare name or date that could answer this one too."""
-    answer = other.answers["grounded"]
-    mine, theirs = set(row.answer.casefold().split()), set(answer.casefold().split())
-    same_kind = other.question.split()[:2] == row.question.split()[:2] and len(answer.split()) < SHORT
-    return not same_kind and len(mine & theirs) < SAME * min(len(mine), len(theirs))
+def _same_kind(question: str, other: Asked) -> bool:
+    """Whether the other answer is a bare name or date of the kind that is asked for here too."""
+    short = len(other.answers["grounded"].split()) < SHORT
+    return short and other.question.split()[:2] == question.split()[:2]
+
+
+def _says_as_much(one: str, other: str) -> bool:
+    mine, theirs = _words(one), _words(other)
+    return len(mine & theirs) >= SAME * min(len(mine), len(theirs))
+
+
+def _words(text: str) -> set[str]:
+    return set(words_in(text.casefold(), 0, len(text.casefold())))
+
+
+def _said_in(text: str, row: AresRow) -> Iterator[str]:
+    """Sentences that can be read without the ones before them, and bare names or numbers that are not asked for."""
+    for start, end in sentence_spans(text):
+        if text[start].isupper() and text[end - 1] == "." and _words(text[start:end]).isdisjoint(PRONOUNS):
+            yield text[start:end]
+    first = row.question.split()[0].casefold()
+    if first in NUMBERS | NAMES:
+        yield from (f"{each}." for each in entities(text) if any(map(str.isdigit, each)) == (first in NAMES))
 
 
 def _harder(question: str, positive: str, text: Callable[[T], str]) -> Callable[[Sequence[T]], list[T]]:
     """Chooses of the candidates those that a reader of surfaces would take for the positive."""
-    asked = set(words_in(question.casefold(), 0, len(question)))
+    asked = _words(question)
 
     def shared(each: T) -> int:
-        said = text(each).casefold()
-        return len(asked & set(words_in(said, 0, len(said))))
+        return len(asked & _words(text(each)))
 
     def chosen(candidates: Sequence[T]) -> list[T]:
         close = sorted(candidates, key=lambda each: abs(len(text(each)) - len(positive)))[:ALIKE_IN_LENGTH]

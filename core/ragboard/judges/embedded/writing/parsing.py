@@ -40,6 +40,7 @@ _LEAD = re.compile(rf"(?:In|On|Around) {DATE}(?! (?:and|to|until) \d|[\u2013/-]\
 _UNFIT = re.compile(r"[:;()\[\]\"\u201c\u201d\u201e?|\n]|\.\s|\bnor\b")
 _LIST = re.compile(r", [A-Z][\w'-]*(?: [A-Z][\w'-]*)*(?:,| and )|, (?:[\w'-]+ ){0,3}[\w'-]+,? (?:and|or) ")
 """A list, of which a part would be half the truth."""
+_VERB_AFTER_COMMA = re.compile(r",\s(?P<word>[a-z]+)\b")
 _RESUMED = re.compile(r"(?<!\d), [^,]*, (?:in|on|at|to|into|from|by|with|for)\b")
 """A remark after which the sentence goes on."""
 _COMMA = re.compile(r",\s")
@@ -250,6 +251,8 @@ def _cut(after: str) -> str | None:
             if _has_verb(said[found.end() :]):
                 said = said[: found.start()]
                 break
+    if restated := _VERB_AFTER_COMMA.search(said):
+        said = said[: restated.start()] if verb_like(restated["word"]) else said
     if _LIST.search(after[: len(said) + 5]) or _RESUMED.search(said):
         return None
     comma = _COMMA.search(said)
