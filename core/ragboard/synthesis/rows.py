@@ -14,10 +14,11 @@ from ragboard.readers.ares import AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.synthesis.writing import Asked
 
-__all__ = ["HELD_OUT", "labelled_rows", "split_of"]
+__all__ = ["PARTS", "labelled_rows", "split_of"]
 
-HELD_OUT = 0.2
-"""Share of the documents that no judge is trained on."""
+PARTS = ("train", "validation", "held out")
+HELD_OUT, VALIDATION = 0.3, 0.15
+"""Shares of the documents that a judge is scored on, and on which is decided when its training stops."""
 
 ALIKE_IN_LENGTH, HARDEST = 8, 3
 """A negative is drawn from so many that share most words with the question, of so many that are nearest to the
@@ -35,11 +36,15 @@ Strength = Literal["weak", "strong"]
 
 
 def split_of(corpus: Sequence[CorpusPassage], seed: int) -> dict[str, str]:
-    """For each document `train` or `held out`: all its passages and questions go one way."""
+    """For each document its part: all its passages and questions go one way."""
     documents = sorted({passage.document for passage in corpus})
     random.Random(seed).shuffle(documents)  # noqa: S311 - no secret hangs on it
-    count = round(HELD_OUT * len(documents)) or int(len(documents) > 1)
-    return {document: "held out" if place < count else "train" for place, document in enumerate(documents)}
+    held = round(HELD_OUT * len(documents)) or int(len(documents) > 1)
+    tried = held + (round(VALIDATION * len(documents)) or int(len(documents) > 2))
+    return {
+        document: "held out" if place < held else "validation" if place < tried else "train"
+        for place, document in enumerate(documents)
+    }
 
 
 def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], seed: int) -> tuple[AresRow, ...]:
@@ -53,7 +58,7 @@ def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], seed:
     whole = [each for each in asked if each.answers.get("grounded")]
     return tuple(
         row
-        for part in ("train", "held out")
+        for part in PARTS
         for row in _part(
             corpus, [each for each in whole if split[corpus[each.place].document] == part], part, split, seed
         )
