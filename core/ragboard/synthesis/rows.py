@@ -152,7 +152,7 @@ def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], asked: Sequence[
 def _same_kind(question: str, other: Asked) -> bool:
     """Whether the other answer is a bare name or date of the kind that is asked for here too."""
     short = len(other.answers["grounded"].split()) < SHORT
-    return short and other.question.split()[:2] == question.split()[:2]
+    return short and other.question.split()[0] == question.split(maxsplit=1)[0]
 
 
 def _says_as_much(one: str, other: str) -> bool:
