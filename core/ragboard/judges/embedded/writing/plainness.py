@@ -15,7 +15,7 @@ FEWEST, FEWER = 3, 2
 """Content words and figures that a question names at least; of a person, place or length fewer are plain."""
 SHORTEST, LONGEST = 4, 26
 """Words of a question."""
-_DEFINITE = re.compile(r"the [^A-Z]+$")
+_UNNAMED = re.compile(r"(?:the|an?) [^A-Z]+$")
 """A subject without a name."""
 _POINTS = re.compile(
     r"\b(?:it|they|them|he|him|she|this|these|those|such|latter|former|here|there|then|ones?|another|both|others?"
@@ -27,7 +27,9 @@ _ONLY_ONE = (
     "sun moon earth sea world ground sky north south east west air war public pole poles king queen pope emperor press "
     "end coast ocean equator mainland tsar sultan right left"
 ).replace(" ", "|")
-_AFTER = "in on to at for with as a an by from until and after before around off into over under".replace(" ", "|")
+_AFTER = "the public in on to at for with as a an by from until and after before around off into over under".replace(
+    " ", "|"
+)
 _SITUATED = rf" (?:at|in|near|on|from|under) (?:the )?(?!{MONTH})[A-Z]"
 _DANGLING = re.compile(rf"\bthe (?!(?:{_ONLY_ONE})\b)[a-z-]++(?!{_SITUATED})(?= (?:{_AFTER})\b|$)|\bthe [a-z]+'s\b")
 """A noun with nothing but its article: which one, only the passage tells."""
@@ -55,7 +57,7 @@ def stands_alone(ask: Ask, parts: Parsed) -> bool:
     for_subject = ask.kind in {"who", "which"}
     if not _reads_well(said) or points_elsewhere(said, own=not (for_subject or has_name(parts.subject))):
         return False
-    if not for_subject and _DEFINITE.match(parts.subject):
+    if not for_subject and _UNNAMED.match(parts.subject) and (parts.subject.startswith("the ") or not _names(said)):
         return False
     return _tells(ask) and (not _DANGLING.search(said) or (not for_subject and _names_enough(said, parts)))
 
@@ -68,7 +70,11 @@ def _reads_well(said: str) -> bool:
 def _names_enough(said: str, parts: Parsed) -> bool:
     """Whether a person does something to what else is named, so that `the lake` is understood."""
     person = " " in parts.subject and is_person(parts.subject)
-    return person and len(read(said, 0, len(said), "en").names) > 1
+    return person and _names(said) > 1
+
+
+def _names(said: str) -> int:
+    return len(read(said, 0, len(said), "en").names)
 
 
 def _tells(ask: Ask) -> bool:

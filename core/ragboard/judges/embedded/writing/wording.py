@@ -44,7 +44,7 @@ def sentences(parts: Parsed) -> tuple[str, str]:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].strip()}."
+    return f"{text[:1].upper()}{text[1:].rstrip()}."
 
 
 def without(rest: str, start: int, end: int) -> str:
