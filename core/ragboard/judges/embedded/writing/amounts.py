@@ -19,6 +19,7 @@ _AMOUNT = re.compile(
     rf"(?P<number>{_NUMBER}(?:-\w+)?(?:\s(?:{'|'.join(SCALES)}))?)\s(?P<of>[^\W\d].*)",
     re.IGNORECASE,
 )
+_NO_NOUN = word_set("of other more further additional less fewer times")
 _SHARE = "per cent of "
 _UNITS = {
     "km": "kilometres",
@@ -58,7 +59,7 @@ def how_long(parts: Parsed) -> Iterator[Ask]:
 def how_many_subjects(parts: Parsed) -> Iterator[Ask]:
     """`How many bridges have crossed the Tay?`: the number stands in the subject."""
     found = _AMOUNT.fullmatch(parts.subject)
-    if found and found["of"].split()[0] not in {"of", "other"}:
+    if found and found["of"].split()[0] not in _NO_NOUN:
         counted = f"{found['rough'] or ''}{found['number']} {found['of']}"
         yield asked("how many", f"How many {found['of']} {predicate(parts)}", counted, parts)
 
@@ -71,7 +72,7 @@ def how_many(parts: Parsed) -> Iterator[Ask]:
         return
     share = found["of"].startswith(_SHARE)
     noun = _NOUN.match(found["of"].removeprefix(_SHARE))
-    if noun is None or noun["noun"].startswith("of "):
+    if noun is None or noun["noun"].split()[0] in _NO_NOUN:
         return
     unit, space, others = noun["noun"].partition(" ")
     counted = f"{_UNITS.get(unit, unit)}{space}{others}"

@@ -13,7 +13,7 @@ from ragboard.judges.embedded.writing.parsing import WHEN, Parsed, parsed
 from ragboard.judges.embedded.writing.people import by_whom, to_whom, where, which, who
 from ragboard.judges.embedded.writing.plainness import points_elsewhere, stands_alone
 from ragboard.judges.embedded.writing.remarks import remarks
-from ragboard.judges.embedded.writing.verbs import form_of
+from ragboard.judges.embedded.writing.verbs import form_of, is_participle
 from ragboard.judges.embedded.writing.wording import asked, inverted, late, predicate, sentences, without
 
 __all__ = ["askings"]
@@ -28,6 +28,8 @@ _SUPERLATIVE = re.compile(
 _IDIOMS = word_set(
     "become take give get keep put set lay have hold call turn bear make lie come go run stand play mean need let "
     "win measure weigh cost list last cover serve share draw do begin continue reach follow meet"
+    " defeat beat marry succeed kill replace appoint elect visit see know teach tell ask support hire fire name murder "
+    "arrest spend want"
 )
 _ENOUGH = word_set("die open end close start retire resign sink collapse reopen begin")
 """Verbs that say something with a subject and a time alone."""
@@ -44,6 +46,8 @@ def askings(statement: str, passage: str) -> tuple[Ask, ...]:
 
 
 def _when(parts: Parsed) -> Iterator[Ask]:
+    if not _has_happened(parts):
+        return
     if parts.lead:
         yield asked("when", f"When {inverted(parts, parts.rest)}", parts.lead, parts)
         return
@@ -53,6 +57,13 @@ def _when(parts: Parsed) -> Iterator[Ask]:
         form = form_of(parts.verb)
         if left.strip() or (form is not None and form.base in _ENOUGH):
             yield asked("when", f"When {inverted(parts, left)}", found[0].group(), parts)
+
+
+def _has_happened(parts: Parsed) -> bool:
+    """Whether the time is that of the verb: `is a band formed in 1990` tells no time of being one."""
+    if parts.verb in {"was", "were"}:
+        return any(is_participle(word) for word in parts.rest.split()[:2])
+    return parts.verb not in {"is", "are", "has", "have"}
 
 
 def _since(parts: Parsed) -> Iterator[Ask]:

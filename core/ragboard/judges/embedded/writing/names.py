@@ -17,6 +17,7 @@ EVENTS = re.compile(
 )
 """Names in which nothing is, but in the course of which."""
 TYPES = word_set(
+    "article section chapter department club team force corps council house "
     "lake sea river tunnel bridge treaty island dam canal war museum company university city mountain league "
     "committee commission court society party army palace church cathedral castle railway district province "
     "republic empire kingdom union organisation organization act law prize award festival school college hospital "
@@ -26,11 +27,14 @@ TYPES = word_set(
     "airport station road street square peninsula"
 )
 """What names say of their bearers, as their first word or their last."""
+_MANY = word_set("records series awards brothers studios games news states angeles")
+"""Words of names that are no person's, and of which one does not ask `which`."""
 
 
 def is_person(subject: str) -> bool:
     """Whether it is one person's name or those of two, by its letters."""
-    return _PERSONS.fullmatch(subject) is not None and type_of(subject) is None
+    words = subject.partition(" of ")[0].lower().split()
+    return _PERSONS.fullmatch(subject) is not None and type_of(subject) is None and TYPES.union(_MANY).isdisjoint(words)
 
 
 def has_name(subject: str) -> bool:

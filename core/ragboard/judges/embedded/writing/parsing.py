@@ -26,7 +26,7 @@ LONGEST = 400
 """Characters of a statement that is looked at."""
 
 MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-_YEAR = r"(?:1\d{3}|20\d\d)(?![\d,]|\.\d)"
+_YEAR = r"(?:1\d{3}|20\d\d)(?!\d|[.,]\d)"
 _DAY_OR_YEAR = rf"(?:{MONTH} \d{{1,2}}, {_YEAR}|(?:\d{{1,2}} )?(?:{MONTH} )?{_YEAR})"
 _PART = "(?:spring|summer|autumn|winter|end|middle|beginning|night|evening|morning)"
 DATE = (
@@ -37,6 +37,7 @@ WHEN = re.compile(rf"\b(?:in|on|around) {DATE}(?! (?:and|to|until) \d|[\u2013/-]
 """A time at which something happened once."""
 
 _LEAD = re.compile(rf"(?:In|On|Around) {DATE}(?! (?:and|to|until) \d|[\u2013/-]\d),? (?=\w)")
+_ASIDE = re.compile(r"\s\([^()]*\)")
 _UNFIT = re.compile(r"[:;()\[\]\"\u201c\u201d\u201e?|\n]|\.\s|\bnor\b")
 _LIST = re.compile(r", [A-Z][\w'-]*(?: [A-Z][\w'-]*)*(?:,| and )|, (?:[\w'-]+ ){0,3}[\w'-]+,? (?:and|or) ")
 """A list, of which a part would be half the truth."""
@@ -51,13 +52,13 @@ _SUBORDINATE = re.compile(
 _LIMIT = re.compile(r",\s|\s(?:that|which|who|whose|where|when|why|how|what|whether)\s")
 _DENIAL = word_set("not never no nobody none nothing neither hardly scarcely seldom rarely only n't cannot without")
 _OPENERS = word_set(
-    "it its he his him she her they their them this these those that such another other others both one ones some "
-    "many most each all any every nobody no none neither not there here what who when where part half much more "
-    "less fewer two-thirds then so even only still perhaps nearly almost everyone nothing something anyone yet "
-    "also just among in on at by from for with to of after before during until since as while if although because "
-    "though between near under over below above off along around without within like unlike according despite how "
-    "why which whose whom and but or either former latter again today now once later months years two's i we you "
-    "our your my"
+    "amongst amid throughout towards toward beside besides upon via it its he his him she her they their them "
+    "this these those that such another other others both one ones some many most each all any every nobody no "
+    "none neither not there here what who when where part half much more less fewer two-thirds then so even only "
+    "still perhaps nearly almost everyone nothing something anyone yet also just among in on at by from for with "
+    "to of after before during until since as while if although because though between near under over below "
+    "above off along around without within like unlike according despite how why which whose whom and but or "
+    "either former latter again today now once later months years two's i we you our your my"
 )
 _BREAKS = word_set("that which who whom whose where when if because although whether")
 _ADVERBS = word_set(
@@ -80,6 +81,8 @@ _NAMED_BY_REMARK = re.compile(
 """`The largest island, Olkhon, ...` is about Olkhon."""
 _OF_A_PLACE = re.compile(r"(?:n|sh|se|ch|ic|ek|ss|et|[aeiou]|'s)$")
 """How words such as Russian, French or Swiss end."""
+_DONE_BY = re.compile(r"\bby (?:the |[a-z]+ )*[A-Z]")
+"""Behind a word such as `discovered` it shows a participle."""
 _LOOSE_END = re.compile(
     r"(?:(?<!\d)\s(?:a|an|the|of|in|on|at|by|for|from|with|to|and|or|but|as|than|its|his|their"
     r"|about|some|also|above all))+$"
@@ -112,7 +115,7 @@ class Parsed:
 
 def parsed(statement: str, passage: str) -> Parsed | None:
     """The parts of a statement, where its words leave little doubt; `passage` tells names from common words."""
-    text = statement.strip().rstrip(".!")
+    text = _ASIDE.sub("", statement).strip().rstrip(".!")
     if len(text) > LONGEST or _UNFIT.search(text):
         return None
     found = _LEAD.match(text)
@@ -183,7 +186,7 @@ def _is_verb(text: str, words: tuple[Token, ...], at: int) -> bool:
     if past_only(plain):
         return True
     beside = following in _BESIDE_PARTICIPLE or following.endswith("ly")
-    return not beside and not _another_verb(text, words[at].end)
+    return not beside and not _another_verb(text, words[at].end) and not _DONE_BY.search(text, words[at].end)
 
 
 def _human(verb: str) -> bool:
@@ -248,8 +251,9 @@ def _cut(after: str) -> str | None:
     said = after
     for pattern in (_SUBORDINATE, _JOINT):
         for found in pattern.finditer(said):
-            if _has_verb(said[found.end() :]):
-                said = said[: found.start()]
+            before = said[: found.start()]
+            if _has_verb(said[found.end() :]) or (before.endswith(",") and before.count(", ") == 0):
+                said = before
                 break
     if restated := _VERB_AFTER_COMMA.search(said):
         said = said[: restated.start()] if verb_like(restated["word"]) else said
@@ -261,5 +265,5 @@ def _cut(after: str) -> str | None:
 
 
 def _has_verb(tail: str) -> bool:
-    limit = re.search(r",\s|\s(?:that|which|who|whose)\s", tail)
+    limit = re.search(r",\s|\s(?:that|which|who|whose|and|but|or)\s", tail)
     return any(verb_like(word.strip(",.").lower()) for word in (tail[: limit.start()] if limit else tail).split())

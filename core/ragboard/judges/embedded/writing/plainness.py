@@ -27,9 +27,10 @@ _ONLY_ONE = (
     "sun moon earth sea world ground sky north south east west air war public pole poles king queen pope emperor press "
     "end coast ocean equator mainland tsar sultan right left"
 ).replace(" ", "|")
-_AFTER = "the public in on to at for with as a an by from until and after before around off into over under".replace(
-    " ", "|"
-)
+_AFTER = (
+    "in on to at for with as a an the by from until and after before around off into over under "
+    "were was are is has had public"
+).replace(" ", "|")
 _SITUATED = rf" (?:at|in|near|on|from|under) (?:the )?(?!{MONTH})[A-Z]"
 _DANGLING = re.compile(rf"\bthe (?!(?:{_ONLY_ONE})\b)[a-z-]++(?!{_SITUATED})(?= (?:{_AFTER})\b|$)|\bthe [a-z]+'s\b")
 """A noun with nothing but its article: which one, only the passage tells."""
@@ -79,10 +80,11 @@ def _names(said: str) -> int:
 
 def _tells(ask: Ask) -> bool:
     """Whether it names what it is about, and enough of it; a time alone names nothing."""
-    said = ask.question[:-1]
+    said, for_name = ask.question[:-1], ask.kind in {"who", "which"}
     reading = read(said, 0, len(said), "en")
-    telling = [figure for figure in reading.figures if figure.kind not in _TIMES and figure.value > SMALL]
+    telling = for_name and any(each.kind not in _TIMES and each.value > SMALL for each in reading.figures)
     said_much = len(reading.content) + len(reading.figures)
-    unique = said_much >= MUCH and (ask.kind in {"who", "which"} or _FIRST.search(said) is not None)
-    named = bool(reading.names) or bool(telling) or unique
-    return named and said_much >= (FEWER if ask.kind in {"which", "where", "how long"} else FEWEST)
+    unique = said_much >= MUCH and (for_name or _FIRST.search(said) is not None)
+    named = bool(reading.names) or telling or unique
+    few = ask.kind in {"which", "how long"} or (ask.kind == "where" and " " in ask.subject)
+    return named and said_much >= (FEWER if few else FEWEST)

@@ -18,12 +18,18 @@ _WHAT_IS = re.compile(
     r"(?P<what>the (?:[a-z]{2,}est|main|capital|highest|only) [^,;:()]+?)(?:,|[.]?$)"
 )
 
+_HEAD = re.compile(r"^an? (?P<head>[\w' -]*?)(?= (?:of|from|at|in|on|with|without|by|who|and|for|to|working|near)\b|$)")
+_TRADE = re.compile(
+    r"(?:(?<!cent)(?<!numb)(?<!riv)(?<!tow)(?<!pap)(?<!ord)(?<!comput)er|or|ist|ian|cian|m[ae]n|woman|smith|eon|eer|ant"
+    r"|girl|boy|cook|king|queen|nurse|monk|priest|poet|clerk|student|sweep|general|judge|mason|nun|spy|chef|pilot|scribe)$"
+)
+
 
 def remarks(statement: str) -> Iterator[Ask]:
     """`Who was Thomas Newcomen?` to `Thomas Newcomen, an ironmonger from Devon, ...`."""
     for found in _WHO_IS.finditer(statement):
         name, what = found["name"], found["what"]
-        if is_person(name) and not points_elsewhere(what, own=True):
+        if is_person(name) and _is_trade(what) and not points_elsewhere(what, own=True):
             said = f"{name} was {what}."
             yield Ask("who", f"Who was {name}?", what, said, said, name)
     for found in _WHAT_IS.finditer(statement):
@@ -31,3 +37,9 @@ def remarks(statement: str) -> Iterator[Ask]:
         if has_name(what) and not points_elsewhere(what, own=True):
             said = f"{name} is {what}."
             yield Ask("what", f"What is {what}?", name, said, said, name)
+
+
+def _is_trade(what: str) -> bool:
+    """Whether it says what a person is or does, by its noun."""
+    found = _HEAD.match(what)
+    return found is not None and _TRADE.search(found["head"]) is not None

@@ -85,7 +85,7 @@ HUMAN = word_set(
     "patent pay persuade photograph pioneer plan praise predict preside promise propose prolong publish refuse "
     "request rescue say seize sell send sign sing solve speak spend steal study suggest swear teach tell think "
     "translate travel try vaccinate finish visit want warn win withdraw write rebuild treat list purchase "
-    "recognise proclaim convict become complete begin take receive cure observe coin draw"
+    "recognise proclaim convict complete begin take receive cure observe coin draw"
 )
 """What people and their institutions do: who does one of these is asked for by `who`."""
 
