@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ragboard.judges.embedded.lexicon import NUMBER_WORDS, word_set
 from ragboard.judges.embedded.text import Token, tokens
+from ragboard.judges.embedded.writing.cutting import COMMA, JOINT, cut
 from ragboard.judges.embedded.writing.verbs import (
     HUMAN,
     LOOSELY_HUMAN,
@@ -15,10 +16,9 @@ from ragboard.judges.embedded.writing.verbs import (
     form_of,
     is_participle,
     past_only,
-    verb_like,
 )
 
-__all__ = ["DATE", "MONTH", "WHEN", "Parsed", "parsed"]
+__all__ = ["MONTH", "WHEN", "Parsed", "parsed"]
 
 LONGEST_SUBJECT = 9
 """Words."""
@@ -29,26 +29,16 @@ MONTH = "(?:January|February|March|April|May|June|July|August|September|October|
 _YEAR = r"(?:1\d{3}|20\d\d)(?!\d|[.,]\d)"
 _DAY_OR_YEAR = rf"(?:{MONTH} \d{{1,2}}, {_YEAR}|(?:\d{{1,2}} )?(?:{MONTH} )?{_YEAR})"
 _PART = "(?:spring|summer|autumn|winter|end|middle|beginning|night|evening|morning)"
-DATE = (
+_DATE = (
     rf"(?:the (?:early |late |mid-)?(?:1\d|20)\d0s|the {_PART} of {_DAY_OR_YEAR}|(?:early |late |mid-){_DAY_OR_YEAR}"
     rf"|{_DAY_OR_YEAR})"
 )
-WHEN = re.compile(rf"\b(?:in|on|around) {DATE}(?! (?:and|to|until) \d|[\u2013/-]\d)(?: BC\b)?")
+WHEN = re.compile(rf"\b(?:in|on|around) {_DATE}(?! (?:and|to|until) \d|[\u2013/-]\d)(?: BC\b)?")
 """A time at which something happened once."""
 
-_LEAD = re.compile(rf"(?:In|On|Around) {DATE}(?! (?:and|to|until) \d|[\u2013/-]\d),? (?=\w)")
+_LEAD = re.compile(rf"(?:In|On|Around) {_DATE}(?! (?:and|to|until) \d|[\u2013/-]\d),? (?=\w)")
 _ASIDE = re.compile(r"\s\([^()]*\)")
 _UNFIT = re.compile(r"[:;()\[\]\"\u201c\u201d\u201e?|\n]|\.\s|\bnor\b")
-_LIST = re.compile(r", [A-Z][\w'-]*(?: [A-Z][\w'-]*)*(?:,| and )|, (?:[\w'-]+ ){0,3}[\w'-]+,? (?:and|or) ")
-"""A list, of which a part would be half the truth."""
-_VERB_AFTER_COMMA = re.compile(r",\s(?P<word>[a-z]+)\b")
-_RESUMED = re.compile(r"(?<!\d), [^,]*, (?:in|on|at|to|into|from|by|with|for)\b")
-"""A remark after which the sentence goes on."""
-_COMMA = re.compile(r",\s")
-_JOINT = re.compile(r"\s(?:and|but|or|while|whereas|yet)\s")
-_SUBORDINATE = re.compile(
-    r"\s(?:when|because|although|though|until|before|after|since|so that|so as|as|if|where|than|but|unless)\s"
-)
 _LIMIT = re.compile(r",\s|\s(?:that|which|who|whose|where|when|why|how|what|whether)\s")
 _DENIAL = word_set("not never no nobody none nothing neither hardly scarcely seldom rarely only n't cannot without")
 _OPENERS = word_set(
@@ -81,12 +71,8 @@ _NAMED_BY_REMARK = re.compile(
 """`The largest island, Olkhon, ...` is about Olkhon."""
 _OF_A_PLACE = re.compile(r"(?:n|sh|se|ch|ic|ek|ss|et|[aeiou]|'s)$")
 """How words such as Russian, French or Swiss end."""
-_DONE_BY = re.compile(r"\bby (?:the |[a-z]+ )*[A-Z]")
+_DONE_BY = re.compile(r"\bby (?:[a-z]+ )*[A-Z]")
 """Behind a word such as `discovered` it shows a participle."""
-_LOOSE_END = re.compile(
-    r"(?:(?<!\d)\s(?:a|an|the|of|in|on|at|by|for|from|with|to|and|or|but|as|than|its|his|their"
-    r"|about|some|also|above all))+$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +88,6 @@ class Parsed:
     """A time that stood in front: `in 1960`; else empty."""
     cut: bool
     """Whether more followed."""
-    has_remark: bool
-    """Whether a remark between commas after the subject was left out."""
 
     @property
     def auxiliary(self) -> bool:
@@ -125,21 +109,21 @@ def parsed(statement: str, passage: str) -> Parsed | None:
     at = _verb(text, words)
     if at is None:
         return None
-    head, remark = _head(text[: words[at].start].rstrip())
+    head = _head(text[: words[at].start].rstrip())
     subject = _inner(head, passage, human=_human(words[at].text)) if not lead else head
     if subject is None or not _may_be_subject(head):
         return None
     after = text[words[at].end :]
-    rest = _cut(after)
+    rest = cut(after)
     if rest is None or _DENIAL & set(rest.lower().split()[:3]):
         return None
     in_sentence = lead[:1].lower() + lead[1:]
-    return Parsed(subject, words[at].text, rest, in_sentence, rest != after.strip(), remark)
+    return Parsed(subject, words[at].text, rest, in_sentence, rest != after.strip())
 
 
 def _verb(text: str, words: tuple[Token, ...]) -> int | None:
     """Which word is the verb of the subject with which the text begins."""
-    comma = _COMMA.search(text)
+    comma = COMMA.search(text)
     named = _NAMED_BY_REMARK.match(text)
     for at, word in enumerate(words):
         if named:
@@ -201,18 +185,16 @@ def _singular(word: str) -> bool:
 def _another_verb(text: str, start: int) -> bool:
     """Whether another finite verb follows in the same clause, so that the first may be a participle."""
     stretch = text[start:]
-    limit = _LIMIT.search(stretch) or _JOINT.search(stretch)
+    limit = _LIMIT.search(stretch) or JOINT.search(stretch)
     said = stretch[: limit.start()] if limit else stretch
     return any(word in MODALS or (form_of(word) is not None and not word.endswith("s")) for word in said.split())
 
 
-def _head(before: str) -> tuple[str, bool]:
-    """The subject without a remark between commas and without `also`, and whether there was a remark."""
+def _head(before: str) -> str:
+    """The subject without a remark between commas and without `also`; the name where the remark is one."""
     named = _NAMED_BY_REMARK.match(f"{before} x")
-    if named:
-        return named["name"], True
-    head, *remark = _COMMA.split(before, maxsplit=1)
-    return re.sub(r"\s(?:also|itself)$", "", head.rstrip(",")), bool(remark)
+    head = named["name"] if named else COMMA.split(before, maxsplit=1)[0].rstrip(",")
+    return re.sub(r"\s(?:also|itself)$", "", head)
 
 
 def _may_be_subject(head: str) -> bool:
@@ -244,26 +226,3 @@ def _is_name(word: str, passage: str) -> bool:
     found = rf"\b{re.escape(word)}\b"
     often = len(re.findall(found, passage)) > 1 and not re.search(rf"\b{re.escape(word.lower())}\b", passage)
     return often or re.search(rf"(?<=[a-z,;] ){re.escape(word)}\b", passage) is not None
-
-
-def _cut(after: str) -> str | None:
-    """What belongs to the verb; None where it lists names, of which a part would be half the truth."""
-    said = after
-    for pattern in (_SUBORDINATE, _JOINT):
-        for found in pattern.finditer(said):
-            before = said[: found.start()]
-            if _has_verb(said[found.end() :]) or (before.endswith(",") and before.count(", ") == 0):
-                said = before
-                break
-    if restated := _VERB_AFTER_COMMA.search(said):
-        said = said[: restated.start()] if verb_like(restated["word"]) else said
-    if _LIST.search(after[: len(said) + 5]) or _RESUMED.search(said):
-        return None
-    comma = _COMMA.search(said)
-    said = _LOOSE_END.sub("", (said[: comma.start()] if comma else said).rstrip(" ,")).strip(" ,")
-    return said or None
-
-
-def _has_verb(tail: str) -> bool:
-    limit = re.search(r",\s|\s(?:that|which|who|whose|and|but|or)\s", tail)
-    return any(verb_like(word.strip(",.").lower()) for word in (tail[: limit.start()] if limit else tail).split())
