@@ -124,11 +124,10 @@ def parsed(statement: str, passage: str) -> Parsed | None:
 def _verb(text: str, words: tuple[Token, ...]) -> int | None:
     """Which word is the verb of the subject with which the text begins."""
     comma = COMMA.search(text)
-    named = _NAMED_BY_REMARK.match(text)
+    if named := _NAMED_BY_REMARK.match(text):
+        place = next((place for place, each in enumerate(words) if each.start == named.end()), None)
+        return place if place is not None and _is_verb(text, words, place) else None
     for at, word in enumerate(words):
-        if named:
-            place = next(place for place, each in enumerate(words) if each.start == named.end())
-            return place if _is_verb(text, words, place) else None
         plain = word.text.lower()
         if comma and word.start > comma.start():
             return _after_remark(text, words, at)
