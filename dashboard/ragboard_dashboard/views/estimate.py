@@ -86,7 +86,8 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
                 f"{one.name}: people would say {best.estimate:.2f} [{best.low:.2f}, {best.high:.2f}]"
                 f" ({best.method}, {one.labels:,} labels)"
             )
-    st.html(estimates_html(found.report, raw=raw))
+    if any(one.means for one in found.report.systems):
+        st.html(estimates_html(found.report, raw=raw))
     _cautions(found)
     _needed(found)
     _order(found)
