@@ -102,7 +102,7 @@ def write_answer(task: WriteAnswer) -> Written | Failure:
 def _around(passage: str) -> Around:
     sentences = (passage[start:end] for start, end in sentence_spans(passage))
     plain = (each for each in sentences if _reads_alone(each))
-    return Around(passage, tuple(chain(*_groups(passage))), tuple(plain))
+    return Around(passage, language_of(passage), tuple(chain(*_groups(passage))), tuple(plain))
 
 
 def _reads_alone(sentence: str) -> bool:

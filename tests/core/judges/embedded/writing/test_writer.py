@@ -106,3 +106,12 @@ def test_the_sample_gets_a_good_hundred_questions_and_every_one_has_a_question_w
     assert all(
         question.startswith(("When", "Who", "Where", "How", "Which", "What", "Since when")) for question in found
     )
+
+
+def test_german_answers_are_german_in_every_shape() -> None:
+    passage = "Im Jahr 1890 wurde die Brücke von Fowler in Schottland eröffnet. Die Züge fuhren von da an schneller."
+    (question,) = questions_to(passage, 1)
+    answers = {written("grounded", question, passage, draw) for draw in range(30)}
+    assert len(answers) > 2
+    assert not any(word in answer for answer in answers for word in ("the", "text", "passage"))
+    assert all("1890" not in written("contradictory", question, passage, draw) for draw in range(30))
