@@ -30,6 +30,7 @@ from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
 from ragboard.cli.querying import query
+from ragboard.cli.ranking import rank
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
@@ -107,6 +108,7 @@ for command in (
     query,
     label,
     estimate,
+    rank,
     labels,
     rename,
     tag,

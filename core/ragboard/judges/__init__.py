@@ -43,6 +43,7 @@ def judge_named(
     endpoint: Endpoint | None = None,
     parameters: Mapping[str, JsonValue] | None = None,
     prompts: Path | None = None,
+    examples: Path | None = None,
 ) -> Judge:
     """The judge of that name; a model is asked at the endpoint, else at that of the environment.
 
@@ -54,7 +55,7 @@ def judge_named(
     if kind == "replay" and rest:
         return ReplayJudge.from_file(Path(rest))
     if kind == "openai" and rest:
-        return LlmJudge(rest, endpoint or openai_endpoint(), parameters=parameters, prompts=prompts)
+        return LlmJudge(rest, endpoint or openai_endpoint(), parameters=parameters, prompts=prompts, examples=examples)
     if kind == "nli" and rest:
         return NliJudge(rest)
     if kind == "trained" and rest:
@@ -100,7 +101,13 @@ def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = N
     if options.asks_models:
         endpoint = replace(openai_endpoint(options.base_url, environment), **_bearing(options))
     judges = {
-        name: judge_named(name, endpoint=endpoint, parameters=options.parameters, prompts=options.prompts)
+        name: judge_named(
+            name,
+            endpoint=endpoint,
+            parameters=options.parameters,
+            prompts=options.prompts,
+            examples=options.examples,
+        )
         for name in dict.fromkeys((options.judge, *judging.values()))
     }
     roles: dict[Role, Judge] = {role: judges[name] for role, name in judging.items()}

@@ -22,6 +22,7 @@ ARES_QUALITIES = {
 _QUESTION = ("Query", "synthetic_query", "query", "question")
 _DOCUMENT = ("Document", "document", "passage")
 _ANSWER = ("Answer", "generated_answer", "answer")
+_RUN = ("run", "Run", "system", "System")
 _YES = {"yes", "[[yes]]", "1", "1.0", "true"}
 _NO = {"no", "[[no]]", "0", "0.0", "false"}
 _NONE = {"", "nan", "none", "null"}
@@ -48,6 +49,8 @@ class AresRow:
     """`train`, `validation` or `held out`; empty where the file does not say."""
     negative: str = ""
     """`weak` or `strong` for what was made to be wrong; else empty."""
+    run: str = ""
+    """The run, or system, that gave the answer; empty where the file does not say."""
 
 
 def read_ares(path: Path) -> tuple[AresRow, ...]:
@@ -78,6 +81,7 @@ def _row(path: Path, row: RawRow | BadRow, question: str, document: str, answer:
         document_id=_text(cells, "document_id") or _text(cells, "document_index"),
         split=_text(cells, "split"),
         negative=_text(cells, "negative"),
+        run=next((_text(cells, name) for name in _RUN if name in cells), ""),
         **labels,
     )
 

@@ -26,17 +26,18 @@ DEFAULT = "ragas.faithfulness"
 
 def page() -> None:
     """Draw the page."""
+    runs = [run for run in get_leaderboard() if run.judged]
+    if not runs:
+        st.header("No evaluated run yet", anchor=False)
+        st.markdown("An estimate takes what a judge says of a run, and people's labels of a random part of it.")
+        offer_upload()
+        return
     st.header("Estimate", anchor=False)
     plain(
         "A judge of every sample is cheap and wrong in its own way; people are right and few. Labels of a random"
         " part of a run correct the judge, and the interval says how well.",
         "note",
     )
-    runs = [run for run in get_leaderboard() if run.judged]
-    if not runs:
-        st.info("No run has been evaluated yet.", icon=":material/gavel:")
-        offer_upload()
-        return
     chosen = _choose(runs)
     if chosen:
         _estimate(*chosen)
@@ -72,7 +73,7 @@ def _default(runs: list[RunSummary]) -> list[str]:
 
 def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bool) -> None:  # noqa: FBT001
     try:
-        found = get_estimates(refs, metric, measured)
+        found = get_estimates(refs, metric=metric, measured=measured)
     except SettingError as error:
         st.error("These runs cannot be estimated together.", icon=":material/error:")
         plain(str(error))
@@ -85,7 +86,8 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
                 f"{one.name}: people would say {best.estimate:.2f} [{best.low:.2f}, {best.high:.2f}]"
                 f" ({best.method}, {one.labels:,} labels)"
             )
-    st.html(estimates_html(found.report, raw=raw))
+    if any(one.means for one in found.report.systems):
+        st.html(estimates_html(found.report, raw=raw))
     _cautions(found)
     _needed(found)
     _order(found)

@@ -88,6 +88,7 @@ def test_without_labels_it_is_refused_and_says_what_is_missing(store: Store) -> 
     (one,) = estimate(store, run).report.systems
     assert one.means is None
     assert one.refusal == "nobody has labelled a random sample of this run yet"
+    assert one.notes == ()
 
 
 @pytest.mark.parametrize("queue", ["browsing", "disagreement"])

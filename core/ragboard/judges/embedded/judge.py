@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ragboard.judges.embedded.answering import rate
 from ragboard.judges.embedded.entities import entities
 from ragboard.judges.embedded.passages import usefulness
+from ragboard.judges.embedded.qualities import classify
 from ragboard.judges.embedded.questions import questions_of
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.similarity import similarities
@@ -16,6 +17,7 @@ from ragboard.judges.embedded.verify import verify
 from ragboard.judges.embedded.writing import questions_to, write_answer
 from ragboard.judges.tasks import (
     AnswerRated,
+    Classify,
     Entities,
     ExtractEntities,
     ExtractStatements,
@@ -67,6 +69,7 @@ class EmbeddedJudge:
             ExtractEntities,
             WriteQuestions,
             WriteAnswer,
+            Classify,
         }
     )
 
@@ -99,6 +102,8 @@ def _reply(task: Task) -> Reply | Failure:
             return usefulness(task)
         case ExtractEntities():
             return Entities(names=entities(task.text))
+        case Classify():
+            return classify(task)
         case _:
             return _written(task)
 
