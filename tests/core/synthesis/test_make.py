@@ -16,6 +16,7 @@ from ragboard.judges import EmbeddedJudge, JudgeOptions, Panel, panel_named
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
 from ragboard.readers.corpus import CorpusPassage, read_corpus
 from ragboard.synthesis import Recipe, choose, synthesise
+from ragboard.synthesis.rows import PARTS
 
 EMBEDDED = Panel(judge=EmbeddedJudge())
 DOCUMENTS = Path(__file__).parents[3] / "sample_data" / "documents"
@@ -40,21 +41,20 @@ def test_positives_and_negatives_are_equally_many_and_strong_ones_are_about_half
         assert abs(negatives["weak"] - negatives["strong"]) <= 0.1 * counts[False]
 
 
-def test_no_document_is_on_both_sides_of_the_split(rows: tuple[AresRow, ...]) -> None:
-    trained = {row.document_id for row in rows if row.split == "train"}
-    held_out = {row.document_id for row in rows if row.split == "held out"}
-    assert trained
-    assert held_out
-    assert not trained & held_out
+def test_no_document_is_on_two_sides_of_the_split(rows: tuple[AresRow, ...]) -> None:
+    sides = {part: {row.document_id for row in rows if row.split == part} for part in PARTS}
+    assert {part: len(documents) for part, documents in sides.items()} == {"train": 22, "validation": 6, "held out": 12}
+    assert sum(map(len, sides.values())) == len(set().union(*sides.values()))
 
 
-def test_no_text_of_a_held_out_document_is_in_a_row_to_train_on(
-    rows: tuple[AresRow, ...], corpus: tuple[CorpusPassage, ...]
+@pytest.mark.parametrize("part", PARTS)
+def test_no_text_of_a_document_is_in_a_row_of_another_part(
+    rows: tuple[AresRow, ...], corpus: tuple[CorpusPassage, ...], part: str
 ) -> None:
-    held_out = {row.document_id for row in rows if row.split == "held out"}
-    secret = [passage.text for passage in corpus if passage.document in held_out]
+    own = {row.document_id for row in rows if row.split == part}
+    secret = [passage.text for passage in corpus if passage.document in own]
     for row in rows:
-        if row.split == "train":
+        if row.split != part:
             assert row.document not in secret
             assert not any(row.answer and row.answer.rstrip(".") in text for text in secret)
 
