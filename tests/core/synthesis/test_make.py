@@ -49,6 +49,7 @@ def documents_of(rows: tuple[AresRow, ...], part: str) -> set[str]:
 def test_no_document_is_in_two_parts_and_every_part_has_some(rows: tuple[AresRow, ...]) -> None:
     parts = [documents_of(rows, part) for part in PARTS]
     assert all(parts)
+    assert len(parts[0]) > len(parts[-1]) >= 10  # fewer have no interval
     assert sum(map(len, parts)) == len(set[str]().union(*parts))
 
 
