@@ -25,6 +25,10 @@ PAGES = (
     "/evaluate?run=rows",
     "/metrics",
     "/query",
+    "/diagnosis?run=rows",
+    "/annotate?run=rows&annotator=ada",
+    "/agreement",
+    "/estimate?runs=rows&runs=others",
 )
 
 

@@ -224,7 +224,7 @@ def _notes(found: LabelledSamples) -> tuple[str, ...]:
             f"{behind:,} labelled samples stand in the draw behind one that is not labelled in full: until that is"
             " done they do not count, for what is passed over may be what is hard"
         )
-    if not found.draw and found.design == "random":
+    if found.rows and not found.draw and found.design == "random":
         said.append("the labels were imported; that they are a random sample is what the import declared")
     return tuple(said)
 
