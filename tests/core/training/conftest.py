@@ -19,22 +19,20 @@ WORDS = ("amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", 
 def rows_of(part: str, documents: int, seed: int) -> list[AresRow]:
     """Of each document one faithful answer and one that is not: it says the opposite."""
     chance = random.Random(f"{seed} {part}")
-    found: list[AresRow] = []
-    for number in range(documents):
-        words = " ".join(chance.choices(WORDS, k=24))
-        for holds in (True, False):
-            found.append(
-                AresRow(
-                    question="what is it",
-                    document=f"{part} {seed} {number} {words}",
-                    answer="yes it is so indeed" if holds else "no never not at all",
-                    answer_faithfulness=holds,
-                    document_id=f"{part} {number}",
-                    split=part,
-                    negative="" if holds else "strong",
-                )
-            )
-    return found
+    texts = [f"{part} {seed} {number} {' '.join(chance.choices(WORDS, k=24))}" for number in range(documents)]
+    return [
+        AresRow(
+            question="what is it",
+            document=text,
+            answer="yes it is so indeed" if holds else "no never not at all",
+            answer_faithfulness=holds,
+            document_id=f"{part} {number}",
+            split=part,
+            negative="" if holds else "strong",
+        )
+        for number, text in enumerate(texts)
+        for holds in (True, False)
+    ]
 
 
 def write_rows(path: Path, rows: Sequence[AresRow]) -> Path:

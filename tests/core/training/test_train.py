@@ -186,3 +186,32 @@ def test_without_sentence_transformers_one_line_says_what_to_install(
     done = CliRunner().invoke(main, ["train-judge", str(data), "--out", str(tmp_path / "judge"), "--model", "m"])
     assert done.exit_code == 1
     assert "local models need sentence-transformers; pip install 'ragboard[local]'" in done.output
+
+
+RUN = [
+    {"question": "what is it", "answer": FAITHFUL, "contexts": ["amber birch cedar"]},
+    {"question": "what is it", "answer": NOT, "contexts": ["dune ember fjord"]},
+]
+
+
+def evaluated(tmp_path: Path, *arguments: str) -> Any:
+    path = tmp_path / "run.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in RUN), encoding="utf-8")
+    return CliRunner().invoke(main, ["evaluate", str(path), "--store", str(tmp_path / "store"), "--json", *arguments])
+
+
+@pytest.mark.parametrize("option", ["--judge", "--verify"])
+def test_an_evaluation_is_judged_by_it_in_either_place(folder: Path, tmp_path: Path, option: str) -> None:
+    done = evaluated(tmp_path, "--metrics", "ares.answer_faithfulness", option, f"trained:{folder}")
+    assert done.exit_code == 0, done.output
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["metrics"]["ares.answer_faithfulness"]["mean"] == 0.5
+
+
+def test_a_metric_that_needs_more_names_the_role_that_nobody_fills(folder: Path, tmp_path: Path) -> None:
+    said = f"trained:{folder} does not answer {{}}; name another judge for the role '{{}}'"
+    done = evaluated(tmp_path, "--metrics", "faithfulness", "--judge", f"trained:{folder}")
+    assert done.exit_code == 1
+    assert said.format("ExtractStatements", "extract") in done.output
+    done = evaluated(tmp_path, "--metrics", "faithfulness", "--verify", f"trained:{folder}")
+    assert said.format("Verify", "verify") in done.output

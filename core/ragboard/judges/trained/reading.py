@@ -18,9 +18,10 @@ __all__ = ["READS", "Classifier", "NoRoomError"]
 READS: Mapping[AresQuality, tuple[Part, ...]] = {
     "context_relevance": ("question", "document"),
     "answer_faithfulness": ("question", "document", "answer"),
-    "answer_relevance": ("question", "document", "answer"),
+    "answer_relevance": ("question", "answer"),
 }
-"""What a judge of each quality is shown: Saad-Falcon et al. 2024, as their code has it."""
+"""What a judge of each quality is shown: Saad-Falcon et al. 2024, but that whether an answer answers its question is
+told without the document, as the quality is defined."""
 
 BETWEEN = " | "
 
