@@ -29,7 +29,7 @@ STOPPED = 3
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
 @click.option("--kind", type=click.Choice(get_args(Kind)), default="ares", show_default=True)
 @click.option("--passages", type=click.IntRange(1), help="Write questions to so many, drawn at random; else to all.")
-@click.option("--questions", type=click.IntRange(1), default=2, show_default=True, help="To a passage, at most.")
+@click.option("--questions", type=click.IntRange(1), default=3, show_default=True, help="To a passage, at most.")
 @click.option(
     "--words", type=click.IntRange(10), default=120, show_default=True, help="Cut documents into passages of."
 )

@@ -78,7 +78,7 @@ def _row(path: Path, row: RawRow | BadRow, question: str, document: str, answer:
         document=_text(cells, document),
         answer=_text(cells, answer),
         contradictory=_text(cells, "Contradictory_Answer"),
-        document_id=_text(cells, "document_id") or _text(cells, "document_index"),
+        document_id=_text(cells, "document_id" if "document_id" in cells else "document_index"),
         split=_text(cells, "split"),
         negative=_text(cells, "negative"),
         run=next((_text(cells, name) for name in _RUN if name in cells), ""),

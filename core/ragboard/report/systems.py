@@ -211,7 +211,7 @@ def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
     if len(set(order)) < len(order):
         raise ValueError(f"an order names each system once, got {', '.join(order)}")
     ours = means_found([(one.name, one.best) for one in report.systems])
-    judge = means_found([(one.name, one.means and one.means.judge_only) for one in report.systems])
+    judge = means_found([(one.name, one.means.judge_only) for one in report.systems if one.means])
     names = [name for name in order if name in ours]
     places = [-float(place) for place, _ in enumerate(names)]
     return KnownOrder(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, TypeVar
 
+from ragboard.judges.embedded.entities import entities
+from ragboard.judges.embedded.lexicon import PRONOUNS
+from ragboard.judges.embedded.text import sentence_spans, words_in
 from ragboard.readers.ares import AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.synthesis.writing import Asked
@@ -16,6 +19,17 @@ __all__ = ["PARTS", "labelled_rows", "split_of"]
 PARTS = ("train", "validation", "held out")
 HELD_OUT, VALIDATION = 0.3, 0.15
 """Shares of the documents that a judge is scored on, and on which is decided when its training stops."""
+
+ALIKE_IN_LENGTH, HARDEST = 8, 3
+"""A negative is drawn from so many that share most words with the question, of so many that are nearest to the
+positive in length: so neither tells the label by itself."""
+SHORT = 6
+"""Words up to which an answer may be a bare name or date, which could answer any question of its kind."""
+SAME = 0.5
+"""The share of an answer's words from which on another says the same."""
+
+NUMBERS, NAMES = frozenset(["when", "how", "since", "wann", "wie"]), frozenset(["who", "which", "where", "wo"])
+"""First words of questions that ask for a number, and of those that ask for a name."""
 
 T = TypeVar("T")
 Strength = Literal["weak", "strong"]
@@ -37,8 +51,8 @@ def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], seed:
     """Of each question one row in which all holds, and for each quality one in which it does not.
 
     Every other negative is strong where one can be had: a passage of the same document, an answer that
-    contradicts the passage, the answer to another question of the same document. A weak one takes its
-    passage or answer from another document of the same split.
+    contradicts the passage; an answer to another question, a sentence or a bare name of the same document.
+    A weak one takes its passage or answer from another document of the same split.
     """
     split = split_of(corpus, seed)
     whole = [each for each in asked if each.answers.get("grounded")]
@@ -82,9 +96,10 @@ def _other_passage(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    near = [place for place in places if corpus[place].document == row.document_id and place != each.place]
-    far = [place for place in places if corpus[place].document != row.document_id]
-    found = _choice(near, far, strength, rng)
+    others = [place for place in places if row.answer.rstrip(".") not in corpus[place].text]
+    near = [place for place in others if corpus[place].document == row.document_id and place != each.place]
+    far = [place for place in others if corpus[place].document != row.document_id]
+    found = _choice(near, far, strength, rng, _harder(row.question, row.document, lambda place: corpus[place].text))
     if found:
         place, strength = found
         bare = replace(row, answer="", answer_faithfulness=None, answer_relevance=None)
@@ -100,7 +115,10 @@ def _unfaithful(
     rng: random.Random,
 ) -> Iterator[AresRow]:
     contradictory = each.answers.get("contradictory", "")
-    found = _choice([contradictory] if contradictory else [], _far_answers(row, corpus, asked), strength, rng)
+    far = _far_answers(row, corpus, asked)
+    found = _choice(
+        [contradictory] if contradictory else [], far, strength, rng, _harder(row.question, row.answer, str)
+    )
     if found:
         answer, strength = found
         bare = replace(row, context_relevance=None, answer_relevance=None)
@@ -115,14 +133,12 @@ def _beside_the_point(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    near = [
-        other.answers["grounded"]
-        for other in asked
-        if other is not each
-        and corpus[other.place].document == row.document_id
-        and other.answers["grounded"] != row.answer
-    ]
-    found = _choice(near, _far_answers(row, corpus, asked), strength, rng)
+    others = [other for other in asked if other is not each and not _same_kind(row.question, other)]
+    near = [other.answers["grounded"] for other in others if corpus[other.place].document == row.document_id]
+    near += [text for passage in corpus if passage.document == row.document_id for text in _said_in(passage.text, row)]
+    near = [answer for answer in dict.fromkeys(near) if not _says_as_much(answer, row.answer)]
+    far = [other.answers["grounded"] for other in others if corpus[other.place].document != row.document_id]
+    found = _choice(near, far, strength, rng, _harder(row.question, row.answer, str))
     if found:
         answer, strength = found
         bare = replace(row, context_relevance=None, answer_faithfulness=None)
@@ -133,8 +149,53 @@ def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], asked: Sequence[
     return [other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id]
 
 
-def _choice(near: Sequence[T], far: Sequence[T], strength: Strength, rng: random.Random) -> tuple[T, Strength] | None:
+def _same_kind(question: str, other: Asked) -> bool:
+    """Whether the other answer is a bare name or date of the kind that is asked for here too."""
+    short = len(other.answers["grounded"].split()) < SHORT
+    return short and other.question.split()[0] == question.split(maxsplit=1)[0]
+
+
+def _says_as_much(one: str, other: str) -> bool:
+    mine, theirs = _words(one), _words(other)
+    return len(mine & theirs) >= SAME * min(len(mine), len(theirs))
+
+
+def _words(text: str) -> set[str]:
+    return set(words_in(text.casefold(), 0, len(text.casefold())))
+
+
+def _said_in(text: str, row: AresRow) -> Iterator[str]:
+    """Sentences that can be read without the ones before them, and bare names or numbers that are not asked for."""
+    for start, end in sentence_spans(text):
+        if text[start].isupper() and text[end - 1] == "." and _words(text[start:end]).isdisjoint(PRONOUNS):
+            yield text[start:end]
+    first = row.question.split()[0].casefold()
+    if first in NUMBERS | NAMES:
+        yield from (f"{each}." for each in entities(text) if any(map(str.isdigit, each)) == (first in NAMES))
+
+
+def _harder(question: str, positive: str, text: Callable[[T], str]) -> Callable[[Sequence[T]], list[T]]:
+    """Chooses of the candidates those that a reader of surfaces would take for the positive."""
+    asked = _words(question)
+
+    def shared(each: T) -> int:
+        return len(asked & _words(text(each)))
+
+    def chosen(candidates: Sequence[T]) -> list[T]:
+        close = sorted(candidates, key=lambda each: abs(len(text(each)) - len(positive)))[:ALIKE_IN_LENGTH]
+        return sorted(close, key=shared, reverse=True)[:HARDEST]
+
+    return chosen
+
+
+def _choice(
+    near: Sequence[T],
+    far: Sequence[T],
+    strength: Strength,
+    rng: random.Random,
+    harder: Callable[[Sequence[T]], list[T]],
+) -> tuple[T, Strength] | None:
     """One of the wanted strength, else one of the other; None where there is neither."""
     strong = bool(near) and (strength == "strong" or not far)
-    from_these = near if strong else far
+    from_these = harder(near if strong else far)
     return (rng.choice(from_these), "strong" if strong else "weak") if from_these else None

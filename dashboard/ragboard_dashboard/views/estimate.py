@@ -8,7 +8,7 @@ from typing import get_args
 import streamlit as st
 
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.report import Estimated, Estimates, Measured, RunSummary, needed_for
+from ragboard.report import Estimated, Estimates, Measured, RunSummary, against_order, needed_for
 from ragboard.stats import PoweredMean
 from ragboard.store import RunRef
 from ragboard_dashboard.components.estimates import differences_html, estimates_html, ranking_html
@@ -35,7 +35,8 @@ def page() -> None:
     st.header("Estimate", anchor=False)
     plain(
         "A judge of every sample is cheap and wrong in its own way; people are right and few. Labels of a random"
-        " part of a run correct the judge, and the interval says how well.",
+        " part of a run correct the judge, and the interval says how well. Samples without a score are left out here,"
+        " whatever is chosen on other pages.",
         "note",
     )
     chosen = _choose(runs)
@@ -134,3 +135,12 @@ def _order(found: Estimates) -> None:
     st.html(ranking_html(report.ranking))
     tau = "" if report.tau is None else f" Kendall's tau with the judge's own order: {report.tau:.2f}."
     plain(f"Ranks hold for all runs at once with {report.level:.0%} confidence (Bonferroni).{tau}", "note")
+    names = [one.name for one in report.ranking]
+    order = st.multiselect("The order known from elsewhere, best first", names, key="order", bind="query-params")
+    if len(order) > 1:
+        known = against_order(report, order)
+        plain(f"Kendall's tau with the known order: {_tau(known.tau)}; of the judge alone: {_tau(known.judge)}.")
+
+
+def _tau(found: float | None) -> str:
+    return "none, for all are equal" if found is None else f"{found:.2f}"

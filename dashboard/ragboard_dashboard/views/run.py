@@ -123,7 +123,7 @@ def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
     with title:
         plain(summary.name, "title")
     with actions:
-        report_button(summary.name, lambda: run_report(store(), run))
+        report_button(summary.name, lambda: run_report(store(), run, unscored=unscored))
     if actions.button("Diagnose", icon=":material/stethoscope:"):
         open_diagnosis(st.query_params["run"])
     if writable() and actions.button("Edit", icon=":material/edit:"):

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.core.conftest import PlainJudge, make_sample
 from tests.core.report.test_ranks import kept, rows
 
-from ragboard import Store
+from ragboard import Panel, Run, Store, evaluate_run
 from ragboard.cli import main
+from ragboard.metrics import metrics_named
 from ragboard.report import SystemEstimate
 
 COLUMNS = "Query\tDocument\tAnswer\tAnswer_Faithfulness_Label\tsystem"
@@ -72,6 +74,29 @@ def test_few_labels_stand_alone_and_say_so(store: Store, tmp_path: Path, labels:
     said = told(store, "a", "--labels", str(few), "--design", "random")
     assert "labels alone" in said
     assert "a: no PPI: an estimate needs at least 30 labels, got 20" in said
+
+
+def test_the_three_qualities_of_ares_have_a_table_each(store: Store, tmp_path: Path) -> None:
+    """The judge says yes of everything, for every passage is red: no better than a coin."""
+    samples = tuple(make_sample(n) for n in range(60))
+    run = store.add_runs([Run(name="classified", samples=samples)])[0]
+    evaluate_run(store, run.id, metrics_named(["ares"]), Panel(judge=PlainJudge()))
+    head = "Query\tDocument\tAnswer\tContext_Relevance_Label\tAnswer_Faithfulness_Label\tAnswer_Relevance_Label"
+    lines = [
+        f"{one.question}\t{one.contexts[0].text}\t{one.answer}\t{n % 2}\t{int(n % 3 > 0)}\t{int(n % 4 > 0)}"
+        for n, one in enumerate(samples[:40])
+        if one.contexts
+    ]
+    file = tmp_path / "gold.tsv"
+    file.write_text("\n".join([head, *lines]), encoding="utf-8")
+    said = told(store, "classified", "--labels", str(file), "--design", "random")
+    assert [line.split("(")[1].split(")")[0] for line in said.splitlines() if "put right by" in line] == [
+        "ares.context_relevance",
+        "ares.answer_faithfulness",
+        "ares.answer_relevance",
+    ]
+    assert said.count("the judge is no better than a coin: it says 1 of every labelled sample") == 3
+    assert said.count("labels alone") == 3
 
 
 def test_json_is_the_report_and_markdown_is_safe(store: Store, labels: Path) -> None:

@@ -85,7 +85,7 @@ def test_labels_of_one_run_do_not_put_the_judge_right_on_another_unless_pooled(s
     assert b.means is None
     assert b.refusal.endswith("; those of a say how the judge errs there, not here")
     pooled = ranked(store, tmp_path, *rows(store, "a"), pool=True)
-    assert "right only where the judge errs alike" in pooled.tables[0].report.caution
+    assert "right only where the judge's mean error is the same" in pooled.tables[0].report.caution
     assert ppi(pooled, 1) - ppi(pooled, 0) == pytest.approx(0.2)
 
 

@@ -39,10 +39,12 @@ from ragboard.judges.tasks import (
     unheard,
 )
 
-__all__ = ["VERSION", "EmbeddedJudge"]
+__all__ = ["VERSION", "WRITING", "EmbeddedJudge"]
 
 VERSION = "3"
 """Changes with every change of rules that could change an answer."""
+WRITING = "2"
+"""The same for questions and answers that are written, which no metric reads."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ class EmbeddedJudge:
 
     def identity(self, task: type[Task]) -> str:
         """The version of its rules."""
-        return f"embedded/{VERSION}/{task.__name__}"
+        version = f"{VERSION}.{WRITING}" if task in {WriteQuestions, WriteAnswer} else VERSION
+        return f"embedded/{version}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply for each task, in order; it fails only a task that it does not answer."""

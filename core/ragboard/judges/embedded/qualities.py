@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ragboard.judges.embedded.answering import SHORT, rate
-from ragboard.judges.embedded.reading import read
+from ragboard.judges.embedded.answering import rate
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.statements import extract
-from ragboard.judges.embedded.text import language_of, sentence_spans
+from ragboard.judges.embedded.text import sentence_spans
 from ragboard.judges.embedded.verify import verify
 from ragboard.judges.tasks import Classified, Classify, Verify
 
@@ -14,8 +13,6 @@ __all__ = ["classify"]
 
 ANSWERS = 0.5
 """The rating from which an answer counts as relevant."""
-ASIDE = 0.5
-"""What is left of the rating of a whole sentence that shares no content word with the question."""
 
 
 def classify(task: Classify) -> Classified:
@@ -53,15 +50,6 @@ def _answer_faithfulness(task: Classify) -> Classified:
 
 
 def _answer_relevance(question: str, answer: str) -> Classified:
-    """Whether the answer is rated as answering; one of more than a few words is to share a word with the question."""
+    """Whether the answer is rated as answering."""
     score, reason = rate(question, answer)
-    if _aside(question, answer):
-        score, reason = score * ASIDE, "It shares no word with the question."
     return Classified(holds=score >= ANSWERS, reason=f"{reason} Rated {score:.2f}.")
-
-
-def _aside(question: str, answer: str) -> bool:
-    language = language_of(f"{question} {answer}")
-    wanted = read(question, 0, len(question), language).everything
-    given = (read(answer, start, end, language).everything for start, end in sentence_spans(answer))
-    return len(answer.split()) > SHORT and wanted.isdisjoint(frozenset[str]().union(*given))
