@@ -46,7 +46,7 @@ function drawInterval(cell, column) {
 
 function metricCell(cell, column) {
   const node = element("td", "metric")
-  node.dataset.title = column.title
+  node.dataset.title = [column.source, column.title].filter(Boolean).join(": ")
   if (!cell) {
     node.append(element("span", "none", "–"))
     return node
@@ -136,6 +136,7 @@ function head(columns) {
       cell.textContent = `${name.title} ${name.arrow}`
       cell.title = name.help
       cell.className = "metric"
+      if (name.source) cell.append(element("div", "count", name.source))
     }
     row.append(cell)
   }

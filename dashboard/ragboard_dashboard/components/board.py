@@ -70,19 +70,22 @@ def board_data(
     """What the component draws, as JSON-ready data."""
     ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
     specs = list(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
+    sources = {metrics[spec].source for spec in specs if spec in metrics}
     return {
         "caption": CAPTIONS[unscored],
-        "columns": [_column(spec, metrics.get(spec)) for spec in specs],
+        "columns": [_column(spec, metrics.get(spec), named=len(sources) > 1) for spec in specs],
         "rows": [_row(run, specs, now, {} if unscored == "excluded" else {"unscored": unscored}) for run in runs],
     }
 
 
-def _column(spec: str, metric: MetricDescription | None) -> dict[str, Any]:
+def _column(spec: str, metric: MetricDescription | None, *, named: bool) -> dict[str, Any]:
+    """One metric, `named` with its source: the same word means different things in different systems."""
     if metric is None:
-        return {"title": spec, "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
+        return {"title": spec, "source": "", "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
     arrow = {"higher": "↑", "lower": "↓", "neutral": ""}[metric.direction]
     return {
         "title": inert(metric.label),
+        "source": inert(metric.source) if named else "",
         "arrow": arrow,
         "help": inert(f"{spec}: {metric.formula}"),
         "low": max(metric.low or 0.0, 0.0),

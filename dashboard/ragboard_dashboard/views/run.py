@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -67,6 +68,8 @@ __all__ = ["page"]
 
 PAGE_SIZE = 25
 KINDS = 20
+SIDE_BY_SIDE = 7
+"""Columns to draw that are offered side by side; more are in a list."""
 """Kinds of failure that are listed."""
 ORDERS: dict[Order, str] = {
     "worst": "Most unsupported first",
@@ -187,20 +190,22 @@ def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[st
     options = [*there.metrics, *there.numeric]
     chart, groups = st.columns([3, 2], gap="large")
     with chart:
-        column = st.segmented_control(
-            "Column",
-            options,
-            format_func=column_label,
-            key="column",
-            default=options[0],
-            bind="query-params",
-            required=True,
-            label_visibility="collapsed",
-        )
+        column = _choose_column(options)
         between = _spread(run, column, unscored)
     with groups:
         _groups(run, there, column, unscored)
     return column, between
+
+
+def _choose_column(options: Sequence[str]) -> str:
+    """The column to draw: side by side where there is room for all."""
+    shared: dict[str, Any] = {"format_func": column_label, "key": "column", "label_visibility": "collapsed"}
+    if len(options) > SIDE_BY_SIDE:
+        return str(st.selectbox("Column", options, bind="query-params", **shared))
+    column: str = st.segmented_control(
+        "Column", options, default=options[0], required=True, bind="query-params", **shared
+    )
+    return column
 
 
 def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:

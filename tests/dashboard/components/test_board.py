@@ -1,0 +1,30 @@
+"""The leaderboard's data: metrics that could be taken for one another carry their source."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ragboard import EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard.metrics import metrics_named
+from ragboard.report import leaderboard, metric_descriptions
+from ragboard_dashboard.components.board import board_data
+
+
+@pytest.mark.parametrize(
+    ("metrics", "sources"),
+    [
+        (["overlap.token_f1", "overlap.exact_match"], ["", ""]),
+        (["overlap.token_f1", "ragboard.refusal"], ["overlap", "ragboard"]),
+    ],
+)
+def test_a_metric_s_source_is_named_where_there_are_several(
+    tmp_path: Path, metrics: list[str], sources: list[str]
+) -> None:
+    store = Store(tmp_path / "store")
+    (added,) = store.add_runs(sample_runs()[:1])
+    evaluate_run(store, added.id, metrics_named(metrics), Panel(judge=EmbeddedJudge()))
+    data = board_data(leaderboard(store), metric_descriptions(store), datetime.now(UTC).replace(tzinfo=None))
+    assert [column["source"] for column in data["columns"]] == sources
