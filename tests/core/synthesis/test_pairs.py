@@ -28,7 +28,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with chat_server() as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", "k")
         judge = ("--judge", "openai:m", "--base-url", server.url)
-        ragboard("synth", documents, "--out", out, "--kind", "wikieval", "--passages", 3, *judge)
+        ragboard("synth", documents, "--out", out, "--kind", "wikieval", "--passages", 3, "--questions", 1, *judge)
     return out / "wikieval.jsonl"
 
 
