@@ -35,10 +35,20 @@ T = TypeVar("T")
 Strength = Literal["weak", "strong"]
 
 
-def split_of(corpus: Sequence[CorpusPassage], seed: int) -> dict[str, str]:
-    """For each document its part: all its passages and questions go one way."""
+def split_of(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], seed: int) -> dict[str, str]:
+    """For each document its part: all its passages and questions go one way.
+
+    Each part gets its share of the documents with questions, and of the others, whose passages are negatives.
+    """
     documents = sorted({passage.document for passage in corpus})
     random.Random(seed).shuffle(documents)  # noqa: S311 - no secret hangs on it
+    used = {corpus[each.place].document for each in asked}
+    return _parts([each for each in documents if each in used]) | _parts(
+        [each for each in documents if each not in used]
+    )
+
+
+def _parts(documents: Sequence[str]) -> dict[str, str]:
     held = round(HELD_OUT * len(documents)) or int(len(documents) > 1)
     tried = held + (round(VALIDATION * len(documents)) or int(len(documents) > 2))
     return {
@@ -54,8 +64,8 @@ def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], seed:
     contradicts the passage; an answer to another question, a sentence or a bare name of the same document.
     A weak one takes its passage or answer from another document of the same split.
     """
-    split = split_of(corpus, seed)
     whole = [each for each in asked if each.answers.get("grounded")]
+    split = split_of(corpus, whole, seed)
     return tuple(
         row
         for part in PARTS

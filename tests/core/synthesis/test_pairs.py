@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.chat_server import ChatServer, chat_server
+from tests.chat_server import chat_server
 
 from ragboard import Store
 from ragboard.cli import main
 from ragboard.labels import draw_samples, prefer_answer
 from ragboard.readers.opinions import read_opinions
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    with chat_server() as running:
-        yield running
 
 
 def ragboard(*arguments: object) -> str:
@@ -29,12 +21,15 @@ def ragboard(*arguments: object) -> str:
     return done.output
 
 
-@pytest.fixture
-def pairs(server: ChatServer, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     documents = Path(__file__).parents[3] / "sample_data" / "documents"
-    judge = ("--judge", "openai:m", "--base-url", server.url)
-    ragboard("synth", documents, "--out", tmp_path / "pairs", "--kind", "wikieval", "--passages", 3, *judge)
-    return tmp_path / "pairs" / "wikieval.jsonl"
+    out = tmp_path_factory.mktemp("pairs")
+    with chat_server() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "k")
+        judge = ("--judge", "openai:m", "--base-url", server.url)
+        ragboard("synth", documents, "--out", out, "--kind", "wikieval", "--passages", 3, "--questions", 1, *judge)
+    return out / "wikieval.jsonl"
 
 
 def test_what_is_made_is_read_as_pairs_with_the_side_that_the_design_prefers(pairs: Path) -> None:

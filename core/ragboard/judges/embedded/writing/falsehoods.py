@@ -53,10 +53,10 @@ def _swaps(ask: Ask, sentence: str, passage: str, asks: Sequence[Ask], rng: rand
             yield from _other(_DIGITS.search(ask.short), _DIGITS.findall(passage), sentence, rng, _another_number)
             yield from _other(_WORDS.search(ask.short), [], sentence, rng, _another_word)
         case "who":
-            named = ask.short[0].isupper()
-            alike = {each.short for each in asks if each.kind == "who" and each.short[0].isupper() == named}
+            has_name = ask.short[0].isupper()
+            alike = {each.short for each in asks if each.kind == "who" and each.short[0].isupper() == has_name}
             others = sorted(each for each in alike if each not in sentence and each != ask.short)
-            yield ask.short, rng.choice(others or (PERSONS if named else TRADES))
+            yield ask.short, rng.choice(others or (PERSONS if has_name else TRADES))
         case "where":
             yield ask.short, f"in {rng.choice(PLACES)}"
         case "which" | "what":

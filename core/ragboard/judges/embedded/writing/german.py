@@ -40,6 +40,10 @@ _POINTS = re.compile(
     r"\b(?:er|sie|es|ihn|ihm|ihr|ihre[nmrs]?|sein|seine[nmrs]?|diese[nmrs]?|jene[nmrs]?|dort|hier|damals|dabei|davon|daran|dann)\b",
     re.IGNORECASE,
 )
+_IN_FRONT: tuple[tuple[Asking, str, re.Pattern[str]], ...] = (
+    ("when", "Wann", _TIME_FIRST),
+    ("where", "Wo", _PLACE_FIRST),
+)
 _SMALL = {"Der", "Die", "Das", "Ein", "Eine"}
 
 
@@ -52,7 +56,7 @@ def german_askings(statement: str) -> tuple[Ask, ...]:
 
 
 def _found(said: str) -> Iterator[Ask]:
-    for kind, word, pattern in (("when", "Wann", _TIME_FIRST), ("where", "Wo", _PLACE_FIRST)):
+    for kind, word, pattern in _IN_FRONT:
         if found := pattern.fullmatch(said):
             yield _ask(kind, f"{word} {found['verb']} {found['rest']}", found["asked"], said)
     if found := _TIME_LATER.fullmatch(said):

@@ -33,10 +33,12 @@ _DATE = (
     rf"(?:the (?:early |late |mid-)?(?:1\d|20)\d0s|the {_PART} of {_DAY_OR_YEAR}|(?:early |late |mid-){_DAY_OR_YEAR}"
     rf"|{_DAY_OR_YEAR})"
 )
-WHEN = re.compile(rf"\b(?:in|on|around) {_DATE}(?! (?:and|to|until) \d|[\u2013/-]\d)(?: BC\b)?")
+_ALONE = rf"(?! (?:and|to|until) (?:\d|{MONTH})|[\u2013/-]\d)"
+"""No second time is joined to it."""
+WHEN = re.compile(rf"\b(?:in|on|around) {_DATE}{_ALONE}(?: BC\b)?")
 """A time at which something happened once."""
 
-_LEAD = re.compile(rf"(?:In|On|Around) {_DATE}(?! (?:and|to|until) \d|[\u2013/-]\d),? (?=\w)")
+_LEAD = re.compile(rf"(?:In|On|Around) {_DATE}{_ALONE},? (?=\w)")
 _ASIDE = re.compile(r"\s\([^()]*\)")
 _UNFIT = re.compile(r"[:;()\[\]\"\u201c\u201d\u201e?|\n]|\.\s|\bnor\b")
 _LIMIT = re.compile(r",\s|\s(?:that|which|who|whose|where|when|why|how|what|whether)\s")

@@ -32,8 +32,9 @@ def resolved(said: Sequence[Extracted], passage: str) -> Iterator[str]:
 def _with_names(text: str, before: str) -> str:
     def name(found: re.Match[str]) -> str:
         kind = found["kind"].capitalize()
-        pattern = rf"\b((?:[Tt]he )?{_NAME} {kind}|(?:{kind}) {_NAME})\b"
-        names = {each[:1].lower() + each[1:] if each[:4] == "The " else each for each in re.findall(pattern, before)}
+        pattern = rf"\b(?:(?:[Tt]he )?{_NAME} {kind}|{kind} {_NAME})\b"
+        named = (each.group() for each in re.finditer(pattern, before))
+        names = {f"t{each[1:]}" if each.startswith("The ") else each for each in named}
         if len(names) != 1 or any(each.removeprefix("the ") in text for each in names):
             return found.group()
         only = names.pop()
