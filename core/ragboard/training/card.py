@@ -18,6 +18,7 @@ BAR = 40
 
 def card_of(trained: Trained, said: TrainedFile, course: Course, data: str, labels: Sequence[str]) -> str:
     """The card as Markdown."""
+    devices = ", ".join(dict.fromkeys(pupil.device for pupil in trained.pupils))
     documents = ", ".join(f"{count:,} {side}" for side, count in trained.documents.items())
     lines = [
         f"# Judge trained on {data}",
@@ -25,7 +26,7 @@ def card_of(trained: Trained, said: TrainedFile, course: Course, data: str, labe
         f"- model: {trained.model} (SHA-256 of its files begins {said.base}), one cross-encoder a quality",
         f"- data: {data} (BLAKE2b {said.data}); documents: {documents}; none is on two sides",
         f"- settings: at most {course.epochs} epochs, patience {course.patience}, batch {course.batch}, learning rate"
-        f" {course.learning_rate:g}, {said.max_length} tokens, seed {said.seed}, on {trained.device}",
+        f" {course.learning_rate:g}, {said.max_length} tokens, seed {said.seed}, on {devices}",
         "- it learns from `train`; when it stops, and how its output becomes a probability, is decided on `validation`;"
         " `held out` and people's labels are only scored on",
         f"- people's labels: {', '.join(labels) or 'none given (`--labels FILE`)'}",

@@ -129,12 +129,12 @@ def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list
 
 def _unfit(row: AresRow, quality: AresQuality) -> str:
     if len(row.document) <= SHORTEST:
-        return f"document of at most {SHORTEST} characters"
+        return f"with a document of at most {SHORTEST} characters"
     if quality == "context_relevance":
         return ""
     if not row.answer.strip():
         return "without an answer"
-    return "its passage does not help" if row.context_relevance is False else ""
+    return "whose passage does not help" if row.context_relevance is False else ""
 
 
 def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:

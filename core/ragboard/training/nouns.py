@@ -50,6 +50,7 @@ class Pupil:
 
     quality: AresQuality
     taught: Taught
+    device: str
     sizes: Mapping[str, tuple[int, int]]
     """By side of the split, how many examples hold and how many do not."""
     dropped: Mapping[str, int]
@@ -67,7 +68,6 @@ class Trained:
 
     folder: Path
     model: str
-    device: str
     documents: Mapping[str, int]
     """How many documents each side of the split has."""
     pupils: tuple[Pupil, ...]

@@ -18,6 +18,9 @@ __all__ = ["Shown", "teach"]
 WARMING = 0.1
 """Share of the steps over which the learning rate rises."""
 
+ALIKE = 200
+"""Characters by which texts of like length may differ."""
+
 Shown = tuple[str, bool]
 """A text as the model is shown it, and whether the quality holds."""
 
@@ -70,10 +73,13 @@ def _odds(shown: Sequence[Shown]) -> float:
 
 
 def _batches(lessons: Sequence[Shown], size: int, order: random.Random) -> list[list[Shown]]:
-    """All lessons once, in a new order."""
+    """All lessons once, in a new order; those of a batch are of like length, so that little is padding."""
     mixed = list(lessons)
     order.shuffle(mixed)
-    return [mixed[start : start + size] for start in range(0, len(mixed), size)]
+    mixed.sort(key=lambda shown: len(shown[0]) // ALIKE)
+    batches = [mixed[start : start + size] for start in range(0, len(mixed), size)]
+    order.shuffle(batches)
+    return batches
 
 
 def _step(pupil: Classifier, some: Sequence[Shown], loss: Any, optimiser: Any) -> float:

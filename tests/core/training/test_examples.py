@@ -90,9 +90,9 @@ def test_the_filters_of_ares_drop_and_count() -> None:
     assert [(one.question, len(one.document)) for one in found] == [("When?", len(LONG)), ("When?", 101)]
     assert dropped == {
         "twice": 1,
-        "document of at most 100 characters": 1,
+        "with a document of at most 100 characters": 1,
         "without an answer": 1,
-        "its passage does not help": 1,
+        "whose passage does not help": 1,
         "labelled both ways": 2,
     }
 

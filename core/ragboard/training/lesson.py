@@ -1,0 +1,166 @@
+"""One quality is taught: examples, fine-tuning, calibration, scores."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ragboard.judges.local.models import load
+from ragboard.judges.tasks import AresQuality
+from ragboard.judges.trained.files import Taught
+from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
+from ragboard.readers.ares import AresRow
+from ragboard.stats import Platt, fit_platt
+from ragboard.training.examples import Example, Side, examples_of, labelled_examples
+from ragboard.training.nouns import Course, Hear, Pupil
+from ragboard.training.scores import Scored, cuts_of, scored
+from ragboard.training.teaching import Shown, teach
+
+__all__ = ["NothingToLearnError", "School", "lesson"]
+
+THRESHOLD = 0.5
+"""Of the calibrated probability."""
+
+
+class NothingToLearnError(Exception):
+    """The examples of a quality lack one of the classes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class School:
+    """What all qualities share."""
+
+    folder: Path
+    """Of the model that is fine-tuned."""
+    max_length: int
+    course: Course
+    sides: Mapping[Side, Sequence[AresRow]]
+    straddling: int
+    """Rows that were left out because they join documents of two sides."""
+    labels: Sequence[AresRow]
+
+
+def lesson(school: School, quality: AresQuality, out: Path, hear: Hear | None) -> Pupil:
+    """Teach the quality and write its model into the folder `out`. Raises NothingToLearnError."""
+    start = time.perf_counter()
+    dropped = Counter({"that join documents of two sides": school.straddling} if school.straddling else ())
+    examples = {side: examples_of(rows, quality, dropped) for side, rows in school.sides.items()}
+    with _seeded(school.course.seed):
+        pupil = Classifier(_fresh(school.folder), READS[quality], school.max_length)
+        lessons, validation = (_shown(pupil, examples[side], dropped) for side in ("train", "validation"))
+        _need_both({"train": lessons, "validation": validation})
+        epochs, kept = teach(pupil, lessons, validation, school.course, _heard(quality, hear))
+    outputs = pupil.logits([text for text, _ in validation])
+    calibration = fit_platt(outputs, [holds for _, holds in validation])
+    taught = Taught(reads=READS[quality], calibration=calibration, threshold=THRESHOLD)
+    _saved(pupil, out)
+    return Pupil(
+        quality=quality,
+        taught=taught,
+        device=str(pupil.encoder.device.type),
+        sizes={side: _sizes(given) for side, given in examples.items()},
+        dropped=dict(dropped),
+        epochs=epochs,
+        kept=kept,
+        scores=tuple(_scores(school, quality, examples, pupil, taught)),
+        seconds=time.perf_counter() - start,
+    )
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Chance of torch as the seed has it, and then as it was."""
+    torch = import_module("torch")
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without a word of transformers: that an output is new is no news."""
+    logging = import_module("transformers.utils.logging")
+    heard, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(heard)
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _fresh(folder: Path) -> Any:
+    """The model with one output, which is new where it had none or others."""
+    with _quiet():
+        return load("CrossEncoder", folder, num_labels=1, model_kwargs={"ignore_mismatched_sizes": True})
+
+
+def _saved(pupil: Classifier, out: Path) -> None:
+    with _quiet():
+        pupil.encoder.save_pretrained(str(out), create_model_card=False)
+
+
+def _heard(quality: AresQuality, hear: Hear | None) -> Any:
+    return (lambda done, of, epoch: hear(quality, done, of, epoch)) if hear else (lambda *_: None)
+
+
+def _need_both(shown: Mapping[str, Sequence[Shown]]) -> None:
+    for side, given in shown.items():
+        if len({holds for _, holds in given}) < 2:
+            raise NothingToLearnError(f"its examples for {side} are not of both classes")
+
+
+def _shown(pupil: Classifier, examples: Sequence[Example], dropped: Counter[str]) -> list[Shown]:
+    """Each as the model reads it; a document longer than it reads counts by its beginning."""
+    found: list[Shown] = []
+    for example in examples:
+        try:
+            found.append((pupil.texts(example.question, [example.document], example.answer)[0], example.holds))
+        except NoRoomError:
+            dropped["whose question and answer leave no room for a document"] += 1
+    return found
+
+
+def _sizes(examples: Sequence[Example]) -> tuple[int, int]:
+    ups = sum(example.holds for example in examples)
+    return ups, len(examples) - ups
+
+
+def _scores(
+    school: School,
+    quality: AresQuality,
+    examples: Mapping[Side, Sequence[Example]],
+    pupil: Classifier,
+    taught: Taught,
+) -> Iterator[Scored]:
+    cuts = cuts_of(quality, examples["validation"])
+    held_out = examples["held out"]
+    sets = {
+        "held-out synthetic documents": held_out,
+        "the same, strong negatives only": [one for one in held_out if one.holds or one.strong],
+        "people's labels": labelled_examples(school.labels, quality),
+    }
+    for on, given in sets.items():
+        said = [(one, _probability(pupil, one, taught.calibration)) for one in given]
+        read = [(one, each) for one, each in said if each is not None]
+        known, probabilities = [one for one, _ in read], [each for _, each in read]
+        found = scored(on, quality, known, probabilities, cuts, threshold=taught.threshold)
+        if found:
+            yield found
+
+
+def _probability(pupil: Classifier, example: Example, calibration: Platt) -> float | None:
+    """The highest of the windows, as the judge has it; None where it cannot be read."""
+    try:
+        texts = pupil.texts(example.question, [example.document], example.answer)
+    except NoRoomError:
+        return None
+    return max(map(calibration.probability, pupil.logits(texts)), default=None)
