@@ -152,7 +152,8 @@ def judged_scores(
         could = set(countable(connection, run, "verdict" if measured == "verdicts" else "grade"))
         scores = {place: one for place, one in _scores(connection, run, spec).items() if place in could}
     left = len(could) - len(scores)
-    return scores, ((f"{left:,} samples have no score and are not spoken of",) if left else ())
+    said = f"{left:,} of {len(could):,} samples have no score: estimates leave them out, whatever is chosen for means"
+    return scores, ((said,) if left else ())
 
 
 def _labelled(store: Store, run: RunRef, measured: Measured) -> LabelledSamples:

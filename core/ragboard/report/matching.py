@@ -23,7 +23,7 @@ class Matched:
     other_runs: int
     """Answers that the file says are of runs that were not asked for."""
     unknown: int
-    """Answers that none of the runs gives, with such passages."""
+    """Answers that none of the runs gives with such passages, or one gives at several places."""
 
 
 @dataclass(frozen=True, kw_only=True)

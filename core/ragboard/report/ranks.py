@@ -199,6 +199,6 @@ def _told(system: System, systems: Sequence[System]) -> System:
 def _left_out(matched: Matched) -> tuple[str, ...]:
     said = (
         (matched.other_runs, "labelled answers are of other runs"),
-        (matched.unknown, "labelled answers are in none of these runs with the passages that the labels are on"),
+        (matched.unknown, "labelled answers are in none of these runs with such passages, or at several places of one"),
     )
     return tuple(f"{count:,} {what}, and do not count" for count, what in said if count)

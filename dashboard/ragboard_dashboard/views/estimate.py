@@ -35,8 +35,7 @@ def page() -> None:
     st.header("Estimate", anchor=False)
     plain(
         "A judge of every sample is cheap and wrong in its own way; people are right and few. Labels of a random"
-        " part of a run correct the judge, and the interval says how well. Samples without a score are left out here,"
-        " whatever is chosen on other pages.",
+        " part of a run correct the judge, and the interval says how well.",
         "note",
     )
     chosen = _choose(runs)

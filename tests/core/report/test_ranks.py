@@ -128,6 +128,15 @@ def test_an_answer_on_other_passages_is_another_answer(store: Store, tmp_path: P
         ranked(store, tmp_path, *given, runs=("a",))
 
 
+def test_labels_on_answers_that_nobody_gave_are_counted_out(store: Store, tmp_path: Path) -> None:
+    given = rows(store, "a")
+    given[0] = given[0] | {"answer": "Nobody said so."}
+    found = ranked(store, tmp_path, *given, runs=("a",))
+    assert found.tables[0].report.systems[0].labels == 39
+    (note,) = found.notes
+    assert note.startswith("1 labelled answers are in none of these runs with such passages")
+
+
 def test_a_document_that_is_one_of_the_passages_is_enough(store: Store, tmp_path: Path) -> None:
     """ARES keeps one document a row, and its own white space."""
     given = [row | {"contexts": ["  ".join(row["contexts"][0].split())]} for row in rows(store, "a")]
