@@ -65,7 +65,7 @@ def lesson(school: School, quality: AresQuality, out: Path, hear: Hear | None) -
         taught=taught,
         device=str(pupil.encoder.device.type),
         sizes={side: _sizes(given) for side, given in examples.items()},
-        dropped=dict(dropped),
+        dropped={reason: count for reason, count in dropped.items() if count},
         epochs=epochs,
         kept=kept,
         scores=tuple(_scores(school, quality, examples, pupil, taught)),
