@@ -28,6 +28,7 @@ __all__ = [
     "Measured",
     "estimate_runs",
     "estimated_metrics",
+    "judged_by",
     "judged_scores",
     "metric_of",
     "needed_for",
@@ -121,8 +122,7 @@ def needed_for(estimated: Estimated, width: float) -> LabelsNeeded | None:
 
 
 def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: Measured) -> Estimated:
-    if summary.judged is None:
-        raise SettingError(f"{run.name} was never evaluated; ragboard evaluate {run.name}")
+    judged = judged_by(summary)
     found = _labelled(store, run, measured)
     scores, unscored = judged_scores(store, run, spec, measured)
     usable = [row for row in (found.leading if found.draw else found.rows) if row.position in scores]
@@ -134,9 +134,14 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
         refusal=_refusal(store, run, found, measured),
         notes=(*unscored, *_notes(found)),
     )
-    return Estimated(
-        run=run.name, judged=summary.judged, labels=found, left_out=len(found.rows) - len(usable), system=system
-    )
+    return Estimated(run=run.name, judged=judged, labels=found, left_out=len(found.rows) - len(usable), system=system)
+
+
+def judged_by(run: RunSummary) -> JudgedBy:
+    """Who judged a run. Raises SettingError where nobody did."""
+    if run.judged is None:
+        raise SettingError(f"{run.name} was never evaluated; ragboard evaluate {run.name}")
+    return run.judged
 
 
 def judged_scores(

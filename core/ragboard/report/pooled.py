@@ -39,7 +39,8 @@ __all__ = ["CAUTION", "pooled_report"]
 
 CAUTION = (
     "the labels of all runs correct each of them: that is right only where the judge's mean error is the same in all,"
-    " which nothing here shows and runs that are not equally good rarely have; differences and ranks are the judge's own"
+    " which nothing here shows and runs that are not equally good rarely have; differences and ranks are those of the"
+    " judge"
 )
 _OTHERS = "the labels are of several runs, and without the judge say nothing of one of them"
 _DRAWN = "a weight below 1 would draw each run towards the mean label of all"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ragboard.errors import SettingError
 from ragboard.labels import Design, FiledAnswer
-from ragboard.report.estimates import estimated_metrics, judged_scores, metric_of, not_random
+from ragboard.report.estimates import estimated_metrics, judged_by, judged_scores, metric_of, not_random
 from ragboard.report.gates import spec_named
 from ragboard.report.matching import Matched, match_answers
 from ragboard.report.nouns import RunSummary
@@ -75,6 +75,8 @@ def rank_runs(
     if not any(matched.by_run.values()):
         raise SettingError(f"the labels are of no answer of {', '.join(names)}; name runs that gave these answers")
     summaries = {run: run_summary(store, run) for run in runs}
+    for summary in summaries.values():
+        judged_by(summary)
     said = tuple(dict.fromkeys(name for one in answers for name in one.outcomes))
     wanted, unused = _wanted(store, tuple(summaries), metrics, said)
     tables = tuple(

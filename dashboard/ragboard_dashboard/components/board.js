@@ -165,5 +165,13 @@ export default function (component) {
     body.append(line)
   }
   table.append(body)
-  root.replaceChildren(table)
+  const wide = element("div", "wide")
+  wide.append(table)
+  root.replaceChildren(wide)
+  if (wide.scrollWidth > wide.clientWidth) {
+    table.className = "many"
+    wide.tabIndex = 0 // so that the arrow keys move it
+    wide.setAttribute("role", "region")
+    wide.setAttribute("aria-label", "Runs, scrolls sideways")
+  }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -78,9 +79,9 @@ async def no_pause(_: float) -> None:
     return None
 
 
-def panel(server: ChatServer) -> Panel:
+def panel(server: ChatServer, examples: Path | None = None) -> Panel:
     endpoint = Endpoint(server.url, "key", pause=no_pause)
-    return Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
+    return Panel(judge=LlmJudge("m", endpoint, examples=examples), roles={"embed": OpenAiEmbedder("e", endpoint)})
 
 
 def samples(count: int) -> Run:
@@ -132,6 +133,20 @@ def test_tokens_planned_are_near_those_sent(store: Store, server: ChatServer) ->
     assert planned.model == "m"
     prompts = plan_run(store, run_id, SUITE, panel(server), afresh=True).total.expected.prompt_tokens
     assert prompts == pytest.approx(sent_tokens(server), rel=0.05)
+
+
+def test_a_persons_examples_are_planned_with_every_call_that_shows_them(
+    store: Store, server: ChatServer, tmp_path: Path
+) -> None:
+    few = tmp_path / "few.tsv"
+    few.write_text(f"Query\tDocument\tContext_Relevance_Label\nWhat?\t{'word ' * 400}\tNo\n", encoding="utf-8")
+    run_id = kept(store, samples(3))
+    without, shown = (
+        plan_run(store, run_id, ARES, panel(server, examples)).total.expected.prompt_tokens for examples in (None, few)
+    )
+    evaluate_run(store, run_id, ARES, panel(server, few))
+    assert shown == pytest.approx(sent_tokens(server), rel=0.05)
+    assert 3 * 500 < shown - without < 3 * 550
 
 
 def test_samples_that_ask_the_same_are_planned_once(store: Store, server: ChatServer) -> None:

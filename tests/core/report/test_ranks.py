@@ -146,6 +146,12 @@ def test_a_metric_is_held_against_the_labels_it_is_named_with(store: Store, tmp_
     ]
 
 
+def test_a_run_that_nobody_judged_cannot_be_ranked(store: Store, tmp_path: Path) -> None:
+    store.add_runs([Run(name="bare", samples=tuple(make_sample(n, answer=f"Bare {n}.") for n in range(SAMPLES)))])
+    with pytest.raises(SettingError, match="bare was never evaluated; ragboard evaluate bare"):
+        ranked(store, tmp_path, *rows(store, "bare"), runs=("bare",))
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
