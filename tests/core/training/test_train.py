@@ -22,7 +22,7 @@ from ragboard.judges.tasks import AresQuality, Classified, Classify, Failure, Si
 from ragboard.training import Course, train_judge
 
 QUALITY: AresQuality = "answer_faithfulness"
-COURSE = Course(epochs=4, batch=8, learning_rate=5e-3, max_length=96)
+COURSE = Course(epochs=4, learning_rate=5e-3, max_length=96)
 FAITHFUL, NOT = "yes it is so indeed", "no never not at all"
 
 
@@ -44,7 +44,7 @@ def folder(model: str, data: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     out = tmp_path_factory.mktemp("trained") / "judge"
     labels = write_rows(out.parent / "people.tsv", [replace(row, document_id="") for row in all_rows(train=9)])
     arguments = ["train-judge", str(data), "--out", str(out), "--model", model, "--labels", str(labels)]
-    arguments += ["--epochs", "4", "--learning-rate", "5e-3", "--max-length", "96", "--batch", "8"]
+    arguments += ["--epochs", "4", "--learning-rate", "5e-3", "--max-length", "96"]
     done = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "answer_faithfulness: 4 epochs" in done.stdout
