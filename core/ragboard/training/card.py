@@ -8,7 +8,7 @@ from ragboard.judges.trained.files import TrainedFile
 from ragboard.judges.trained.reading import BETWEEN
 from ragboard.stats import NoInterval
 from ragboard.training.nouns import Course, Pupil, Trained
-from ragboard.training.scores import Contender, Figure, Scored
+from ragboard.training.scores import PEOPLE, Contender, Figure, Scored
 
 __all__ = ["card_of", "verdicts"]
 
@@ -31,12 +31,12 @@ def card_of(trained: Trained, said: TrainedFile, course: Course, data: str, labe
         " `held out` and people's labels are only scored on",
         f"- people's labels: {', '.join(labels) or 'none given (`--labels FILE`)'}",
         *(f"- **not trained**: {quality}: {why}" for quality, why in trained.left_out.items()),
-        *(line for pupil in trained.pupils for line in _pupil(pupil)),
+        *(line for pupil in trained.pupils for line in _pupil(pupil, labels)),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _pupil(pupil: Pupil) -> Iterator[str]:
+def _pupil(pupil: Pupil, labels: Sequence[str]) -> Iterator[str]:
     curve = pupil.taught.calibration
     yield from ("", f"## {pupil.quality}", "")
     yield f"- reads: {BETWEEN.join(pupil.taught.reads)}"
@@ -50,6 +50,8 @@ def _pupil(pupil: Pupil) -> Iterator[str]:
     yield from _curve(pupil)
     for scored in pupil.scores:
         yield from _scored(scored)
+    if labels and not any(scored.on == PEOPLE for scored in pupil.scores):
+        yield from ("", "People's labels do not say of it both yes and no.")
 
 
 def _curve(pupil: Pupil) -> Iterator[str]:

@@ -14,7 +14,10 @@ from ragboard.stats.bootstrap import Rows
 from ragboard.stats.clustered import auroc_difference, clustered_auroc
 from ragboard.training.examples import Example
 
-__all__ = ["Contender", "Figure", "Scored", "cuts_of", "scored", "trivial"]
+__all__ = ["PEOPLE", "Contender", "Figure", "Scored", "cuts_of", "scored", "trivial"]
+
+PEOPLE = "people's labels"
+"""What a set of examples is called that people labelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
