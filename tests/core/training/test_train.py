@@ -194,15 +194,17 @@ RUN = [
 ]
 
 
-def evaluated(tmp_path: Path, *arguments: str) -> Any:
+def evaluated(tmp_path: Path, *arguments: str, command: str = "evaluate") -> Any:
     path = tmp_path / "run.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in RUN), encoding="utf-8")
-    return CliRunner().invoke(main, ["evaluate", str(path), "--store", str(tmp_path / "store"), "--json", *arguments])
+    return CliRunner().invoke(main, [command, str(path), "--store", str(tmp_path / "store"), "--json", *arguments])
 
 
 @pytest.mark.parametrize("option", ["--judge", "--verify"])
 def test_an_evaluation_is_judged_by_it_in_either_place(folder: Path, tmp_path: Path, option: str) -> None:
-    done = evaluated(tmp_path, "--metrics", "ares.answer_faithfulness", option, f"trained:{folder}")
+    asked = ("--metrics", "ares.answer_faithfulness", option, f"trained:{folder}")
+    assert evaluated(tmp_path, *asked, command="plan").exit_code == 0
+    done = evaluated(tmp_path, *asked)
     assert done.exit_code == 0, done.output
     (run,) = json.loads(done.stdout)["runs"]
     assert run["metrics"]["ares.answer_faithfulness"]["mean"] == 0.5
