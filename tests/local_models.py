@@ -30,7 +30,11 @@ def small_model(folder: Path) -> Path:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         config = transformers.BertConfig(
-            hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=64,
+            initializer_range=0.08,
         )
         transformers.BertModel(config).save_pretrained(str(folder))
     for name in TOKENIZER:

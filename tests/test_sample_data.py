@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ragboard import read_runs, sample_runs
+from ragboard.readers.ares import read_ares
 from ragboard.samples import sample_folder
 
 SAMPLE = Path(__file__).parents[1] / "sample_data"
@@ -120,3 +121,27 @@ def test_there_are_enough_preferences_and_no_side_gives_them_away() -> None:
 
 def test_the_sample_comes_with_the_package() -> None:
     assert (sample_folder() / "runs" / "bm25-k3.jsonl").exists()
+
+
+def test_an_answer_is_called_faithful_where_the_authors_find_every_statement_supported() -> None:
+    rows_of_answers = read_ares(SAMPLE / "labels" / "answers.tsv")
+    runs = {run.name: {(sample.question, sample.answer) for sample in run.samples} for run in sample_runs()}
+    said = {(row.run, row.question, row.answer): row.answer_faithfulness for row in rows_of_answers}
+    judged = rows(SAMPLE / "labels" / "statements.jsonl")
+    assert said == {
+        (row["run"], row["question"], row["answer"]): all(each["label"] for each in row["statements"]) for row in judged
+    }
+    assert all((question, answer) in runs[run] for run, question, answer in said)
+    assert Counter(said.values()) == {True: 39, False: 27}
+
+
+def test_passages_and_answers_are_labelled_by_what_the_authors_chose_and_wrote() -> None:
+    found = read_ares(SAMPLE / "labels" / "qualities.tsv")
+    relevant = {(row.question, row.document): row.context_relevance for row in found if not row.answer}
+    assert relevant == {
+        (row["question"], row["contexts"][0]): any(each["label"] for each in row["sentences"])
+        for row in rows(SAMPLE / "labels" / "sentences.jsonl")
+    }
+    answers = {row.answer: row.answer_relevance for row in found if row.answer}
+    for row in rows(SAMPLE / "labels" / "wikieval.jsonl"):
+        assert (answers[row["grounded_answer"]], answers[row["poor_answer"]]) == (True, False)

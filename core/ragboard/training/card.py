@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from ragboard.judges.trained.files import TrainedFile
 from ragboard.judges.trained.reading import BETWEEN
-from ragboard.stats import Interval, NoInterval
+from ragboard.stats import NoInterval
 from ragboard.training.nouns import Course, Pupil, Trained
-from ragboard.training.scores import Contender, Scored
+from ragboard.training.scores import PEOPLE, Contender, Figure, Scored
 
 __all__ = ["card_of", "verdicts"]
 
@@ -31,12 +31,12 @@ def card_of(trained: Trained, said: TrainedFile, course: Course, data: str, labe
         " `held out` and people's labels are only scored on",
         f"- people's labels: {', '.join(labels) or 'none given (`--labels FILE`)'}",
         *(f"- **not trained**: {quality}: {why}" for quality, why in trained.left_out.items()),
-        *(line for pupil in trained.pupils for line in _pupil(pupil)),
+        *(line for pupil in trained.pupils for line in _pupil(pupil, labels)),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _pupil(pupil: Pupil) -> Iterator[str]:
+def _pupil(pupil: Pupil, labels: Sequence[str]) -> Iterator[str]:
     curve = pupil.taught.calibration
     yield from ("", f"## {pupil.quality}", "")
     yield f"- reads: {BETWEEN.join(pupil.taught.reads)}"
@@ -44,12 +44,14 @@ def _pupil(pupil: Pupil) -> Iterator[str]:
         f"{ups:,} and {downs:,} {side}" for side, (ups, downs) in pupil.sizes.items()
     )
     if pupil.dropped:
-        yield "- dropped: " + ", ".join(f"{count:,} {reason}" for reason, count in pupil.dropped.items())
+        yield "- dropped rows: " + ", ".join(f"{count:,} {reason}" for reason, count in pupil.dropped.items())
     yield f"- probability: 1 / (1 + exp(-({curve.slope:.3f} * output + {curve.offset:.3f}))), by Platt's way"
     yield f"- holds from a probability of {pupil.taught.threshold:g} on; took {pupil.seconds:,.0f} s"
     yield from _curve(pupil)
     for scored in pupil.scores:
         yield from _scored(scored)
+    if labels and not any(scored.on == PEOPLE for scored in pupil.scores):
+        yield from ("", "People's labels do not say of it both yes and no.")
 
 
 def _curve(pupil: Pupil) -> Iterator[str]:
@@ -76,26 +78,30 @@ def _scored(scored: Scored) -> Iterator[str]:
     yield from verdicts(scored)
 
 
-def _figure(found: Interval | NoInterval) -> str:
-    if isinstance(found, NoInterval):
-        return f"no interval: {found.reason}"
-    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+def _figure(found: Figure) -> str:
+    interval = found.interval
+    if isinstance(interval, NoInterval):
+        return f"{found.value:.3f} (no interval: {interval.reason})"
+    return f"{found.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def verdicts(scored: Scored) -> Iterator[str]:
     """In plain words whether the judge is better than a coin, and than each contender; one sentence each."""
     judge, *others = scored.contenders
-    if isinstance(judge.auroc, Interval) and judge.auroc.low <= 0.5:
+    found = judge.auroc.interval
+    if isinstance(found, NoInterval):
+        yield f"On {scored.on} **it cannot be told whether it is better than a coin** ({found.reason})."
+    elif found.low <= 0.5:
         yield f"On {scored.on} **it is not shown to be better than a coin**."
     for other in others:
         yield f"On {scored.on} {_against(other)}."
 
 
 def _against(other: Contender) -> str:
-    found = other.judge_better_by
-    if not isinstance(found, Interval):
-        why = found.reason if found else ""
-        return f"it cannot be told whether it ranks better than {other.name} ({why})"
+    found = other.judge_better_by.interval if other.judge_better_by else None
+    if found is None or isinstance(found, NoInterval):
+        why = f" ({found.reason})" if found else ""
+        return f"it cannot be told whether it ranks better than {other.name}{why}"
     if found.low > 0:
         return f"it ranks better than {other.name}"
     if found.high < 0:

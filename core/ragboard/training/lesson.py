@@ -19,7 +19,7 @@ from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
 from ragboard.training.examples import Example, Side, examples_of, labelled_examples
 from ragboard.training.nouns import Course, Hear, Pupil
-from ragboard.training.scores import Scored, cuts_of, scored
+from ragboard.training.scores import PEOPLE, Scored, cuts_of, scored
 from ragboard.training.teaching import Shown, teach
 
 __all__ = ["NothingToLearnError", "School", "lesson"]
@@ -65,7 +65,7 @@ def lesson(school: School, quality: AresQuality, out: Path, hear: Hear | None) -
         taught=taught,
         device=str(pupil.encoder.device.type),
         sizes={side: _sizes(given) for side, given in examples.items()},
-        dropped=dict(dropped),
+        dropped={reason: count for reason, count in dropped.items() if count},
         epochs=epochs,
         kept=kept,
         scores=tuple(_scores(school, quality, examples, pupil, taught)),
@@ -146,7 +146,7 @@ def _scores(
     sets = {
         "held-out synthetic documents": held_out,
         "the same, strong negatives only": [one for one in held_out if one.holds or one.strong],
-        "people's labels": labelled_examples(school.labels, quality),
+        PEOPLE: labelled_examples(school.labels, quality),
     }
     for on, given in sets.items():
         said = [(one, _probability(pupil, one, taught.calibration)) for one in given]

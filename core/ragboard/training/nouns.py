@@ -24,7 +24,7 @@ class Course:
     """At most."""
     patience: int = 3
     """Stop after so many epochs without a lower loss on the documents for validation."""
-    batch: int = 16
+    batch: int = 8
     learning_rate: float = 1e-4
     """The highest; it rises over the first tenth of the steps, and then falls to 0."""
     max_length: int | None = None

@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ragboard.evaluation.judge_report import word_overlap
 from ragboard.judges.tasks import AresQuality
-from ragboard.stats import Interval, NoInterval, best_cut, clustered_interval, roc
+from ragboard.stats import Interval, NoInterval, auroc, best_cut, clustered_interval, roc
 from ragboard.stats.bootstrap import Rows
 from ragboard.stats.clustered import auroc_difference, clustered_auroc
 from ragboard.training.examples import Example
 
-__all__ = ["Contender", "Scored", "cuts_of", "scored", "trivial"]
+__all__ = ["PEOPLE", "Contender", "Figure", "Scored", "cuts_of", "scored", "trivial"]
 
-Figure = Interval | NoInterval
+PEOPLE = "people's labels"
+"""What a set of examples is called that people labelled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A number and, where there is one, its interval."""
+
+    value: float
+    interval: Interval | NoInterval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,16 +98,19 @@ def scored(
         contenders=(
             Contender(
                 name="judge",
-                auroc=clustered_auroc(ours, truth, groups),
+                auroc=Figure(value=auroc(ours, truth), interval=clustered_auroc(ours, truth, groups)),
                 balanced_accuracy=_balanced([each >= threshold for each in ours], truth, groups),
                 judge_better_by=None,
             ),
             *(
                 Contender(
                     name=name,
-                    auroc=clustered_auroc(values, truth, groups),
+                    auroc=Figure(value=auroc(values, truth), interval=clustered_auroc(values, truth, groups)),
                     balanced_accuracy=_balanced([each >= cuts[name] for each in values], truth, groups),
-                    judge_better_by=auroc_difference(ours, values, truth, groups),
+                    judge_better_by=Figure(
+                        value=auroc(ours, truth) - auroc(values, truth),
+                        interval=auroc_difference(ours, values, truth, groups),
+                    ),
                 )
                 for name, values in others.items()
             ),
@@ -112,4 +126,4 @@ def _balanced(said: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]
             raise ValueError("balanced accuracy needs both classes")
         return (sum(ups) / len(ups) + sum(downs) / len(downs)) / 2
 
-    return clustered_interval(of, groups)
+    return Figure(value=of(np.arange(len(truth))), interval=clustered_interval(of, groups))

@@ -44,7 +44,8 @@ def teach(
     loss = torch.nn.BCEWithLogitsLoss(pos_weight=torch.tensor(_odds(lessons), device=pupil.encoder.device))
     order = random.Random(course.seed)  # noqa: S311 - no secret hangs on it
     epochs: list[Epoch] = []
-    best, weights = 0, {}
+    best = 0
+    weights: dict[str, Any] = {}
     for number in range(1, course.epochs + 1):
         losses: list[float] = []
         pupil.encoder.train()

@@ -19,7 +19,7 @@ WORDS = ("amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", 
 def rows_of(part: str, documents: int, seed: int) -> list[AresRow]:
     """Of each document one faithful answer and one that is not: it says the opposite."""
     chance = random.Random(f"{seed} {part}")
-    texts = [f"{part} {seed} {number} {' '.join(chance.choices(WORDS, k=24))}" for number in range(documents)]
+    texts = [f"{part} {seed} {number} {' '.join(chance.choices(WORDS, k=18))}" for number in range(documents)]
     return [
         AresRow(
             question="what is it",
