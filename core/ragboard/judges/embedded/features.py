@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Set
 from dataclasses import dataclass
 
 from ragboard.judges.embedded.conflicts import Conflict, close, conflict
@@ -59,9 +60,8 @@ def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
     held = _with_rough_figures(claim, first, lookup.held(lead))
     second, both = _second(lookup, lead, scope, held)
     sentences = (first,) if second is None else (first, library.sentences[second])
-    around = lookup.worth(lookup.said(scope))
-    around = {item: max(around.get(item, 0.0), both.get(item, 0.0)) for item in around.keys() | both.keys()}
-    against = conflict(claim, first, _meant(claim, first, frozenset(held), frozenset(around)))
+    around = lookup.said(scope) | both.keys()
+    against = conflict(claim, first, _meant(claim, first, frozenset(held), around))
     values = (
         lookup.share(held),
         lookup.share(both),
@@ -104,7 +104,7 @@ def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> 
     return number, worth | held
 
 
-def _meant(claim: Claim, sentence: Reading, found: frozenset[str], around: frozenset[str]) -> frozenset[str]:
+def _meant(claim: Claim, sentence: Reading, found: frozenset[str], around: Set[str]) -> frozenset[str]:
     """What the sentence says, or may mean by a pronoun: what its passage names."""
     if sentence.refers_back:
         return found | ((claim.items - claim.counted) & around)
@@ -123,20 +123,15 @@ def _wording(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[s
     )
 
 
-def _within(wanted: frozenset[object], offered: list[frozenset[object]]) -> float:
+def _within(wanted: frozenset[str], offered: list[frozenset[str]]) -> float:
     """The share of what is wanted that is offered; 1 where nothing is wanted."""
-    if not wanted:
-        return 1.0
-    found = wanted & offered[0] if len(offered) == 1 else (wanted & offered[0]) | (wanted & offered[1])
-    return len(found) / len(wanted)
+    return (len(wanted) - len(wanted.difference(*offered))) / len(wanted) if wanted else 1.0
 
 
-def _absent(items: frozenset[str], both: dict[str, float], around: dict[str, float]) -> tuple[float, float]:
+def _absent(items: frozenset[str], both: dict[str, float], around: Set[str]) -> tuple[float, float]:
     if not items:
         return 0.0, 0.0
-    return math.fsum([each not in both for each in items]) / len(items), math.fsum(
-        [each not in around for each in items]
-    ) / len(items)
+    return len(items - both.keys()) / len(items), len(items - around) / len(items)
 
 
 def _manner(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, SMALL_MONTHS, UNITS, word_set
-from ragboard.judges.embedded.text import Language, Words
+from ragboard.judges.embedded.text import Language, Remembered, Words
 
 __all__ = ["Figure", "figures", "figures_at", "numeric"]
 
@@ -54,8 +54,13 @@ def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple
     """The same where it is known at which words a figure may begin."""
     done = 0
     all_found: list[Figure] = []
+    numbers = _numbers(language)
     for at in places:
         if at < done:
+            continue
+        number = numbers[words.spelt[at]]
+        if number and (bare := _bare(words, at, number)):
+            all_found.append(bare)
             continue
         found = _date(words, at) or _quantity(words, at, language)
         if found is None:
@@ -70,6 +75,48 @@ def numeric(word: str) -> bool:
     plain = word.lower()
     month = plain in MONTHS and (word[0].isupper() or plain in SMALL_MONTHS)
     return month or word[0].isdigit() or plain in NUMBER_WORDS
+
+
+# Bare numbers
+
+
+class _Number(NamedTuple):
+    """A number in digits, as it reads by itself."""
+
+    key: str
+    value: float
+    may_be_year: bool
+
+
+_MARKS_BEFORE, _MARKS_AFTER = frozenset("$€£¥-\u2013/"), frozenset("-%p")
+"""What may make more of a number: a currency, a range, a date, `per cent`."""
+_JOINS = Remembered(lambda word: word == "de" or any(word.lower() in each for each in (MONTHS, SCALES, UNITS)))
+"""Whether a word may belong to the number before it."""
+
+
+@lru_cache(maxsize=8)
+def _numbers(language: Language) -> Remembered[_Number | None]:
+    """Numbers in plain digits by how they are written; None for any other word."""
+
+    def known(word: str) -> _Number | None:
+        value = _digits(word, language) if word[-1].isdigit() and not _DOTTED_DATE.fullmatch(word) else None
+        if value is None:
+            return None
+        return _Number(f"#{value:.10g}", value, _plain(word, 4) and 1000 <= int(word) < 2100)
+
+    return Remembered(known)
+
+
+def _bare(words: Words, at: int, number: _Number) -> Figure | None:
+    """The number where nothing beside it can belong to it, as with most: told at a third of the cost of the rules."""
+    text, spelt, end = words.text, words.spelt, words.ends[at]
+    start = end - len(spelt[at])
+    after = spelt[at + 1] if at + 1 < len(spelt) else ""
+    if _JOINS[after] or text[start - 1 : start] in _MARKS_BEFORE or not _MARKS_AFTER.isdisjoint(text[end : end + 2]):
+        return None
+    key, value, year = number
+    year = year and (not after or not after[0].islower() or (at > 0 and spelt[at - 1].lower() in _BEFORE_YEAR))
+    return Figure(key, key, "year" if year else "", value, at, at + 1, start, end)
 
 
 # Dates

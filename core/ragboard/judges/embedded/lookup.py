@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from math import fsum
 from typing import TypeAlias
 
+from ragboard.judges.embedded.index import Forms, Index
 from ragboard.judges.embedded.library import Claim, Library
 from ragboard.judges.embedded.once import once
 
-__all__ = ["Lookup", "Scope"]
+__all__ = ["Lookup", "Scope", "lookups"]
 
 POSTINGS = 4000
 """Places looked at for one claim: rare words first, so that what is left out tells little."""
@@ -28,15 +29,21 @@ Scope: TypeAlias = int | None
 
 @dataclass(frozen=True)
 class Lookup:
-    """A claim held against a library."""
+    """A claim held against a library, by an index that it is in."""
 
-    library: Library
+    index: Index
     claim: Claim
+
+    @property
+    def library(self) -> Library:
+        """The sentences."""
+        return self.index.library
 
     @once
     def weights(self) -> dict[str, float]:
         """How much each item tells, in a fixed order."""
-        return {item: self.library.weight(item) for item in sorted(self.claim.items)}
+        weights = self.index.weights
+        return {item: weights[item] for item in sorted(self.claim.items)}
 
     @once
     def total(self) -> float:
@@ -44,14 +51,15 @@ class Lookup:
         return fsum(self.weights.values())
 
     @once
-    def forms(self) -> dict[str, tuple[tuple[str, float], ...]]:
+    def forms(self) -> dict[str, Forms]:
         """Under which terms of the passages each item is said, and what each is worth."""
-        return {item: tuple(self.library.forms(item)) for item in self.weights}
+        forms = self.index.forms
+        return {item: forms[item] for item in self.weights}
 
     @once
     def _held(self) -> dict[int, dict[str, float]]:
         """For each sentence that holds any of them the items and their worth."""
-        where = self.library.where
+        where = self.index.where
         postings = sorted(
             (len(where[form]), item, form, worth) for item, forms in self.forms.items() for form, worth in forms
         )
@@ -76,7 +84,7 @@ class Lookup:
         for number, row in self._held.items():
             weight = fsum([weights[item] * row[item] for item in row])
             if library.sentences[number].refers_back:
-                around = library.contents[library.passage_of[number]]
+                around = self.index.contents[library.passage_of[number]]
                 leant = [item for item in weights if item not in row and item[0] != "#" and item in around]
                 weight += LEANT * fsum([weights[item] for item in leant])
             ranked.append((-weight, number))
@@ -113,15 +121,9 @@ class Lookup:
         ]
         return best + near
 
-    @once
-    def _sought(self) -> frozenset[str]:
-        return frozenset(form for forms in self.forms.values() for form, _ in forms)
-
-    def worth(self, said: frozenset[str]) -> dict[str, float]:
+    def worth(self, said: Set[str]) -> dict[str, float]:
         """What each item is worth where these terms are said; items not said are left out."""
         found: dict[str, float] = {}
-        if said.isdisjoint(self._sought):
-            return found
         for item, forms in self.forms.items():
             for form, worth in forms:
                 if form in said:
@@ -133,6 +135,16 @@ class Lookup:
         """The share of the claim's weight that is found, in [0, 1]."""
         return fsum([self.weights[item] * part for item, part in worth.items()]) / self.total if self.total else 0.0
 
-    def said(self, scope: Scope) -> frozenset[str]:
-        """Terms and figure keys of a scope."""
-        return self.library.everything if scope is None else self.library.contents[scope]
+    def said(self, scope: Scope) -> Set[str]:
+        """The items that a scope says."""
+        return self._said if scope is None else self.worth(self.index.contents[scope]).keys()
+
+    @once
+    def _said(self) -> frozenset[str]:
+        return frozenset(item for item, forms in self.forms.items() if forms)
+
+
+def lookups(library: Library, claims: Sequence[Claim]) -> Iterator[Lookup]:
+    """The claims held against a library, in their order: together, so that its sentences are gone through once."""
+    index = Index.of(library, claims)
+    return (Lookup(index, claim) for claim in claims)

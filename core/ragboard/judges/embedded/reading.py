@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress, count
+from itertools import chain, compress, count
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -56,19 +56,29 @@ class _Read(NamedTuple):
     """For each word its term where it is a content word, else ``."""
     figures: tuple[Figure, ...]
 
-    content: frozenset[str]
-    """Terms of all content words; figures are apart."""
-    everything: frozenset[str]
-    """Content terms and figure keys, with and without their units."""
-
 
 class Reading(_Read):
     """A stretch of a text and what it says, by words: what few sentences are asked is found when it is asked."""
 
     @once
+    def content(self) -> frozenset[str]:
+        """Terms of all content words; figures are apart."""
+        return frozenset(filter(None, self.places))
+
+    @once
+    def everything(self) -> frozenset[str]:
+        """Content terms and figure keys, with and without their units."""
+        return self.content | self.keys
+
+    @once
+    def keys(self) -> frozenset[str]:
+        """Keys of all figures, with and without their units."""
+        return frozenset(chain.from_iterable(map(_KEYS, self.figures)))
+
+    @once
     def lowered(self) -> Sequence[str]:
         """Its words in small letters."""
-        return [word.lower() for word in self.spelt]
+        return list(map(str.lower, self.spelt))
 
     @once
     def placed(self) -> Words:
@@ -86,12 +96,7 @@ class Reading(_Read):
         said = self.text[self.start : self.end]
         return (len(hedge(said).split()) + said.count("?")) / len(self.spelt) if self.spelt else 0.0
 
-    @property
-    def keys(self) -> frozenset[str]:
-        """Keys of all figures, with and without their units."""
-        return self.everything - self.content
-
-    @property
+    @once
     def refers_back(self) -> bool:
         """Whether it begins with a pronoun, and so is about what was named before it."""
         return bool(self.spelt) and self.spelt[0].lower() in BACKWARD
@@ -143,14 +148,11 @@ def read(text: str, start: int, end: int, language: Language) -> Reading:
     places = list(map(_terms(language).__getitem__, spelt))
     numbers = list(compress(count(), map(_NUMERIC.__getitem__, spelt)))
     if not numbers:
-        content = frozenset(filter(None, places))
-        return Reading(text, start, end, language, spelt, places, (), content, content)
+        return Reading(text, start, end, language, spelt, places, ())
     found = figures_at(Words.of(text, start, spelt[: numbers[-1] + AFTER_NUMBER]), numbers, language)
     for figure in found:
         places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
-    content = frozenset(filter(None, places))
-    everything = content.union(*map(_KEYS, found))
-    return Reading(text, start, end, language, spelt, places, found, content, everything)
+    return Reading(text, start, end, language, spelt, places, found)
 
 
 _KEYS = attrgetter("key", "loose")

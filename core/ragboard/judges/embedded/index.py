@@ -1,0 +1,125 @@
+"""Where passages say what some claims hold, and how much each thing tells there.
+
+The claims are known before the passages are gone through, so that no word that none of them holds costs more than a
+look-up: what is kept is as large as the claims, not as the passages.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragboard.judges.embedded.lexicon import AKIN_IN_MEANING
+from ragboard.judges.embedded.library import Claim, Library
+from ragboard.judges.embedded.once import once
+from ragboard.judges.embedded.reading import BEGINNING, Reading
+from ragboard.judges.embedded.text import Language, term
+from ragboard.judges.embedded.weights import rarity
+
+__all__ = ["Forms", "Index"]
+
+SAME_MEANING, AKIN = 0.9, 0.8
+"""What a word is worth that means nearly the same, and one of the same root."""
+MOST_ALIKE = 50
+"""Words of one beginning that are looked at."""
+SHORTEST_AKIN, ROOT = 6, 0.7
+"""Words of so many letters are akin where this part from their beginning is the same."""
+
+Forms = tuple[tuple[str, float], ...]
+"""Under which terms of the passages an item is said, and what each is worth, the best first."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """The items of some claims in a library."""
+
+    library: Library
+    forms: Mapping[str, Forms]
+    """For each item of a claim."""
+    where: Mapping[str, Sequence[int]]
+    """For each form that is said the sentences it stands in, ascending."""
+
+    @classmethod
+    def of(cls, library: Library, claims: Iterable[Claim]) -> Index:
+        """Look for all items of the claims."""
+        items = frozenset[str]().union(*(claim.items for claim in claims))
+        vocabulary = _Vocabulary(library)
+        forms = {item: tuple(vocabulary.forms(item)) for item in items}
+        where = _places(library.sentences, frozenset(form for found in forms.values() for form, _ in found))
+        found = {item: said for item, said in forms.items() if item in where or item[0] != "#"}
+        return cls(library, dict.fromkeys(items, ()) | found, where)
+
+    @once
+    def weights(self) -> Mapping[str, float]:
+        """How much each item tells here."""
+        sentences, where = len(self.library.sentences), self.where
+        return {item: rarity(sentences, len(where.get(item, ()))) for item in self.forms}
+
+    @once
+    def contents(self) -> tuple[Set[str], ...]:
+        """The forms that each passage says."""
+        found: list[set[str]] = [set() for _ in range(self.library.passages)]
+        passage_of = self.library.passage_of
+        for form, numbers in self.where.items():
+            for number in numbers:
+                found[passage_of[number]].add(form)
+        return tuple(found)
+
+
+class _Vocabulary:
+    """The content terms of a library."""
+
+    def __init__(self, library: Library) -> None:
+        self._terms = set[str]().union(*[sentence.places for sentence in library.sentences])
+        self._ordered = sorted(self._terms)
+        self._same = _same_meaning(library.language)
+
+    def forms(self, item: str) -> Iterator[tuple[str, float]]:
+        """Under which terms an item may be found; a figure only as it stands, which is not known yet."""
+        if item in self._terms or item[0] == "#":
+            yield item, 1.0
+        for other in self._same.get(item, ()):
+            if other in self._terms:
+                yield other, SAME_MEANING
+        if len(item) >= SHORTEST_AKIN and item[0] != "#":
+            yield from ((other, AKIN) for other in self._of_one_beginning(item) if _akin(item, other))
+
+    def _of_one_beginning(self, item: str) -> Iterator[str]:
+        beginning = item[:BEGINNING]
+        first = bisect_left(self._ordered, beginning)
+        for other in self._ordered[first : first + MOST_ALIKE]:
+            if not other.startswith(beginning):
+                return
+            yield other
+
+
+def _places(sentences: Sequence[Reading], sought: frozenset[str]) -> dict[str, list[int]]:
+    where: defaultdict[str, list[int]] = defaultdict(list)
+    for number, sentence in enumerate(sentences):
+        for form in sought.intersection(sentence.places):
+            where[form].append(number)
+        if sentence.figures:
+            for form in sought.intersection(sentence.keys):
+                where[form].append(number)
+    return dict(where)
+
+
+def _akin(word: str, other: str) -> bool:
+    if word == other or len(other) < SHORTEST_AKIN:
+        return False
+    shared = int(ROOT * max(len(word), len(other)) + 0.5)
+    return word[:shared] == other[:shared]
+
+
+@lru_cache(maxsize=8)
+def _same_meaning(language: Language) -> Mapping[str, tuple[str, ...]]:
+    """For each term those that mean nearly the same."""
+    found: dict[str, set[str]] = {}
+    for group in AKIN_IN_MEANING.get(language, ()):
+        terms = {term(word, language) for word in group.split()}
+        for each in terms:
+            found.setdefault(each, set()).update(terms - {each})
+    return {each: tuple(sorted(others)) for each, others in found.items()}
