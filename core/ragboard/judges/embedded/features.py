@@ -76,6 +76,8 @@ def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
 
 
 def _with_rough_figures(claim: Claim, sentence: Reading, held: dict[str, float]) -> dict[str, float]:
+    if not claim.counted - held.keys():
+        return held
     rough = {
         figure.key: 1.0
         for figure in claim.reading.figures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import filterfalse
 
 from ragboard.judges.embedded.once import once
 from ragboard.judges.embedded.reading import Reading, read
@@ -39,6 +40,8 @@ class Claim:
     def words(self, items: Iterable[str]) -> list[str]:
         """These items as the statement writes them, in its order, each once."""
         wanted = set(items)
+        if not wanted:
+            return []
         said = [(at, self._inner(at)) for at, place in enumerate(self.reading.places) if place in wanted]
         said += [
             (figure.first, self.reading.text[figure.start : figure.end])
@@ -88,13 +91,13 @@ class Library:
         return Claim(read(statement, 0, len(statement), self.language))
 
     def words(self, passage: int | None) -> frozenset[str]:
-        """All words of a passage, or of all, in small letters."""
+        """All words of a passage, or of all, in small letters; some as they are spelt too."""
         return self._all_words if passage is None else self._words[passage]
 
     @once
     def _all_words(self) -> frozenset[str]:
         spelt = set[str]().union(*[sentence.spelt for sentence in self.sentences])
-        return frozenset(map(str.lower, spelt))
+        return frozenset(spelt.union(map(str.lower, filterfalse(str.islower, spelt))))
 
     @once
     def _words(self) -> tuple[frozenset[str], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CITATION", "CITATION_ENDS", "LEAD_WORD", "hedge", "is_filler", "is_refusal"]
+__all__ = ["CITATION", "CITATION_END", "LEAD_WORD", "hedge", "is_filler", "is_refusal"]
 
 CITATION = re.compile(
     r"\s{0,3}(?:\[\^?\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*\]|\u3010[^\u3011]{1,40}\u3011"
@@ -14,7 +14,7 @@ CITATION = re.compile(
 )
 """A mark such as `[1]`, `[2, 3]` or `(Source 3)`, with the space before it."""
 
-CITATION_ENDS = "])\u3011"
+CITATION_END = re.compile(r"[\])\u3011]")
 
 LEAD_WORD = re.compile(
     r"(?:yes|no|sure|certainly|of course|okay|ok|well|ja|nein|gerne?|natürlich"

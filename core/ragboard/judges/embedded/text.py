@@ -22,6 +22,7 @@ __all__ = [
     "Remembered",
     "Token",
     "Words",
+    "first_words",
     "language_of",
     "normal",
     "says_something",
@@ -126,6 +127,12 @@ def words_in(text: str, start: int, end: int) -> list[str]:
     return cast("list[str]", (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text, start, end))
 
 
+def first_words(text: str, start: int, end: int, most: int) -> list[str]:
+    """The same, at most so many; no more of the text is gone through than holds them."""
+    found = (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text, start, end)
+    return [each[1] for each in islice(found, most)]
+
+
 class Remembered(dict[str, T]):
     """What a function says of words: a look-up costs half of what `lru_cache` takes, which keeps an order of use.
 
@@ -210,14 +217,9 @@ def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[i
     return tuple(
         span
         for start, end in _blocks(whole)
-        for part in _sentences(whole[start:end], language)
-        if (span := _trimmed(whole, start + part[0], start + part[1]))
+        for found in _boundaries(language, whole[start:end])
+        if (span := _trimmed(whole, start + found["start_index"], start + found["end_index"]))
     )
-
-
-def _sentences(block: str, language: Language) -> Iterator[tuple[int, int]]:
-    for found in _boundaries(language, block):
-        yield found["start_index"], found["end_index"]
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -226,7 +228,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     for line in _LINE.finditer(text):
         marker = _MARKER.match(text, line.start(), line.end())
         if before is None or marker or not _goes_on(text, before, line):
-            yield start, end
+            if before:
+                yield start, end
             start = marker.end() if marker else line.start()
         before, end = line, line.end()
     yield start, end
@@ -243,9 +246,10 @@ def _goes_on(text: str, line: re.Match[str], following: re.Match[str]) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
-    piece = text[start:end]
-    start += len(piece) - len(piece.lstrip())
-    end -= len(piece) - len(piece.rstrip())
-    first = text[start : start + 1]
+    piece = text[start:end].rstrip()
+    end = start + len(piece)
+    piece = piece.lstrip()
+    start = end - len(piece)
+    first = piece[:1]
     plain = first.isascii() and first.isalnum()
     return (start, end) if plain or says_something(text, start, end) else None
