@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, SMALL_MONTHS, UNITS, word_set
 from ragboard.judges.embedded.text import Language, Remembered, Words
 
-__all__ = ["Figure", "figures", "figures_at", "numeric"]
+__all__ = ["Figure", "figures", "figures_at", "in_digits", "numeric"]
 
 _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
@@ -99,7 +99,7 @@ def _numbers(language: Language) -> Remembered[_Number | None]:
     """Numbers in plain digits by how they are written; None for any other word."""
 
     def known(word: str) -> _Number | None:
-        value = _digits(word, language) if word[-1].isdigit() and not _DOTTED_DATE.fullmatch(word) else None
+        value = in_digits(word, language) if word[-1].isdigit() and not _DOTTED_DATE.fullmatch(word) else None
         if value is None:
             return None
         return _Number(f"#{value:.10g}", value, _plain(word, 4) and 1000 <= int(word) < 2100)
@@ -270,7 +270,7 @@ def _is_year(words: Words, at: int, stop: int) -> bool:
 
 def _value(words: Words, at: int, language: Language) -> tuple[float | None, int]:
     if words.spelt[at][0].isdigit():
-        value, stop = _digits(words.spelt[at], language), at + 1
+        value, stop = in_digits(words.spelt[at], language), at + 1
     else:
         value, stop = _spelt(words, at)
     while value is not None and stop < len(words.spelt) and (scale := SCALES.get(words.spelt[stop].lower())):
@@ -290,7 +290,7 @@ def _spelt(words: Words, at: int) -> tuple[float | None, int]:
 
 
 @lru_cache(maxsize=4096)
-def _digits(written: str, language: Language) -> float | None:
+def in_digits(written: str, language: Language) -> float | None:
     """`1,000.5`, `1.000,5` (the last mark, where both occur, is the decimal one), `53 000`, `3rd`."""
     plain = re.sub(r"\s", "", _SUFFIX.sub("", written))
     marks = [mark for mark in plain if mark in ".,"]

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ragboard.judges.embedded.clues import clues_of, figure_terms
 from ragboard.judges.embedded.lexicon import AKIN_IN_MEANING
 from ragboard.judges.embedded.library import Claim, Library
 from ragboard.judges.embedded.once import once
-from ragboard.judges.embedded.reading import BEGINNING, Reading
+from ragboard.judges.embedded.reading import BEGINNING
 from ragboard.judges.embedded.text import Language, term
 from ragboard.judges.embedded.weights import rarity
 
@@ -43,14 +44,17 @@ class Index:
     """For each form that is said the sentences it stands in, ascending."""
 
     @classmethod
-    def of(cls, library: Library, claims: Iterable[Claim]) -> Index:
+    def of(cls, library: Library, claims: Sequence[Claim]) -> Index:
         """Look for all items of the claims."""
         items = frozenset[str]().union(*(claim.items for claim in claims))
         vocabulary = _Vocabulary(library)
         forms = {item: tuple(vocabulary.forms(item)) for item in items}
-        where = _places(library.sentences, frozenset(form for found in forms.values() for form, _ in found))
-        found = {item: said for item, said in forms.items() if item in where or item[0] != "#"}
-        return cls(library, dict.fromkeys(items, ()) | found, where)
+        sought = frozenset(form for found in forms.values() for form, _ in found)
+        told = clues_of(figure for claim in claims for figure in claim.reading.figures)
+        where = _places(library, sought, told)
+        if missing := sought - where.keys():
+            forms = {item: tuple(each for each in found if each[0] not in missing) for item, found in forms.items()}
+        return cls(library, forms, where)
 
     @once
     def weights(self) -> Mapping[str, float]:
@@ -73,7 +77,7 @@ class _Vocabulary:
     """The content terms of a library."""
 
     def __init__(self, library: Library) -> None:
-        self._terms = set[str]().union(*[sentence.places for sentence in library.sentences])
+        self._terms = set[str]().union(*[sentence.terms for sentence in library.sentences])
         self._ordered = sorted(self._terms)
         self._same = _same_meaning(library.language)
 
@@ -96,14 +100,16 @@ class _Vocabulary:
             yield other
 
 
-def _places(sentences: Sequence[Reading], sought: frozenset[str]) -> dict[str, list[int]]:
+def _places(library: Library, sought: frozenset[str], told: frozenset[str]) -> dict[str, list[int]]:
+    """Where the forms are said; `told` are the clues of their figures."""
     where: defaultdict[str, list[int]] = defaultdict(list)
-    for number, sentence in enumerate(sentences):
-        for form in sought.intersection(sentence.places):
+    doubtful = sought & figure_terms(library.language)
+    for number, sentence in enumerate(library.sentences):
+        found = sought.intersection(sentence.terms)
+        if sentence.clues and not (told.isdisjoint(sentence.clues) and doubtful.isdisjoint(found)):
+            found = sought & sentence.everything
+        for form in found:
             where[form].append(number)
-        if sentence.figures:
-            for form in sought.intersection(sentence.keys):
-                where[form].append(number)
     return dict(where)
 
 

@@ -9,7 +9,8 @@ from itertools import chain, compress, count
 from operator import attrgetter
 from typing import NamedTuple
 
-from ragboard.judges.embedded.figures import Figure, figures_at, numeric
+from ragboard.judges.embedded.clues import clues
+from ragboard.judges.embedded.figures import Figure, figures_at
 from ragboard.judges.embedded.lexicon import (
     AUXILIARIES,
     BACKWARD,
@@ -52,13 +53,30 @@ class _Read(NamedTuple):
     language: Language
     spelt: Sequence[str]
     """Its words as they stand."""
-    places: Sequence[str]
-    """For each word its term where it is a content word, else ``."""
-    figures: tuple[Figure, ...]
+    terms: Sequence[str]
+    """For each word its term where it may be a content word, else ``."""
+    clues: Sequence[str]
+    """For each word at which a figure may begin what it tells of it, else ``; empty where there is none."""
 
 
 class Reading(_Read):
     """A stretch of a text and what it says, by words: what few sentences are asked is found when it is asked."""
+
+    @once
+    def figures(self) -> tuple[Figure, ...]:
+        """Its numbers, quantities and dates."""
+        if not self.clues:
+            return ()
+        numbers = list(compress(count(), self.clues))
+        return figures_at(self.placed, numbers, self.language)
+
+    @once
+    def places(self) -> Sequence[str]:
+        """For each word its term where it is a content word, else ``."""
+        places = list(self.terms)
+        for figure in self.figures:
+            places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
+        return places
 
     @once
     def content(self) -> frozenset[str]:
@@ -145,22 +163,12 @@ class Reading(_Read):
 def read(text: str, start: int, end: int, language: Language) -> Reading:
     """Read `text[start:end]`."""
     spelt = words_in(text, start, end)
-    places = list(map(_terms(language).__getitem__, spelt))
-    numbers = list(compress(count(), map(_NUMERIC.__getitem__, spelt)))
-    if not numbers:
-        return Reading(text, start, end, language, spelt, places, ())
-    found = figures_at(Words.of(text, start, spelt[: numbers[-1] + AFTER_NUMBER]), numbers, language)
-    for figure in found:
-        places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
-    return Reading(text, start, end, language, spelt, places, found)
+    terms = list(map(_terms(language).__getitem__, spelt))
+    told = list(map(clues(language).__getitem__, spelt))
+    return Reading(text, start, end, language, spelt, terms, told if any(told) else ())
 
 
 _KEYS = attrgetter("key", "loose")
-AFTER_NUMBER = 8
-"""Words from a number on that may belong to its figure."""
-
-
-_NUMERIC = Remembered(numeric)
 
 
 @lru_cache(maxsize=8)

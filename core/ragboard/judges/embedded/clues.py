@@ -1,0 +1,70 @@
+"""Which sentences may say a figure that is sought, told word by word: most need not be read for figures at all.
+
+The clue of a number is its digits without the noughts at their end, for scales and most units multiply by powers of
+ten. Units that do not, and parts of dates, are undone on the side of what is sought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from ragboard.judges.embedded.figures import Figure, in_digits, numeric
+from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, UNITS
+from ragboard.judges.embedded.text import Language, Remembered, term
+
+__all__ = ["clues", "clues_of", "figure_terms"]
+
+ANY = "?"
+"""The clue of a word that does not tell by itself what its figure is."""
+LONGEST = 8
+"""Digits that stay exact in any unit."""
+COMPOUND = 20
+"""From this number word on another may follow: `twenty-one`."""
+
+_SIZES = {"s": (1.0, 60.0, 3600.0), "day": (1.0, 7.0), "month": (1.0, 12.0)}
+"""For what is counted in units that differ by no powers of ten, their sizes."""
+
+
+@lru_cache(maxsize=8)
+def clues(language: Language) -> Remembered[str]:
+    """The clue of each word at which a figure may begin, `` for any other."""
+
+    def known(word: str) -> str:
+        if not numeric(word):
+            return ""
+        plain = word.lower()
+        if plain in MONTHS:
+            return f"month {MONTHS[plain]}"
+        value = in_digits(word, language) if word[0].isdigit() else NUMBER_WORDS[plain]
+        plainly = value is not None and (value < COMPOUND or word[0].isdigit()) and word.count(".") < 2
+        clue = _clue(value) if value and plainly else ANY
+        return clue if len(clue) <= LONGEST else ANY
+
+    return Remembered(known)
+
+
+def clues_of(figures: Iterable[Figure]) -> frozenset[str]:
+    """The clues of which a sentence has one if it says one of these figures."""
+    return frozenset((ANY, *(clue for figure in figures for clue in _clues_of(figure))))
+
+
+def _clues_of(figure: Figure) -> Iterator[str]:
+    if figure.kind.startswith("date"):
+        month = int(figure.value) // 100 if figure.kind == "date day" else int(figure.value)
+        yield from (f"month {month}", _clue(month))
+    else:
+        yield from (_clue(figure.value / size) for size in _SIZES.get(figure.kind, (1.0,)))
+    if 1000 <= figure.value < 10000:
+        yield _clue(figure.value % 100)  # 1998-99
+
+
+def _clue(value: float) -> str:
+    return f"{value:.8e}".partition("e")[0].replace(".", "").rstrip("0")
+
+
+@lru_cache(maxsize=8)
+def figure_terms(language: Language) -> frozenset[str]:
+    """Terms of the words that may belong to a figure, and are no words of content there."""
+    words = {*MONTHS, *NUMBER_WORDS, *SCALES, *UNITS, "per", "cent", "de", "one"}
+    return frozenset(term(word, language) for word in words)
