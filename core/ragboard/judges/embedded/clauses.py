@@ -36,6 +36,8 @@ _AFTER_VERB = word_set(
     "after before during"
 )
 _AND = re.compile(r"(,?)\s{1,3}(and|but|while|whereas|und|aber|während)\s", re.IGNORECASE)
+_MAY_JOIN = re.compile(r"\s(?:and|but|while|whereas|und|aber|während)\s", re.IGNORECASE)
+"""A quick look before it."""
 _PARTS = re.compile(r"[,;:()]")
 _UNCUT = re.compile(r"[^;]+")
 _RELATIVE = re.compile(r",\s+(?:which|who)\s+")
@@ -110,7 +112,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _coordinated(text: str, start: int, end: int, language: Language) -> Iterator[Clause]:
-    for found in _AND.finditer(text, start, end):
+    for found in _AND.finditer(text, start, end) if _MAY_JOIN.search(text, start, end) else ():
         restated = _second(text, start, found, end, language)
         if restated is None:
             continue

@@ -72,6 +72,7 @@ _ASCII_TOKEN = re.compile(rf"[ ,.]?+([a-zA-Z][0-9a-zA-Z_]*+(?:'(?!s\b)[a-zA-Z]++
 
 _WORD, _PLAIN_WORD = re.compile(r"[^\W\d_]+"), re.compile("[a-z]+")
 _CHARACTER = re.compile(rf"[{_BY_CHARACTER}]")
+_SCRIPT = re.compile(f"[\u0900-\u097f{_BY_CHARACTER}]")
 _DEVANAGARI = re.compile("[\u0900-\u097f]+")
 _LINE = re.compile(r"[^\r\n\v\f\x85\u2028\u2029]+")
 _MARKER = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+|[-*+\u2022\u2023\u25e6\u25aa\u2013][ \t]+|\(?\d{1,3}[.)][ \t]+)")
@@ -124,13 +125,17 @@ def says_something(text: str, start: int, end: int) -> bool:
 
 def words_in(text: str, start: int, end: int) -> list[str]:
     """The tokens of `text[start:end]` as `tokens` finds them, without their places: five times as fast."""
-    return cast("list[str]", (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text, start, end))
+    return cast("list[str]", _pattern(text, start, end).findall(text, start, end))
 
 
 def first_words(text: str, start: int, end: int, most: int) -> list[str]:
     """The same, at most so many; no more of the text is gone through than holds them."""
-    found = (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text, start, end)
-    return [each[1] for each in islice(found, most)]
+    return [each[1] for each in islice(_pattern(text, start, end).finditer(text, start, end), most)]
+
+
+def _pattern(text: str, start: int, end: int) -> re.Pattern[str]:
+    """That of `text[start:end]`, before which it looks at one more."""
+    return _ASCII_TOKEN if text.isascii() or text[max(start - 1, 0) : end].isascii() else _TOKEN
 
 
 class Remembered(dict[str, T]):
@@ -194,7 +199,7 @@ def language_of(text: str) -> Language:
     """The language of its script, else that whose function words are most frequent; English where none is."""
     head = text[:SAMPLE].lower()
     words = (_PLAIN_WORD if head.isascii() else _WORD).findall(head)
-    if not head.isascii():
+    if _SCRIPT.search(head):
         if 2 * len(_CHARACTER.findall(head)) > len(words):
             return "zh"
         if 2 * len(_DEVANAGARI.findall(head)) > len(words):
@@ -212,7 +217,7 @@ def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[i
     Marks of headings and list items are left out, and so is a stretch without letter or digit. The
     language is told from the text where it is not given.
     """
-    whole = text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    whole = _without_surrogates(text)
     language = language or language_of(whole)
     return tuple(
         span
@@ -222,7 +227,19 @@ def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[i
     )
 
 
+def _without_surrogates(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
+
+
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    if text.splitlines() == [text]:  # most passages; ten times as fast as the search for lines
+        marker = _MARKER.match(text)
+        yield marker.end() if marker else 0, len(text)
+        return
     start = end = 0
     before: re.Match[str] | None = None
     for line in _LINE.finditer(text):
