@@ -170,7 +170,9 @@ def written_from(folder: Path) -> Iterator[Labelled]:
     for row in raw_rows(folder / SETS["mtrag"][0]):
         library = Library.of(row["contexts"])
         statements = [library.claim(each.text) for each in extract(row["answer"]).statements]
-        found = [match.seen for match in (best_match(each, None) for each in lookups(library, statements)) if match.seen]
+        found = [
+            match.seen for match in (best_match(each, None) for each in lookups(library, statements)) if match.seen
+        ]
         helps = {number for seen in found if seen.pair >= BORNE_OUT for number in seen.sentences}
         if row["model"] == "reference" and helps:
             yield Labelled(

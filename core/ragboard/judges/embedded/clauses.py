@@ -167,8 +167,8 @@ def _is_verb_phrase(words: Sequence[str]) -> bool:
 
 def _complete(text: str, subject: Subject, end: int) -> bool:
     """Whether the first verb phrase holds more than its verb, so that nothing said later belongs to both."""
-    words = words_in(text, subject.after, end)
-    return len(words) > 2 and not _is_past(words[-1].lower()) and any(word.lower() in _AFTER_VERB for word in words[:-1])
+    words = list(map(str.lower, words_in(text, subject.after, end)))
+    return len(words) > 2 and not _is_past(words[-1]) and not _AFTER_VERB.isdisjoint(words[:-1])
 
 
 def _german(text: str, subject: Subject, conjunction: re.Match[str], second: str) -> str | None:

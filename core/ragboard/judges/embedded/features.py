@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ragboard.judges.embedded.conflicts import Conflict, close, conflict
@@ -95,10 +95,11 @@ def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> 
     if not told or len(held) == len(lookup.weights):
         return None, held
     gains: list[tuple[float, int, dict[str, float]]] = []
+    weights, counted = lookup.weights, lookup.claim.counted
     for number in lookup.companions(lead, scope):
         worth = lookup.held(number)
-        if not worth.keys() <= lookup.claim.counted:
-            gained = math.fsum([lookup.weights[item] * part for item, part in worth.items() if item not in held])
+        if not worth.keys() <= counted:
+            gained = math.fsum([weights[item] * part for item, part in worth.items() if item not in held])
             gains.append((-gained, number, worth))
     gained, number, worth = min(gains, default=(0.0, -1, held))
     if not gained or conflict(lookup.claim, lookup.library.sentences[number], frozenset(worth)):
@@ -106,7 +107,7 @@ def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> 
     return number, worth | held
 
 
-def _meant(claim: Claim, sentence: Reading, found: frozenset[str], around: Set[str]) -> frozenset[str]:
+def _meant(claim: Claim, sentence: Reading, found: frozenset[str], around: AbstractSet[str]) -> frozenset[str]:
     """What the sentence says, or may mean by a pronoun: what its passage names."""
     if sentence.refers_back:
         return found | ((claim.items - claim.counted) & around)
@@ -118,7 +119,7 @@ def _against(found: Conflict | None) -> tuple[float, float, float]:
     return float(kind == "figure"), float(kind == "name"), float(kind in {"opposite", "denial"})
 
 
-def _wording(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:
+def _wording(claim: Reading, sentences: tuple[Reading, ...], around: AbstractSet[str]) -> tuple[float, ...]:
     return (
         _within(claim.words, [sentence.words for sentence in sentences]),
         math.log1p(len(claim.words - around)),
@@ -130,13 +131,13 @@ def _within(wanted: frozenset[str], offered: list[frozenset[str]]) -> float:
     return (len(wanted) - len(wanted.difference(*offered))) / len(wanted) if wanted else 1.0
 
 
-def _absent(items: frozenset[str], both: dict[str, float], around: Set[str]) -> tuple[float, float]:
+def _absent(items: frozenset[str], both: dict[str, float], around: AbstractSet[str]) -> tuple[float, float]:
     if not items:
         return 0.0, 0.0
     return len(items - both.keys()) / len(items), len(items - around) / len(items)
 
 
-def _manner(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:
+def _manner(claim: Reading, sentences: tuple[Reading, ...], around: AbstractSet[str]) -> tuple[float, ...]:
     said = sentences[0].words if len(sentences) == 1 else sentences[0].words | sentences[1].words
     strong = claim.words & STRONG
     mine = (claim.words & FIRST_PERSON) - around

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -48,7 +49,7 @@ class Index:
         """Look for all items of the claims."""
         items = frozenset[str]().union(*(claim.items for claim in claims))
         vocabulary = _Vocabulary(library)
-        forms = {item: tuple(vocabulary.forms(item)) for item in items}
+        forms = {item: vocabulary.forms(item) for item in items}
         sought = frozenset(form for found in forms.values() for form, _ in found)
         told = clues_of(figure for claim in claims for figure in claim.reading.figures)
         where = _places(library, sought, told)
@@ -63,7 +64,7 @@ class Index:
         return {item: rarity(sentences, len(where.get(item, ()))) for item in self.forms}
 
     @once
-    def contents(self) -> tuple[Set[str], ...]:
+    def contents(self) -> tuple[AbstractSet[str], ...]:
         """The forms that each passage says."""
         found: list[set[str]] = [set() for _ in range(self.library.passages)]
         passage_of = self.library.passage_of
@@ -81,23 +82,22 @@ class _Vocabulary:
         self._ordered = sorted(self._terms)
         self._same = _same_meaning(library.language)
 
-    def forms(self, item: str) -> Iterator[tuple[str, float]]:
+    def forms(self, item: str) -> Forms:
         """Under which terms an item may be found; a figure only as it stands, which is not known yet."""
-        if item in self._terms or item[0] == "#":
-            yield item, 1.0
-        for other in self._same.get(item, ()):
-            if other in self._terms:
-                yield other, SAME_MEANING
-        if len(item) >= SHORTEST_AKIN and item[0] != "#":
-            yield from ((other, AKIN) for other in self._of_one_beginning(item) if _akin(item, other))
+        if item[0] == "#":
+            return ((item, 1.0),)
+        found = [(item, 1.0)] if item in self._terms else []
+        found += [(other, SAME_MEANING) for other in self._same.get(item, ()) if other in self._terms]
+        if len(item) >= SHORTEST_AKIN:
+            found += [(other, AKIN) for other in self._of_one_beginning(item[:BEGINNING]) if _akin(item, other)]
+        return tuple(found)
 
-    def _of_one_beginning(self, item: str) -> Iterator[str]:
-        beginning = item[:BEGINNING]
-        first = bisect_left(self._ordered, beginning)
-        for other in self._ordered[first : first + MOST_ALIKE]:
-            if not other.startswith(beginning):
-                return
-            yield other
+    def _of_one_beginning(self, beginning: str) -> Sequence[str]:
+        first = stop = bisect_left(self._ordered, beginning)
+        last = min(first + MOST_ALIKE, len(self._ordered))
+        while stop < last and self._ordered[stop].startswith(beginning):
+            stop += 1
+        return self._ordered[first:stop]
 
 
 def _places(library: Library, sought: frozenset[str], told: frozenset[str]) -> dict[str, list[int]]:

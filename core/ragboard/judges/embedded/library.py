@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import filterfalse
 
 from ragboard.judges.embedded.once import once
 from ragboard.judges.embedded.reading import Reading, read
-from ragboard.judges.embedded.text import Language, language_of, sentence_spans, term
+from ragboard.judges.embedded.text import Language, language_of, sentence_spans
 
 __all__ = ["Claim", "Library"]
 
@@ -90,18 +91,19 @@ class Library:
         """Read a statement as the passages are read."""
         return Claim(read(statement, 0, len(statement), self.language))
 
-    def words(self, passage: int | None) -> frozenset[str]:
+    def words(self, passage: int | None) -> AbstractSet[str]:
         """All words of a passage, or of all, in small letters; some as they are spelt too."""
         return self._all_words if passage is None else self._words[passage]
 
     @once
-    def _all_words(self) -> frozenset[str]:
-        spelt = set[str]().union(*[sentence.spelt for sentence in self.sentences])
-        return frozenset(spelt.union(map(str.lower, filterfalse(str.islower, spelt))))
+    def _all_words(self) -> AbstractSet[str]:
+        words = set[str]().union(*[sentence.spelt for sentence in self.sentences])
+        words.update([word.lower() for word in filterfalse(str.islower, words)])
+        return words
 
     @once
-    def _words(self) -> tuple[frozenset[str], ...]:
+    def _words(self) -> tuple[AbstractSet[str], ...]:
         found: list[set[str]] = [set() for _ in range(self.passages)]
         for number, reading in zip(self.passage_of, self.sentences, strict=True):
             found[number].update(reading.words)
-        return tuple(map(frozenset, found))
+        return tuple(found)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
 from math import fsum
 from typing import TypeAlias
 
-from ragboard.judges.embedded.index import Forms, Index
+from ragboard.judges.embedded.index import Index
 from ragboard.judges.embedded.library import Claim, Library
 from ragboard.judges.embedded.once import once
 
@@ -51,24 +52,19 @@ class Lookup:
         return fsum(self.weights.values())
 
     @once
-    def forms(self) -> dict[str, Forms]:
-        """Under which terms of the passages each item is said, and what each is worth."""
-        forms = self.index.forms
-        return {item: forms[item] for item in self.weights}
-
-    @once
     def _held(self) -> dict[int, dict[str, float]]:
         """For each sentence that holds any of them the items and their worth."""
-        where = self.index.where
+        where, forms = self.index.where, self.index.forms
         postings = sorted(
-            (len(where[form]), item, form, worth) for item, forms in self.forms.items() for form, worth in forms
+            [(len(where[form]), item, form, worth) for item in self.weights for form, worth in forms[item]]
         )
         held: dict[int, dict[str, float]] = {}
         left = POSTINGS
         for length, item, form, worth in postings:
             for number in where[form] if length <= left else islice(where[form], left):
                 row = held.setdefault(number, {})
-                row[item] = max(worth, row.get(item, 0.0))
+                if worth > row.get(item, 0.0):
+                    row[item] = worth
             left = max(left - length, 1)
         return held
 
@@ -121,11 +117,11 @@ class Lookup:
         ]
         return best + near
 
-    def worth(self, said: Set[str]) -> dict[str, float]:
+    def worth(self, said: AbstractSet[str]) -> dict[str, float]:
         """What each item is worth where these terms are said; items not said are left out."""
         found: dict[str, float] = {}
-        for item, forms in self.forms.items():
-            for form, worth in forms:
+        for item in self.weights:
+            for form, worth in self.index.forms[item]:
                 if form in said:
                     found[item] = worth
                     break
@@ -135,13 +131,13 @@ class Lookup:
         """The share of the claim's weight that is found, in [0, 1]."""
         return fsum([self.weights[item] * part for item, part in worth.items()]) / self.total if self.total else 0.0
 
-    def said(self, scope: Scope) -> Set[str]:
+    def said(self, scope: Scope) -> AbstractSet[str]:
         """The items that a scope says."""
         return self._said if scope is None else self.worth(self.index.contents[scope]).keys()
 
     @once
     def _said(self) -> frozenset[str]:
-        return frozenset(item for item, forms in self.forms.items() if forms)
+        return frozenset(filter(self.index.forms.__getitem__, self.weights))
 
 
 def lookups(library: Library, claims: Sequence[Claim]) -> Iterator[Lookup]:

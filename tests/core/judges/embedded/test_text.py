@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from ragboard.judges.embedded.figures import figures
 from ragboard.judges.embedded.text import (
-    first_words,
     MOST_REMEMBERED,
     Language,
     Remembered,
     Words,
+    first_words,
     language_of,
     sentence_spans,
     term,
