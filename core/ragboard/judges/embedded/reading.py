@@ -106,7 +106,7 @@ class Reading(_Read):
     @once
     def words(self) -> frozenset[str]:
         """All words as they stand, in small letters, function words among them."""
-        return frozenset(self.lowered)
+        return frozenset(map(str.lower, self.spelt))
 
     @once
     def hedged(self) -> float:
