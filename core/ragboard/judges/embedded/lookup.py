@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -58,11 +59,11 @@ class Lookup:
         postings = sorted(
             [(len(where[form]), item, form, worth) for item in self.weights for form, worth in forms[item]]
         )
-        held: dict[int, dict[str, float]] = {}
+        held: defaultdict[int, dict[str, float]] = defaultdict(dict)
         left = POSTINGS
         for length, item, form, worth in postings:
             for number in where[form] if length <= left else islice(where[form], left):
-                row = held.setdefault(number, {})
+                row = held[number]
                 if worth > row.get(item, 0.0):
                     row[item] = worth
             left = max(left - length, 1)
@@ -78,7 +79,7 @@ class Lookup:
         weights, library = self.weights, self.library
         ranked: list[tuple[float, int]] = []
         for number, row in self._held.items():
-            weight = fsum([weights[item] * row[item] for item in row])
+            weight = fsum([weights[item] * worth for item, worth in row.items()])
             if library.sentences[number].refers_back:
                 around = self.index.contents[library.passage_of[number]]
                 leant = [item for item in weights if item not in row and item[0] != "#" and item in around]
