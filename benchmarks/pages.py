@@ -46,7 +46,7 @@ app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.por
 SCRIPT = "import streamlit as st\nst.title('An empty page')\n"
 
 PATHS = {
-    "Runs": "runs",
+    "Runs": "",
     "Run": f"run?run={RUNS[0]}",
     "Hallucinations": "hallucinations",
     "Compare": f"compare?a={RUNS[0]}&b={RUNS[1]}",
@@ -65,6 +65,8 @@ CONTENT = {
 }
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 PATIENCE = 120
+LOOK = 10
+"""Milliseconds between two looks for the content."""
 
 Times = dict[tuple[str, str, str], list[float]]
 """Seconds by store, page and way of opening."""
@@ -188,8 +190,14 @@ def new_page(context: BrowserContext) -> Page:
 
 
 def wait_for(page: Page, shown: str) -> None:
+    """Look often: the browser library's own waiting looks every half second in the end."""
+    until = time.monotonic() + PATIENCE
     for selector in CONTENT[shown]:
-        page.locator(selector).wait_for()
+        there = page.locator(selector)
+        while not there.is_visible():
+            if time.monotonic() > until:
+                sys.exit(f"{shown} did not come: {page.url} shows no {selector}")
+            page.wait_for_timeout(LOOK)
 
 
 def memory_of(pid: int) -> tuple[int, int]:

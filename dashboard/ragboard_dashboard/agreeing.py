@@ -36,7 +36,7 @@ def offer_files() -> None:
     row = st.container(horizontal=True)
     taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]
     st.markdown("Judged here by the embedded judge, which needs no key and is a heuristic. By another judge:")
-    st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None)
+    st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None, wrap_lines=True)
     if file is not None and file.file_id != st.session_state.get("opinions-taken"):
         _judge(kept_upload(file), file.file_id)
     for name in taken:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import streamlit as st
 
@@ -11,47 +13,23 @@ from ragboard.evaluation.background import Surroundings
 from ragboard.evaluation.calls import SampleCalls
 from ragboard.evaluation.sample_calls import sample_calls
 from ragboard.judges import JudgeOptions
-from ragboard.judges.tasks import Quality
-from ragboard.labels import LabelKind, Queue
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
 from ragboard.report import (
-    AnnotationQueue,
-    Columns,
     Comparison,
-    Diagnosis,
-    Distribution,
-    Estimates,
-    FailureKind,
     GradeReport,
     GradeVerdict,
-    Group,
-    Grouping,
-    HallucinationGroups,
-    HallucinationPage,
-    HallucinationQuery,
     Heard,
-    JudgeNoise,
-    Kappa,
-    KeptAgreement,
     LooseStatement,
-    Measured,
     Opened,
     Overruled,
-    PairedRuns,
     PairPlace,
     PairQuery,
     PairReport,
     PairsPage,
     PairVerdict,
     PreferenceReport,
-    RunSummary,
-    SamplePage,
-    SampleQuery,
-    SampleReport,
-    Scatter,
-    StoreTable,
     UnscoredPolicy,
     agreement_named,
     agreements,
@@ -139,6 +117,12 @@ __all__ = [
 ]
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+Read: TypeAlias = Callable[Concatenate[Store, P], T]
+"""A read of a store."""
+
+
 def store() -> Store:
     """The store this server was started over. Every write to it raises StoreError on a server that is read only."""
     return Store(settings().store, writable=writable())
@@ -169,106 +153,102 @@ def known_metrics() -> Mapping[str, Metric]:
     return metrics_with(plugins())
 
 
+def kept(entries: int = 16, *, spinner: bool | str = False) -> Callable[[Read[P, T]], Callable[P, T]]:
+    """Make of a read of a store one of this server's store, kept until the store changes; each caller gets a copy.
+
+    `entries` is how many answers are kept at most, `spinner` what a person reads who waits for one.
+    """
+    return _kept(st.cache_data(max_entries=entries, show_spinner=spinner))
+
+
+def shared(entries: int = 4) -> Callable[[Read[P, T]], Callable[P, T]]:
+    """The same for what is large and changed by nobody: every caller gets the one."""
+    return _kept(st.cache_resource(max_entries=entries, show_spinner=False))
+
+
+def _kept(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[Read[P, T]], Callable[P, T]]:
+    def keep(read: Read[P, T]) -> Callable[P, T]:
+        def reading(folder: str, version: str, *given: P.args, **options: P.kwargs) -> T:
+            del version  # for the cache, which knows an answer by what was given
+            return read(Store(Path(folder)), *given, **options)
+
+        reading.__module__, reading.__qualname__ = (
+            read.__module__,
+            read.__qualname__,
+        )  # a cache knows a function by these
+        remembered = cache(reading)
+
+        @wraps(read)
+        def get(*given: P.args, **options: P.kwargs) -> T:
+            ours = store()
+            return remembered(str(ours.folder), ours.version, *given, **options)
+
+        return get
+
+    return keep
+
+
+resolve = kept(64)(Store.resolve)
+get_leaderboard = kept(4)(leaderboard)
+get_run = kept()(run_summary)
+get_sample_rows = kept(64)(sample_rows)
+get_hallucinations = kept(64)(hallucinations)
+get_hallucination_groups = kept(64)(hallucination_groups)
+get_judges = kept(4)(judges_of)
+get_sample = kept(64)(sample_report)
+get_failures = kept()(failures)
+get_diagnosis = kept()(diagnose)
+get_queue = kept()(annotation_queue)
+get_kappas = kept()(annotator_agreement)
+get_columns = kept(32)(columns)
+get_distribution = kept(64)(distribution)
+get_breakdown = kept(64)(breakdown)
+get_scatter = kept()(scatter)
+get_tables = kept(4)(store_tables)
+get_estimated_metrics = kept()(estimated_metrics)
+get_estimates = kept()(estimate_runs)
+get_noise = kept()(judge_noise)
+get_agreements = kept(4)(agreements)
+get_agreement = kept()(agreement_named)
+_pairing = shared()(pair_runs)
+
+
+@kept(4)
+def _described(kept_in: Store, own: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
+    return metric_descriptions(kept_in, metrics_with(own))
+
+
 def get_metrics() -> Mapping[str, MetricDescription]:
     """Every metric, those too that only the store knows, by identity."""
-    return _metrics(str(store().folder), store().version, plugins())
+    return _described(plugins())
 
 
-def get_leaderboard(unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
-    """Every run with its newest evaluation."""
-    return _leaderboard(str(store().folder), store().version, unscored)
-
-
-def resolve(name: str) -> RunRef:
-    """The run of that name, `RUN@EVALUATION` too. Raises NotFoundError."""
-    return _resolve(str(store().folder), store().version, name)
-
-
-def get_run(run: RunRef, unscored: UnscoredPolicy = "excluded") -> RunSummary:
-    """One run's summary."""
-    return _run(str(store().folder), store().version, run, unscored)
-
-
-def get_sample_rows(run: RunRef, query: SampleQuery) -> SamplePage:
-    """A page of a run's samples."""
-    return _rows(str(store().folder), store().version, run, query)
-
-
-def get_loose_statements(limit: int) -> tuple[LooseStatement, ...]:
+@kept(4)
+def get_loose_statements(kept_in: Store, limit: int) -> tuple[LooseStatement, ...]:
     """The statements to look at first, over all runs."""
-    return _loose(str(store().folder), store().version, limit)
+    return loose_statements(kept_in, get_leaderboard(), limit=limit)
 
 
-def get_hallucinations(query: HallucinationQuery) -> HallucinationPage:
-    """A page of statements that the passages do not support, over any runs."""
-    return _hallucinations(str(store().folder), store().version, query)
-
-
-def get_hallucination_groups(query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
-    """The same by question, passage or judge."""
-    return _hallucination_groups(str(store().folder), store().version, query, by)
-
-
-def get_judges() -> tuple[str, ...]:
-    """The judges of the evaluations in the store."""
-    return _judges(str(store().folder), store().version)
-
-
-def get_sample(run: RunRef, sample_id: str) -> SampleReport:
-    """One sample with all that was found."""
-    return _sample(str(store().folder), store().version, run, sample_id)
-
-
-def get_failures(run: RunRef) -> tuple[FailureKind, ...]:
-    """What went wrong in an evaluation, by kind."""
-    return _failures(str(store().folder), store().version, run)
-
-
-def get_diagnosis(run: RunRef) -> Diagnosis:
-    """What the numbers of an evaluation suggest."""
-    return _diagnosis(str(store().folder), store().version, run)
-
-
-def get_judging(run: RunRef) -> JudgeOptions | None:
-    """How the judges of an evaluation were named; None where nobody named them."""
-    return _judging(str(store().folder), store().version, run)
-
-
-def get_overruled(run: RunRef, unscored: UnscoredPolicy = "excluded") -> Overruled:
+@kept()
+def get_overruled(kept_in: Store, run: RunRef, unscored: UnscoredPolicy = "excluded") -> Overruled:
     """What people make of a run's verdicts."""
-    return _overruled(str(store().folder), store().version, run, unscored)
+    return overruled(kept_in, get_run(run, unscored=unscored))
 
 
-def get_queue(
-    run: RunRef, queue: Queue, annotator: str, kind: LabelKind, dimension: Quality, against: RunRef | None
-) -> AnnotationQueue:
-    """What a person is to label, and how far they are."""
-    return _queue(str(store().folder), store().version, run, queue, annotator, kind, dimension, against)
+@kept()
+def get_judging(kept_in: Store, run: RunRef) -> JudgeOptions | None:
+    """How the judges of an evaluation were named; None where nobody named them."""
+    return kept_in.judging(run.evaluation_id) if run.evaluation_id else None
 
 
-def get_kappas(run: RunRef, queue: Queue, annotator: str) -> tuple[Kappa, ...]:
-    """How a person agrees with the judge and with others on what they finished."""
-    return _kappas(str(store().folder), store().version, run, queue, annotator)
-
-
-def get_columns(run: RunRef) -> Columns:
-    """What can be drawn of a run."""
-    return _columns(str(store().folder), store().version, run)
-
-
-def get_distribution(run: RunRef, column: str, unscored: UnscoredPolicy = "excluded") -> Distribution:
-    """The spread of one column."""
-    return _distribution(str(store().folder), store().version, run, column, unscored)
-
-
-def get_breakdown(run: RunRef, column: str, by: str, unscored: UnscoredPolicy = "excluded") -> tuple[Group, ...]:
-    """A column's mean for each value of a metadata column."""
-    return _breakdown(str(store().folder), store().version, run, column, by, unscored)
+@kept()
+def _calls(kept_in: Store, run: RunRef, sample_id: str, own: tuple[Path, ...]) -> SampleCalls:
+    return sample_calls(kept_in, run, sample_id, known=metrics_with(own))
 
 
 def get_calls(run: RunRef, sample_id: str) -> SampleCalls:
     """What judges were asked for one sample."""
-    return _calls(str(store().folder), store().version, run, sample_id, plugins())
+    return _calls(run, sample_id, plugins())
 
 
 def keep_threshold(spec: str, value: float | None) -> None:
@@ -276,79 +256,59 @@ def keep_threshold(spec: str, value: float | None) -> None:
     set_threshold(store(), spec, value, get_metrics())
 
 
-def get_scatter(run: RunRef, x: str, y: str) -> Scatter:
-    """One column against another."""
-    return _scatter(str(store().folder), store().version, run, x, y)
-
-
-def get_tables() -> tuple[StoreTable, ...]:
-    """The tables of the store."""
-    return _tables(str(store().folder), store().version)
-
-
-def get_estimated_metrics(run: RunRef) -> tuple[MetricDescription, ...]:
-    """The metrics of an evaluation that an estimate can lean on."""
-    return _estimated_metrics(str(store().folder), store().version, run)
-
-
-def get_estimates(runs: tuple[RunRef, ...], metric: str, measured: Measured) -> Estimates:
-    """Runs estimated from labels and a judge. Raises SettingError for a metric that one of them does not have."""
-    return _estimates(str(store().folder), store().version, runs, metric, measured)
-
-
-def get_comparison(a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
+@kept()
+def get_comparison(kept_in: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
     """Run B against run A."""
-    return _comparison(str(store().folder), store().version, a, b, unscored)
+    return compare_runs(kept_in, a, b, _pairing(a, b), unscored=unscored)
 
 
-def get_noise(run: RunRef) -> tuple[JudgeNoise, ...]:
-    """How far two evaluations of a run by the same judge differ."""
-    return _noise(str(store().folder), store().version, run)
-
-
-def get_pair_rows(a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
+@kept(64)
+def get_pair_rows(kept_in: Store, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
     """A page of the pairs of two runs."""
-    return _pair_rows(str(store().folder), store().version, a, b, query)
+    return pair_rows(kept_in, a, b, _pairing(a, b), query)
 
 
-def get_pair_place(a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
+@kept(64)
+def get_pair_place(kept_in: Store, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
     """Where a pair stands among those of a query. Raises NotFoundError."""
-    return _pair_place(str(store().folder), store().version, a, b, query, sample_id)
+    return pair_place(kept_in, a, b, _pairing(a, b), query, sample_id)
 
 
-def get_pair(a: RunRef, b: RunRef, sample_id: str) -> PairReport:
+@kept(64)
+def get_pair(kept_in: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     """One question in both runs. Raises NotFoundError."""
-    return _pair(str(store().folder), store().version, a, b, sample_id)
+    return pair_report(kept_in, a, b, _pairing(a, b), sample_id)
 
 
-def get_agreements() -> tuple[KeptAgreement, ...]:
-    """Contenders held against people, the newest first."""
-    return _agreements(str(store().folder), store().version)
+@shared()
+def _heard(kept_in: Store, agreement_id: str) -> Heard:
+    return listen(kept_in, agreement_named(kept_in, agreement_id))
 
 
-def get_agreement(name: str) -> KeptAgreement:
-    """The agreement of that id or name. Raises NotFoundError."""
-    return _agreement(str(store().folder), store().version, name)
-
-
-def get_preferences(agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
+@kept(spinner="Drawing intervals")
+def get_preferences(kept_in: Store, agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
     """Contenders on pairs. Raises SettingError."""
-    return _preferences(str(store().folder), store().version, agreement_id, ties, against)
+    del kept_in  # what was said is read by itself
+    return preference_report(_heard(agreement_id), ties=ties, against=against)
 
 
-def get_grades(agreement_id: str, dimension: str, at_least: float | None, cuts: Mapping[str, float]) -> GradeReport:
+@kept(spinner="Drawing intervals")
+def get_grades(
+    kept_in: Store, agreement_id: str, dimension: str, at_least: float | None, cuts: Mapping[str, float]
+) -> GradeReport:
     """Contenders on grades and labels. Raises SettingError."""
-    return _grades(str(store().folder), store().version, agreement_id, dimension, at_least, cuts)
+    del kept_in
+    return grade_report(_heard(agreement_id), dimension, at_least=at_least, cuts=cuts)
 
 
 def get_pair_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[PairVerdict, ...]:
     """What became of every pair."""
-    return pair_verdicts(_heard(str(store().folder), store().version, agreement_id), dimension, contender)
+    return pair_verdicts(_heard(agreement_id), dimension, contender)
 
 
 def get_grade_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[GradeVerdict, ...]:
     """How far a contender is from people on every item."""
-    return grade_verdicts(_heard(str(store().folder), store().version, agreement_id), dimension, contender)
+    return grade_verdicts(_heard(agreement_id), dimension, contender)
 
 
 def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
@@ -356,230 +316,7 @@ def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple
     return questions_of(store(), get_agreement(agreement_id), positions)
 
 
-def get_item(agreement_id: str, item_id: str) -> Opened:
+@kept(32)
+def get_item(kept_in: Store, agreement_id: str, item_id: str) -> Opened:
     """One item with its texts. Raises NotFoundError."""
-    return _item(str(store().folder), store().version, agreement_id, item_id)
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _metrics(folder: str, version: str, plugins: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
-    del version
-    return metric_descriptions(Store(Path(folder)), metrics_with(plugins))
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _leaderboard(folder: str, version: str, unscored: UnscoredPolicy) -> tuple[RunSummary, ...]:
-    del version
-    return leaderboard(Store(Path(folder)), unscored=unscored)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _resolve(folder: str, version: str, name: str) -> RunRef:
-    del version
-    return Store(Path(folder)).resolve(name)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _run(folder: str, version: str, run: RunRef, unscored: UnscoredPolicy) -> RunSummary:
-    del version
-    return run_summary(Store(Path(folder)), run, unscored=unscored)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _rows(folder: str, version: str, run: RunRef, query: SampleQuery) -> SamplePage:
-    del version
-    return sample_rows(Store(Path(folder)), run, query)
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _loose(folder: str, version: str, limit: int) -> tuple[LooseStatement, ...]:
-    return loose_statements(Store(Path(folder)), _leaderboard(folder, version, "excluded"), limit=limit)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _hallucinations(folder: str, version: str, query: HallucinationQuery) -> HallucinationPage:
-    del version
-    return hallucinations(Store(Path(folder)), query)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _hallucination_groups(folder: str, version: str, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
-    del version
-    return hallucination_groups(Store(Path(folder)), query, by)
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _judges(folder: str, version: str) -> tuple[str, ...]:
-    del version
-    return judges_of(Store(Path(folder)))
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _sample(folder: str, version: str, run: RunRef, sample_id: str) -> SampleReport:
-    del version
-    return sample_report(Store(Path(folder)), run, sample_id)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _overruled(folder: str, version: str, run: RunRef, unscored: UnscoredPolicy) -> Overruled:
-    return overruled(Store(Path(folder)), _run(folder, version, run, unscored))
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _queue(
-    folder: str,
-    version: str,
-    run: RunRef,
-    queue: Queue,
-    annotator: str,
-    kind: LabelKind,
-    dimension: Quality,
-    against: RunRef | None,
-) -> AnnotationQueue:
-    del version
-    kept = Store(Path(folder))
-    return annotation_queue(kept, run, queue, annotator=annotator, kind=kind, dimension=dimension, against=against)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _kappas(folder: str, version: str, run: RunRef, queue: Queue, annotator: str) -> tuple[Kappa, ...]:
-    del version
-    return annotator_agreement(Store(Path(folder)), run, queue, annotator=annotator)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def _columns(folder: str, version: str, run: RunRef) -> Columns:
-    del version
-    return columns(Store(Path(folder)), run)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _distribution(folder: str, version: str, run: RunRef, column: str, unscored: UnscoredPolicy) -> Distribution:
-    del version
-    return distribution(Store(Path(folder)), run, column, unscored=unscored)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _breakdown(
-    folder: str, version: str, run: RunRef, column: str, by: str, unscored: UnscoredPolicy
-) -> tuple[Group, ...]:
-    del version
-    return breakdown(Store(Path(folder)), run, column, by, unscored=unscored)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _calls(folder: str, version: str, run: RunRef, sample_id: str, plugins: tuple[Path, ...]) -> SampleCalls:
-    del version
-    return sample_calls(Store(Path(folder)), run, sample_id, known=metrics_with(plugins))
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _scatter(folder: str, version: str, run: RunRef, x: str, y: str) -> Scatter:
-    del version
-    return scatter(Store(Path(folder)), run, x, y)
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _tables(folder: str, version: str) -> tuple[StoreTable, ...]:
-    del version
-    return store_tables(Store(Path(folder)))
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _failures(folder: str, version: str, run: RunRef) -> tuple[FailureKind, ...]:
-    del version
-    return failures(Store(Path(folder)), run)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _diagnosis(folder: str, version: str, run: RunRef) -> Diagnosis:
-    del version
-    return diagnose(Store(Path(folder)), run)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _judging(folder: str, version: str, run: RunRef) -> JudgeOptions | None:
-    del version
-    return Store(Path(folder)).judging(run.evaluation_id) if run.evaluation_id else None
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _pairing(folder: str, version: str, a: RunRef, b: RunRef) -> PairedRuns:
-    del version
-    return pair_runs(Store(Path(folder)), a, b)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _estimated_metrics(folder: str, version: str, run: RunRef) -> tuple[MetricDescription, ...]:
-    del version
-    return estimated_metrics(Store(Path(folder)), run)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _estimates(folder: str, version: str, runs: tuple[RunRef, ...], metric: str, measured: Measured) -> Estimates:
-    del version
-    return estimate_runs(Store(Path(folder)), runs, metric=metric, measured=measured)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _comparison(folder: str, version: str, a: RunRef, b: RunRef, unscored: UnscoredPolicy) -> Comparison:
-    return compare_runs(Store(Path(folder)), a, b, _pairing(folder, version, a, b), unscored=unscored)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _noise(folder: str, version: str, run: RunRef) -> tuple[JudgeNoise, ...]:
-    del version
-    return judge_noise(Store(Path(folder)), run)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _pair_rows(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
-    return pair_rows(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _pair(folder: str, version: str, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
-    return pair_report(Store(Path(folder)), a, b, _pairing(folder, version, a, b), sample_id)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _pair_place(folder: str, version: str, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
-    return pair_place(Store(Path(folder)), a, b, _pairing(folder, version, a, b), query, sample_id)
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _agreements(folder: str, version: str) -> tuple[KeptAgreement, ...]:
-    del version
-    return agreements(Store(Path(folder)))
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _agreement(folder: str, version: str, name: str) -> KeptAgreement:
-    del version
-    return agreement_named(Store(Path(folder)), name)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _heard(folder: str, version: str, agreement_id: str) -> Heard:
-    del version
-    kept = Store(Path(folder))
-    return listen(kept, agreement_named(kept, agreement_id))
-
-
-@st.cache_data(max_entries=16, show_spinner="Drawing intervals")
-def _preferences(folder: str, version: str, agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
-    return preference_report(_heard(folder, version, agreement_id), ties=ties, against=against)
-
-
-@st.cache_data(max_entries=16, show_spinner="Drawing intervals")
-def _grades(
-    folder: str, version: str, agreement_id: str, dimension: str, at_least: float | None, cuts: Mapping[str, float]
-) -> GradeReport:
-    return grade_report(_heard(folder, version, agreement_id), dimension, at_least=at_least, cuts=cuts)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def _item(folder: str, version: str, agreement_id: str, item_id: str) -> Opened:
-    del version
-    kept = Store(Path(folder))
-    return item_report(kept, agreement_named(kept, agreement_id), item_id)
+    return item_report(kept_in, agreement_named(kept_in, agreement_id), item_id)

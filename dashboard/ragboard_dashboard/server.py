@@ -15,6 +15,9 @@ from urllib.request import urlopen
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
 
 from ragboard.errors import SettingError
 from ragboard.store import Store
@@ -66,7 +69,12 @@ def app_of(given: ServerSettings, script: Path = APP) -> st.App:
     """The dashboard as an ASGI application, behind its gate, beside its health route."""
     keep_settings(given)
     gate = Middleware(Gate, names=names_of(given), headers=security_headers())
-    return st.App(script, routes=[health_route], middleware=[gate])
+    return st.App(script, routes=[health_route, Route("/runs", _first)], middleware=[gate])
+
+
+def _first(request: Request) -> RedirectResponse:
+    """The first page stands at the root alone: its name leads there."""
+    return RedirectResponse(f"/?{request.url.query}")
 
 
 def server_options(given: ServerSettings) -> dict[str, Any]:

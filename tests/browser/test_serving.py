@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from urllib.parse import parse_qs, quote, urlsplit
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import expect
@@ -24,6 +25,10 @@ PAGES = (
     "/evaluate?run=rows",
     "/metrics",
     "/query",
+    "/diagnosis?run=rows",
+    "/annotate?run=rows&annotator=ada",
+    "/agreement",
+    "/estimate?runs=rows&runs=others",
 )
 
 
@@ -76,6 +81,11 @@ def test_every_page_works_under_the_policy_and_asks_nobody_else(served: str, ope
     page.wait_for_timeout(200)
     assert page.evaluate("window.hacked") is None
     assert [text for text in said if "Content Security Policy" in text]
+
+
+def test_the_name_of_the_first_page_leads_to_it(served: str) -> None:
+    with urlopen(f"{served}/runs?unscored=zero") as answer:
+        assert answer.url == f"{served}/?unscored=zero"
 
 
 def test_the_console_answers_refuses_and_stays_up(served: str, open_page: OpenPage) -> None:

@@ -12,6 +12,8 @@ from ragboard import Passage, Run, Sample, Store, Verdict
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.tasks import (
     AnswerRated,
+    Classified,
+    Classify,
     Critique,
     Critiqued,
     Entities,
@@ -103,6 +105,8 @@ def _opinion(task: Task) -> Reply:
             return Rating(value=7)
         case RateAnswer():
             return AnswerRated(score=0.7)
+        case Classify():
+            return Classified(holds="red" in f"{task.contexts}{task.answer}", probability=0.75)
         case _:
             raise NotImplementedError(type(task).__name__)
 

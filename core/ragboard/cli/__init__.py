@@ -30,12 +30,14 @@ from ragboard.cli.managing import rename, rm, tag
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
 from ragboard.cli.querying import query
+from ragboard.cli.ranking import rank
 from ragboard.cli.reporting import report_judge
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
 from ragboard.cli.sharing import export, report
 from ragboard.cli.simulating import simulate
 from ragboard.cli.synthesising import synth
+from ragboard.cli.training import train
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]
@@ -106,12 +108,14 @@ for command in (
     query,
     label,
     estimate,
+    rank,
     labels,
     rename,
     tag,
     rm,
     simulate,
     synth,
+    train,
     metrics,
     cache,
     doctor,

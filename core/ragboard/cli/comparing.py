@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from ragboard.cli.markdown import comparison_markdown, gates_markdown
-from ragboard.cli.options import as_json, store_option, unscored_option
+from ragboard.cli.options import as_json, markdown_option, store_option, unscored_option
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.errors import SettingError
 from ragboard.report import (
@@ -34,8 +34,6 @@ from ragboard.store import Store
 __all__ = ["check", "compare"]
 
 EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "inconclusive": 4}
-
-markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
 
 
 @click.command()

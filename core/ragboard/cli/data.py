@@ -261,9 +261,7 @@ def _print_sample(report: SampleReport) -> None:
     for said in report.statements:
         _print_statement(said)
     for one in report.judgements:
-        value = "" if one.value is None else f" ({one.value:.2f})"
-        reason = f": {one.reason}" if one.reason else ""
-        click.echo(plain(f"  {one.about} {one.number}: {one.says}{value}{reason}"))
+        click.echo(plain(f"  {one}{f': {one.reason}' if one.reason else ''}"))
 
 
 def _print_statement(said: JudgedStatement) -> None:

@@ -65,11 +65,12 @@ def _print_systems(found: Estimates, *, raw: bool) -> None:
             f"{one.labels:,} of {one.items:,}",
             *(_told(getattr(one.means, way) if one.means else None, raw=raw) for way in WAYS),
             _worth(one.best),
+            _interval(one.accuracy) if isinstance(one.accuracy, Interval) else "",
         ]
         for one in found.report.systems
     ]
     click.echo(f"{found.label}, estimated from {found.measured}")
-    print_table(["run", "labelled", *WAYS.values(), "worth"], rows)
+    print_table(["run", "labelled", *WAYS.values(), "worth", "judge's accuracy"], rows)
     for one in found.report.systems:
         warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
         for said in filter(None, (one.refusal, warning, *one.notes)):

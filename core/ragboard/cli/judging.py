@@ -84,6 +84,7 @@ def evaluate(
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed openai:text-embedding-3-small
     ragboard evaluate rerank --judge openai:o4-mini --judge-param reasoning_effort=low --embed embedded
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed embedded --sample 50 --max-cost 0.20
+    ragboard evaluate rerank --judge openai:gpt-4o-mini --metrics ares --examples few_shot.tsv
     ragboard evaluate rerank --plugin my_metrics.py --metrics mine
     """
     known = metrics_with(plugins)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ragboard.report import Comparison, Gated, MetricComparison, verdict_of
 from ragboard.stats import Interval, NoInterval
 
-__all__ = ["comparison_markdown", "gates_markdown"]
+__all__ = ["comparison_markdown", "escaped", "gates_markdown", "markdown_table"]
 
 _SIGNS = {"pass": "✅ pass", "fail": "❌ fail", "inconclusive": "⚪ inconclusive"}
 _CHANGES = {"better": "▲ better", "worse": "▼ worse"}
@@ -19,17 +19,17 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
     """The result as a sentence, what to beware of, the table of metrics, what differs in configuration."""
     refusals = (f"{found.refusals.warning}.",) if found.refusals and found.refusals.warning else ()
     parts = [
-        f"### {_text(found.b.name)} against {_text(found.a.name)}",
+        f"### {escaped(found.b.name)} against {escaped(found.a.name)}",
         _gates(gated),
-        _text(found.sentence),
-        "\n".join(f"- ⚠️ {_text(caution)}" for caution in (*found.cautions, *refusals)),
-        _table(
+        escaped(found.sentence),
+        "\n".join(f"- ⚠️ {escaped(caution)}" for caution in (*found.cautions, *refusals)),
+        markdown_table(
             ["metric", "A", "B", "B - A (95% interval)", "p (Holm)", "", "won / tied / lost", "pairs"],
             [_metric(metric) for metric in shown],
         ),
-        _table(
+        markdown_table(
             ["setting", "A", "B"],
-            [[_text(one.key), _value(one.a), _value(one.b)] for one in found.config],
+            [[escaped(one.key), _value(one.a), _value(one.b)] for one in found.config],
         ),
         f"{found.paired:,} pairs; {found.unpaired_a.only + found.unpaired_a.ambiguous:,} of A and"
         f" {found.unpaired_b.only + found.unpaired_b.ambiguous:,} of B are in none.",
@@ -39,7 +39,7 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
 
 def gates_markdown(run: str, gated: Sequence[Gated]) -> str:
     """What became of each condition on a run."""
-    return f"### {_text(run)}\n\n{_gates(gated)}"
+    return f"### {escaped(run)}\n\n{_gates(gated)}"
 
 
 def _gates(gated: Sequence[Gated]) -> str:
@@ -48,22 +48,22 @@ def _gates(gated: Sequence[Gated]) -> str:
     rows = [
         [
             _SIGNS[one.verdict],
-            f"{_text(one.metric)} {'≥' if one.fail == 'below' else '≤'} {one.limit:g}",
+            f"{escaped(one.metric)} {'≥' if one.fail == 'below' else '≤'} {one.limit:g}",
             "nothing scored" if one.estimate is None else f"{one.estimate:.3f} {_interval(one.interval)}",
             f"{one.n:,}",
         ]
         for one in gated
     ]
-    table = _table(["", "condition", "found (95% interval)", "n"], rows)
+    table = markdown_table(["", "condition", "found (95% interval)", "n"], rows)
     return f"**{_SIGNS[verdict_of(gated)]}**\n\n{table}"
 
 
 def _metric(metric: MetricComparison) -> list[str]:
     found = metric.pairs
     if found is None:
-        return [_text(metric.label), "", "", "", "", metric.change, "", "0"]
+        return [escaped(metric.label), "", "", "", "", metric.change, "", "0"]
     return [
-        _text(metric.label),
+        escaped(metric.label),
         f"{found.first:.3f}",
         f"{found.second:.3f}",
         f"{found.difference:+.3f} {_interval(found.interval)}",
@@ -80,17 +80,18 @@ def _interval(found: Interval | NoInterval) -> str:
     )
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The rows under their head; empty where there are none."""
     if not rows:
         return ""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     """The text on one line with every sign escaped that Markdown or HTML may read."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
 def _value(value: object) -> str:
-    return "not set" if value is None else _text(str(value))
+    return "not set" if value is None else escaped(str(value))

@@ -22,6 +22,7 @@ __all__ = [
     "judging_options",
     "limit_options",
     "mapping_of",
+    "markdown_option",
     "metrics_option",
     "no_cache_option",
     "plugin_option",
@@ -77,6 +78,8 @@ unscored_option = click.option(
 )
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
 
 plugin_option = click.option(
     "--plugin",
@@ -136,11 +139,14 @@ _JUDGING = (
         envvar="RAGBOARD_JUDGE",
         show_default=True,
         show_envvar=True,
-        help="Who fills every role: embedded, openai:MODEL, or replay:FILE.",
+        help="Who fills every role: embedded, openai:MODEL, trained:FOLDER (for ARES's metrics), or replay:FILE.",
     ),
     click.option("--extract", envvar="RAGBOARD_EXTRACT", show_envvar=True, help="Who splits texts into statements."),
     click.option(
-        "--verify", envvar="RAGBOARD_VERIFY", show_envvar=True, help="Who verifies statements.  [nli:MODEL, ...]"
+        "--verify",
+        envvar="RAGBOARD_VERIFY",
+        show_envvar=True,
+        help="Who verifies statements.  [nli:MODEL, ...]",
     ),
     click.option(
         "--embed",
@@ -158,6 +164,11 @@ _JUDGING = (
         "--prompts",
         type=click.Path(path_type=Path, file_okay=False),
         help="Folder whose files stand in place of ragboard's prompts.",
+    ),
+    click.option(
+        "--examples",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="ARES TSV of a person's examples, for chat models: to judge by (metrics of ARES), to write by (synth).",
     ),
     click.option(
         "--base-url",
@@ -196,6 +207,7 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
         embed: str | None,
         judge_param: tuple[str, ...],
         prompts: Path | None,
+        examples: Path | None,
         base_url: str | None,
         concurrency: int,
         requests_per_minute: float | None,
@@ -210,6 +222,7 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
             embed=embed,
             parameters=read_pairs(judge_param),
             prompts=prompts,
+            examples=examples,
             base_url=base_url,
             concurrency=concurrency,
             requests_per_minute=requests_per_minute,

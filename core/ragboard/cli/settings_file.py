@@ -120,6 +120,7 @@ _READ: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "embed": ("embed", _text),
     "base_url": ("base_url", _text),
     "prompts": ("prompts", _path),
+    "examples": ("examples", _path),
     "judge-param": ("judge_param", _pairs),
     "metrics": ("names", _joined),
     "plugins": ("plugins", _paths),

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from ragboard import exporting
-from ragboard.cli.options import store_option
+from ragboard.cli.options import store_option, unscored_option
 from ragboard.errors import SettingError
 from ragboard.htmlreport import PAIRS, SAMPLES, comparison_report, run_report
-from ragboard.report import compare_runs, spec_named
+from ragboard.report import UnscoredPolicy, compare_runs, spec_named
 from ragboard.store import RunRef, Store
 
 __all__ = ["export", "report"]
@@ -27,9 +27,17 @@ __all__ = ["export", "report"]
 )
 @click.option("--metric", help="Of two runs: the metric whose greatest losses come first.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
+@unscored_option
 @store_option
 def report(
-    run: str, other: str | None, out: Path, samples: int | None, metric: str | None, force: bool, store: Store
+    run: str,
+    other: str | None,
+    out: Path,
+    samples: int | None,
+    metric: str | None,
+    force: bool,
+    unscored: UnscoredPolicy,
+    store: Store,
 ) -> None:
     """Write a RUN, or RUN_B against it, as one HTML file that a colleague opens without installing anything.
 
@@ -43,17 +51,18 @@ def report(
         raise SettingError("--metric is for two runs")
     refs = [store.resolve(name) for name in (run, other) if name is not None]
     try:
-        out.write_text(_report(store, refs, samples, metric), encoding="utf-8")
+        out.write_text(_report(store, refs, samples, metric, unscored), encoding="utf-8")
     except OSError as error:
         raise SettingError(f"{out}: cannot write: {error.strerror or error}") from error
 
 
-def _report(store: Store, runs: list[RunRef], samples: int | None, metric: str | None) -> str:
+def _report(store: Store, runs: list[RunRef], samples: int | None, metric: str | None, unscored: UnscoredPolicy) -> str:
     if len(runs) == 1:
-        return run_report(store, runs[0], samples=SAMPLES if samples is None else samples)
+        return run_report(store, runs[0], samples=SAMPLES if samples is None else samples, unscored=unscored)
     a, b = runs
     spec = spec_named(metric, tuple(one.metric for one in compare_runs(store, a, b).metrics)) if metric else ""
-    return comparison_report(store, a, b, samples=PAIRS if samples is None else samples, metric=spec)
+    pairs = PAIRS if samples is None else samples
+    return comparison_report(store, a, b, samples=pairs, metric=spec, unscored=unscored)
 
 
 @click.command()
@@ -68,8 +77,11 @@ def _report(store: Store, runs: list[RunRef], samples: int | None, metric: str |
     type=click.Path(path_type=Path, dir_okay=False),
     help="File to write; else standard output.",
 )
+@unscored_option
 @store_option
-def export(runs: tuple[str, ...], what: str, kind: str | None, out: Path | None, store: Store) -> None:
+def export(
+    runs: tuple[str, ...], what: str, kind: str | None, out: Path | None, unscored: UnscoredPolicy, store: Store
+) -> None:
     """Write a table about RUNs to a file.
 
     Of one run its samples with scores or its statements with verdicts; of any, or of all, the means (runs); of
@@ -83,4 +95,4 @@ def export(runs: tuple[str, ...], what: str, kind: str | None, out: Path | None,
     ragboard export --what runs -o leaderboard.parquet
     ragboard export bm25-k3 bm25-rerank-k5 --what pairs -o pairs.csv
     """
-    exporting.export(store, tuple(map(store.resolve, runs)), what=what, kind=kind, out=out)
+    exporting.export(store, tuple(map(store.resolve, runs)), what=what, kind=kind, out=out, unscored=unscored)

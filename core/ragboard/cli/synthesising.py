@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -28,12 +29,11 @@ STOPPED = 3
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
 @click.option("--kind", type=click.Choice(get_args(Kind)), default="ares", show_default=True)
 @click.option("--passages", type=click.IntRange(1), help="Write questions to so many, drawn at random; else to all.")
-@click.option("--questions", type=click.IntRange(1), default=2, show_default=True, help="To a passage, at most.")
+@click.option("--questions", type=click.IntRange(1), default=3, show_default=True, help="To a passage, at most.")
 @click.option(
     "--words", type=click.IntRange(10), default=120, show_default=True, help="Cut documents into passages of."
 )
 @click.option("--least-words", type=click.IntRange(1), default=30, show_default=True, help="Of a passage to ask about.")
-@click.option("--examples", type=click.Path(path_type=Path, dir_okay=False), help="Few-shot examples, ARES TSV.")
 @click.option("--plan", "only_plan", is_flag=True, help="Say how many calls it would take, and stop.")
 @judging_options
 @limit_options
@@ -47,7 +47,6 @@ def synth(
     questions: int,
     words: int,
     least_words: int,
-    examples: Path | None,
     only_plan: bool,
     judging: JudgeOptions,
     limits: dict[str, Any],
@@ -69,7 +68,7 @@ def synth(
         questions=questions,
         least_words=least_words,
         seed=limits.pop("seed"),
-        examples=_examples(examples),
+        examples=_examples(judging.examples),
     )
     limits.pop("sample")
     read = read_corpus(corpus, words=words)
@@ -77,7 +76,7 @@ def synth(
         chosen = len(choose(read, recipe))
         click.echo(f"at most {planned_calls(chosen, questions, len(KINDS[kind])):,} tasks for {chosen:,} passages")
         return
-    made = synthesise(read, recipe, panel_named(judging), out, Terms(prices=prices, **limits))
+    made = synthesise(read, recipe, panel_named(replace(judging, examples=None)), out, Terms(prices=prices, **limits))
     if as_json:
         print_json(made)
     else:

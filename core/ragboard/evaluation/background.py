@@ -158,6 +158,7 @@ def _judging_words(judging: JudgeOptions) -> Iterator[str]:
         "--verify": judging.verify,
         "--embed": judging.embed,
         "--prompts": judging.prompts,
+        "--examples": judging.examples,
         "--concurrency": judging.concurrency,
         "--requests-per-minute": judging.requests_per_minute,
         "--tokens-per-minute": judging.tokens_per_minute,

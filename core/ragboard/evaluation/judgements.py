@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Any, TypeAlias
 
+from ragboard.judges.tasks import Classified
 from ragboard.metrics.needs import (
     DirectlyRated,
     DrawnSentences,
@@ -15,6 +16,7 @@ from ragboard.metrics.needs import (
     FitsDescription,
     Need,
     PassagesJudged,
+    QualityHolds,
     QualityRated,
     QualityRating,
     UsefulPassages,
@@ -43,6 +45,9 @@ def judgement_rows(need: Need[Any], found: object) -> Iterator[JudgementRow]:
             yield f"rating of {need.quality}", 1, str(found.value), float(found.value), found.reason
         case _, DirectlyRated():
             yield "rating of the answer", 1, f"{found.score:g}", found.score, found.reason
+        case QualityHolds(), Classified():
+            about = f"{need.quality.replace('_', ' ')} (ARES{', compat' if need.after_contexts else ''})"
+            yield about, 1, "yes" if found.holds else "no", found.probability, found.reason
         case _:
             pass
 

@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.tasks import (
     AnswerRated,
+    Classified,
+    Classify,
     Critique,
     Critiqued,
     Entities,
@@ -185,6 +187,10 @@ def _written(_task: WriteAnswer, sizes: Sizes) -> tuple[Written, Said]:
     return Written(text=text), {"answer": text}
 
 
+def _classified(_task: Classify, sizes: Sizes) -> tuple[Classified, Said]:
+    return Classified(holds=True), {"reason": _words(sizes.reason), "verdict": "yes"}
+
+
 def _words(characters: int) -> str:
     return "." * characters
 
@@ -202,5 +208,6 @@ MAKERS: dict[type[Task], Callable[[Any, Sizes], tuple[Reply, Said]]] = {
     RateAnswer: _answer_rated,
     WriteQuestions: _questions_to_passage,
     WriteAnswer: _written,
+    Classify: _classified,
 }
 """For each task type but `ExtractStatements`, how its reply is made."""

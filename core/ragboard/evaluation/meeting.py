@@ -10,9 +10,10 @@ from typing import Any
 
 from ragboard.evaluation.asker import Ask
 from ragboard.evaluation.claims import no_column, replied
+from ragboard.evaluation.qualities import directly_rated, no_answer, quality_holds, quality_rated
 from ragboard.judges.embedded.text import sentence_spans
 from ragboard.judges.tasks import (
-    AnswerRated,
+    Classify,
     Critique,
     Critiqued,
     Entities,
@@ -23,7 +24,6 @@ from ragboard.judges.tasks import (
     Questions,
     Rate,
     RateAnswer,
-    Rating,
     Selection,
     SelectSentences,
     Similarities,
@@ -36,7 +36,6 @@ from ragboard.metrics.needs import (
     Agreement,
     AnswerSimilarity,
     CellVerdicts,
-    DirectlyRated,
     DirectRating,
     DrawnSentences,
     DrawsFound,
@@ -48,7 +47,7 @@ from ragboard.metrics.needs import (
     JointVerdicts,
     Need,
     PassagesJudged,
-    QualityRated,
+    QualityHolds,
     QualityRating,
     QuestionsFound,
     SelectedSentences,
@@ -68,18 +67,6 @@ def leads_to(need: Need[Any]) -> tuple[type[Task], ...]:
         near = need.agreement == "similarity" and need.n > 1
         return (SelectSentences, Similarity) if near else (SelectSentences,)
     return _LEADS_TO[type(need)]
-
-
-def _no_answer(sample: Sample) -> Unscored | None:
-    if sample.answer is None:
-        return no_column("answer")
-    return None if sample.answer.strip() else Unscored(reason="undefined", detail="the answer is empty")
-
-
-def _no_passages(sample: Sample) -> Unscored | None:
-    if sample.contexts is None:
-        return no_column("contexts")
-    return None if sample.contexts else Unscored(reason="undefined", detail="no passage was retrieved")
 
 
 async def _questions(need: GeneratedQuestions, sample: Sample, ask: Ask) -> QuestionsFound | Unscored:
@@ -176,7 +163,7 @@ async def _useful(need: UsefulPassages, sample: Sample, ask: Ask) -> PassagesJud
 
 
 async def _fits(need: FitsDescription, sample: Sample, ask: Ask) -> Fits | Unscored:
-    missing = _no_answer(sample)
+    missing = no_answer(sample)
     if missing:
         return missing
     contexts = tuple(passage.text for passage in sample.contexts or ()) if need.with_passages else ()
@@ -208,29 +195,6 @@ async def _names(text: str, ask: Ask) -> tuple[str, ...] | Unscored:
     return reply if isinstance(reply, Unscored) else reply.names
 
 
-async def _rating(need: QualityRating, sample: Sample, ask: Ask) -> QualityRated | Unscored:
-    of_answer, of_passages = need.quality != "context_relevance", need.quality != "answer_relevance"
-    missing = (of_answer and _no_answer(sample)) or (of_passages and _no_passages(sample))
-    if missing:
-        return missing
-    task = Rate(
-        quality=need.quality,
-        question=sample.question,
-        answer=sample.answer or "" if of_answer else "",
-        contexts=tuple(passage.text for passage in sample.contexts or ()) if of_passages else (),
-    )
-    reply = await replied(ask, task, Rating)
-    return reply if isinstance(reply, Unscored) else QualityRated(value=reply.value, reason=reply.reason)
-
-
-async def _direct(_need: DirectRating, sample: Sample, ask: Ask) -> DirectlyRated | Unscored:
-    missing = _no_answer(sample)
-    if missing:
-        return missing
-    reply = await replied(ask, RateAnswer(question=sample.question, answer=sample.answer or ""), AnswerRated)
-    return reply if isinstance(reply, Unscored) else DirectlyRated(score=reply.score, reason=reply.reason)
-
-
 async def _similarity(_need: AnswerSimilarity, sample: Sample, ask: Ask) -> float | Unscored:
     for column, text in (("answer", sample.answer), ("reference", sample.reference)):
         if text is None:
@@ -250,8 +214,9 @@ MEETINGS: dict[type[Need[Any]], Callable[[Any, Sample, Ask], Awaitable[object]]]
     UsefulPassages: _useful,
     FitsDescription: _fits,
     EntitiesNamed: _entities,
-    QualityRating: _rating,
-    DirectRating: _direct,
+    QualityRating: quality_rated,
+    DirectRating: directly_rated,
+    QualityHolds: quality_holds,
 }
 """How to meet needs of each type."""
 
@@ -267,4 +232,5 @@ _LEADS_TO: dict[type[Need[Any]], tuple[type[Task], ...]] = {
     EntitiesNamed: (ExtractEntities,),
     QualityRating: (Rate,),
     DirectRating: (RateAnswer,),
+    QualityHolds: (Classify,),
 }

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from ragboard.errors import SettingError, StoreError
+from ragboard.errors import RunFileError, SettingError, StoreError
 from ragboard.evaluation.calls import Call, Message, Origin, SampleCalls
 from ragboard.evaluation.gather import gather
 from ragboard.evaluation.journal import Heard, Kept, read_kept
@@ -22,6 +21,7 @@ from ragboard.judges.codec import TASKS, task_key
 from ragboard.judges.llm import judge as llm
 from ragboard.judges.llm.dialogue import Dialogue
 from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
+from ragboard.judges.options import JudgeOptions
 from ragboard.judges.tasks import Exchange, Failure, Reply, Task, Unasked
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.prices import Price, cost
@@ -84,7 +84,7 @@ class _Reader:
             judges=evaluation.judge.split(" + "),
             identity={kind: str(who) for kind, who in evaluation.identity.items()},
             prices=store.prices_used(evaluation.id),
-            prompts=_prompts(judging.prompts if judging else None),
+            prompts=_prompts(judging or JudgeOptions()),
             known=tuple(metric for spec in evaluation.metrics if (metric := metric_of(spec, known)) is not None),
         )
 
@@ -188,10 +188,10 @@ _RULES = {
 }
 
 
-def _prompts(folder: Path | None) -> Prompts | str:
+def _prompts(judging: JudgeOptions) -> Prompts | str:
     try:
-        return Prompts.read(folder)
-    except SettingError as error:
+        return Prompts.read(judging.prompts, judging.examples)
+    except (RunFileError, SettingError) as error:
         return f"The prompts that were used are not there: {error}"
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from ragboard.judges.tasks import (
     AnswerRated,
+    Classified,
+    Classify,
     Critique,
     Critiqued,
     Entities,
@@ -68,7 +70,7 @@ def _task(task: Task, sample: Sample) -> str:
             return _opinion(task)
 
 
-def _opinion(task: Critique | Rate | Prefer | ExtractEntities | RateAnswer) -> str:
+def _opinion(task: Critique | Rate | Prefer | ExtractEntities | RateAnswer | Classify) -> str:
     match task:
         case Critique():
             return f"Say whether it holds of the answer: {task.definition}"
@@ -80,6 +82,8 @@ def _opinion(task: Critique | Rate | Prefer | ExtractEntities | RateAnswer) -> s
             return "Name the people, places, things, dates and amounts of a text"
         case RateAnswer():
             return "Rate how well the answer answers the question"
+        case Classify():
+            return f"Say whether {task.quality.replace('_', ' ')} holds"
 
 
 def _side(text: str, sample: Sample) -> str:
@@ -121,7 +125,7 @@ def reply_in_words(reply: Reply) -> str:
             return _said(reply)
 
 
-def _said(reply: Critiqued | Rating | Preference | Entities | AnswerRated) -> str:
+def _said(reply: Critiqued | Rating | Preference | Entities | AnswerRated | Classified) -> str:
     match reply:
         case Critiqued():
             return _with_reason("yes" if reply.yes else "no", reply.reason)
@@ -131,6 +135,9 @@ def _said(reply: Critiqued | Rating | Preference | Entities | AnswerRated) -> st
             return _with_reason(f"{reply.better.upper()} is better", reply.reason)
         case AnswerRated():
             return _with_reason(f"{reply.score:.2f} of 1", reply.reason)
+        case Classified():
+            likely = "" if reply.probability is None else f", probability {reply.probability:.2f}"
+            return _with_reason(f"{'yes' if reply.holds else 'no'}{likely}", reply.reason)
         case Entities():
             return ", ".join(reply.names) or "no name"
 

@@ -12,6 +12,7 @@ from ragboard.errors import SettingError
 from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_frame, runs_frame
 from ragboard.exporting.ragchecker import ragchecker_bytes
 from ragboard.exporting.tables import TABLE_FORMATS, TABLES, table, table_bytes
+from ragboard.report import UnscoredPolicy
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -32,14 +33,22 @@ __all__ = [
 FORMATS = (*TABLE_FORMATS, "ragchecker")
 
 
-def export(store: Store, runs: Sequence[RunRef], *, what: str, kind: str | None, out: Path | None) -> None:
+def export(
+    store: Store,
+    runs: Sequence[RunRef],
+    *,
+    what: str,
+    kind: str | None,
+    out: Path | None,
+    unscored: UnscoredPolicy = "excluded",
+) -> None:
     """Write a table to a file or to standard output; without `kind` by the file's ending, else as CSV.
 
-    `what` is one of `TABLES`; RAGChecker's format holds samples and statements of one run. Raises SettingError
-    where that cannot be written, or takes more or fewer runs.
+    `what` is one of `TABLES`; `unscored` says how samples without a score count in its means. RAGChecker's format holds
+    samples and statements of one run. Raises SettingError where that cannot be written, or takes more or fewer runs.
     """
     if kind != "ragchecker":
-        write_table(table(store, what, runs), kind=kind, out=out)
+        write_table(table(store, what, runs, unscored=unscored), kind=kind, out=out)
     elif len(runs) == 1:
         _write(ragchecker_bytes(store, runs[0]), out)
     else:

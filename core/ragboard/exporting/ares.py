@@ -22,15 +22,22 @@ COLUMNS: tuple[str, ...] = (
     "split",
     "negative",
 )
+IF_ANY: dict[str, str] = {"Contradictory_Answer": "contradictory", "run": "run"}
+"""Columns that stand only where some row fills them, by what they hold."""
 
 
 def ares_tsv(rows: Iterable[AresRow]) -> str:
-    """The text of the file; `document_index` numbers the documents in order of appearance."""
+    """The text of the file; `document_index` numbers the documents in order of appearance.
+
+    Contradictory answers, as in ARES's few-shot files, and runs get their columns only where there are some.
+    """
     numbers: dict[str, int] = {}
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, delimiter="\t", lineterminator="\n")
+    kept = tuple(rows)
+    columns = (*COLUMNS, *(column for column, what in IF_ANY.items() if any(getattr(row, what) for row in kept)))
+    writer = csv.DictWriter(text, columns, delimiter="\t", lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    for row in rows:
+    for row in kept:
         writer.writerow(_cells(row, numbers.setdefault(row.document, len(numbers))))
     return text.getvalue()
 
@@ -45,6 +52,7 @@ def _cells(row: AresRow, number: int) -> dict[str, str | int]:
         "document_id": row.document_id,
         "split": row.split,
         "negative": row.negative,
+        **{column: getattr(row, what) for column, what in IF_ANY.items()},
         **labels,
     }
 

@@ -18,11 +18,13 @@ _BOUNDS = ("low", "high", "level", "method", "no_interval")
 _RUNS = (
     *("run", "dataset", "samples", "config", "tags", "evaluation", "judge", "heuristic", "finished", "covered"),
     *("metric", "counted_here", "mean", *_BOUNDS, "scored", "total", "unscored"),
+    *("unscored_count_as", "mean_least", "mean_greatest"),
 )
 _METRICS = ("metric", "label", "source", "text", "formula", "low", "high", "direction", "requires", "calls", "paper")
 _COMPARED = (
     *("a", "b", "metric", "label", "direction", "mean_a", "mean_b", "difference", *_BOUNDS, "p", "p_holm", "change"),
     *("pairs", "b_higher", "equal", "b_lower", "only_a", "only_b", "neither", "unscored_a", "unscored_b", "detectable"),
+    *("unscored_count_as", "difference_least", "difference_greatest"),
 )
 _PAIRS = (
     *("metric", "sample_a", "sample_b", "question", "value_a", "reason_a", "value_b", "reason_b"),
@@ -47,7 +49,8 @@ def metrics_frame(metrics: Iterable[MetricDescription]) -> pd.DataFrame:
 
 def comparison_frame(found: Comparison) -> pd.DataFrame:
     """A row for each metric of two runs; differences are B less A."""
-    return _frame([{"a": found.a.name, "b": found.b.name} | _compared(one) for one in found.metrics], _COMPARED)
+    about = {"a": found.a.name, "b": found.b.name, "unscored_count_as": found.policy}
+    return _frame([about | _compared(one) for one in found.metrics], _COMPARED)
 
 
 def pairs_frame(rows: Mapping[str, Iterable[PairRow]]) -> pd.DataFrame:
@@ -82,13 +85,18 @@ def _run(run: RunSummary) -> list[dict[str, Any]]:
 
 
 def _metric(metric: MetricSummary) -> dict[str, Any]:
-    return {
-        "metric": metric.metric,
-        "mean": metric.mean,
-        "scored": metric.scored,
-        "total": metric.total,
-        "unscored": _counts(metric.unscored),
-    } | _interval(metric.interval)
+    return (
+        {
+            "metric": metric.metric,
+            "mean": metric.mean,
+            "scored": metric.scored,
+            "total": metric.total,
+            "unscored": _counts(metric.unscored),
+            "unscored_count_as": metric.policy,
+        }
+        | _between("mean", metric.bounds)
+        | _interval(metric.interval)
+    )
 
 
 def _compared(one: MetricComparison) -> dict[str, Any]:
@@ -113,6 +121,7 @@ def _compared(one: MetricComparison) -> dict[str, Any]:
         | {"mean_a": found.first, "mean_b": found.second, "difference": found.difference, "p": found.p}
         | {"b_higher": found.sign.wins, "equal": found.ties, "b_lower": found.sign.losses}
         | {"detectable": found.detectable}
+        | _between("difference", one.bounds)
         | _interval(found.interval)
     )
 
@@ -145,6 +154,11 @@ def _interval(found: Interval | NoInterval) -> dict[str, Any]:
     if isinstance(found, NoInterval):
         return {"no_interval": found.reason}
     return {"low": found.low, "high": found.high, "level": found.level, "method": found.method}
+
+
+def _between(name: str, bounds: tuple[float, float] | None) -> dict[str, float]:
+    """What the unscored allow; empty where they were not asked for bounds."""
+    return {f"{name}_least": bounds[0], f"{name}_greatest": bounds[1]} if bounds else {}
 
 
 def _counts(counts: Mapping[str, int]) -> str:

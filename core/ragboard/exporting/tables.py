@@ -14,6 +14,7 @@ from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_fra
 from ragboard.report import (
     PairQuery,
     SampleQuery,
+    UnscoredPolicy,
     compare_runs,
     leaderboard,
     metric_descriptions,
@@ -41,15 +42,18 @@ class Table:
     fewest: int
     """Runs that have to be named."""
     most: int
-    read: Callable[[Store, Sequence[RunRef]], pd.DataFrame]
+    read: Callable[[Store, Sequence[RunRef], UnscoredPolicy], pd.DataFrame]
 
 
-def table(store: Store, what: str, runs: Sequence[RunRef]) -> pd.DataFrame:
-    """The table of that name over these runs. Raises SettingError for too few runs or too many."""
+def table(store: Store, what: str, runs: Sequence[RunRef], *, unscored: UnscoredPolicy = "excluded") -> pd.DataFrame:
+    """The table of that name over these runs; `unscored` counts where it has means.
+
+    Raises SettingError for too few runs or too many.
+    """
     wanted = TABLES[what]
     if not wanted.fewest <= len(runs) <= wanted.most:
         raise SettingError(f"the table {what} takes {_COUNT[wanted.most]}, not {len(runs)}")
-    return wanted.read(store, runs)
+    return wanted.read(store, runs, unscored)
 
 
 def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
@@ -78,11 +82,11 @@ def _defused(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
-def _samples(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
+def _samples(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
     return sample_table(store, runs[0], SampleQuery())
 
 
-def _statements(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
+def _statements(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
     """One row a statement and target."""
     with store.database.read() as connection:
         return connection.execute(
@@ -96,20 +100,21 @@ def _statements(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
         ).df()
 
 
-def _runs(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
-    return runs_frame([run_summary(store, run) for run in runs] or leaderboard(store))
+def _runs(store: Store, runs: Sequence[RunRef], unscored: UnscoredPolicy) -> pd.DataFrame:
+    named = [run_summary(store, run, unscored=unscored) for run in runs]
+    return runs_frame(named or leaderboard(store, unscored=unscored))
 
 
-def _metrics(store: Store, _: Sequence[RunRef]) -> pd.DataFrame:
+def _metrics(store: Store, _runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
     return metrics_frame(metric_descriptions(store).values())
 
 
-def _comparison(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
+def _comparison(store: Store, runs: Sequence[RunRef], unscored: UnscoredPolicy) -> pd.DataFrame:
     a, b = runs
-    return comparison_frame(compare_runs(store, a, b))
+    return comparison_frame(compare_runs(store, a, b, unscored=unscored))
 
 
-def _pairs(store: Store, runs: Sequence[RunRef]) -> pd.DataFrame:
+def _pairs(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
     a, b = runs
     pairing = pair_runs(store, a, b)
     specs = [one.metric for one in compare_runs(store, a, b, pairing).metrics]

@@ -20,6 +20,7 @@ from ragboard.report import (
     SampleReport,
     StatementChange,
     Unpaired,
+    UnscoredPolicy,
     compare_runs,
     metric_descriptions,
     pair_report,
@@ -38,14 +39,23 @@ PAIRS = 20
 Known = Mapping[str, MetricDescription]
 
 
-def comparison_report(store: Store, a: RunRef, b: RunRef, *, samples: int = PAIRS, metric: str = "") -> str:
+def comparison_report(
+    store: Store,
+    a: RunRef,
+    b: RunRef,
+    *,
+    samples: int = PAIRS,
+    metric: str = "",
+    unscored: UnscoredPolicy = "excluded",
+) -> str:
     """Run B against run A as one HTML file: `samples` pairs in full, the greatest losses by `metric` first.
 
-    Without a metric by the first that got worse, else the first. As `run_report`, the file asks no other for
+    Without a metric by the first that got worse, else the first; `unscored` says how samples without a score count in
+    the differences. As `run_report`, the file asks no other for
     anything. Raises NotFoundError where a run is gone or the runs do not share the metric.
     """
     pairing = pair_runs(store, a, b)
-    compared = compare_runs(store, a, b, pairing)
+    compared = compare_runs(store, a, b, pairing, unscored=unscored)
     known = metric_descriptions(store)
     by = metric or _telling(compared)
     rows = pair_rows(store, a, b, pairing, PairQuery(metric=by, limit=samples)).rows if by else ()
@@ -137,7 +147,7 @@ def _interval(one: MetricComparison) -> str:
 
 def _unscored(one: MetricComparison) -> str:
     counts = {"only in A": one.scored_a, "only in B": one.scored_b, "in neither": one.unscored}
-    said = [f"{count:,} scored {where}" for where, count in counts.items() if count]
+    said = [*filter(None, [one.note]), *(f"{count:,} scored {where}" for where, count in counts.items() if count)]
     for side, reasons in (("A", one.reasons_a), ("B", one.reasons_b)):
         if reasons:
             said.append(f"{side}: {', '.join(f'{count} {reason}' for reason, count in reasons.items())}")

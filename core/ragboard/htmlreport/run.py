@@ -12,6 +12,7 @@ from ragboard.htmlreport.texts import cut, verdict_words
 from ragboard.metrics.partition import ORIGINS
 from ragboard.records import MetricDescription, Score
 from ragboard.report import (
+    POLICIES,
     Distribution,
     FailureKind,
     Hallucination,
@@ -21,6 +22,7 @@ from ragboard.report import (
     RunSummary,
     SampleQuery,
     SampleReport,
+    UnscoredPolicy,
     distribution,
     failures,
     hallucinations,
@@ -44,13 +46,14 @@ STATEMENTS = 100
 Known = Mapping[str, MetricDescription]
 
 
-def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES) -> str:
+def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: UnscoredPolicy = "excluded") -> str:
     """One run as one HTML file: `samples` of its samples in full, those with most unsupported statements first.
 
-    The file holds its own pictures and style, asks no other for anything, and has no script. The same store
-    gives the same file. Raises NotFoundError where the run is gone.
+    `unscored` says how samples without a score count in the means; the file says so too. It holds its own pictures and
+    style, asks no other for anything, and has no script. The same store gives the same file. Raises NotFoundError where
+    the run is gone.
     """
-    summary = run_summary(store, run)
+    summary = run_summary(store, run, unscored=unscored)
     known = metric_descriptions(store)
     shown = {**summary.metrics, **summary.file_scores}
     reports = _worst(store, run, next(iter(shown), ""), samples)
@@ -61,7 +64,7 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES) -> str:
         element("header", element("p", "Run", class_="note"), element("h1", summary.name)),
         facts_list(run_facts(summary)),
         _contents(bool(shown), bool(found.total), bool(kinds)),
-        _metrics(store, run, summary, known) if shown else element("p", "This run was never evaluated."),
+        _metrics(store, run, summary, known, unscored) if shown else element("p", "This run was never evaluated."),
         _statements(summary, found, {report.sample.id: place for place, report in enumerate(reports, 1)}),
         _samples(reports, summary, known),
         _failures(kinds, known),
@@ -86,7 +89,7 @@ def _contents(metrics: bool, statements: bool, failed: bool) -> Element:  # noqa
     return element("nav", *links, aria_label="Contents")
 
 
-def _metrics(store: Store, run: RunRef, summary: RunSummary, known: Known) -> Element:
+def _metrics(store: Store, run: RunRef, summary: RunSummary, known: Known, unscored: UnscoredPolicy) -> Element:
     head = ["Metric", "Mean, 95% interval", "On the metric's range", "Distribution", "Scored"]
     rows = [
         [*_metric(metric, distribution(store, run, spec), known.get(spec), from_file=spec in summary.file_scores)]
@@ -97,7 +100,7 @@ def _metrics(store: Store, run: RunRef, summary: RunSummary, known: Known) -> El
     return section(
         "Metrics",
         "metrics",
-        table("Means are over the scored samples only.", head, rows),
+        table(f"Unscored samples {POLICIES[unscored]}.", head, rows),
         element("p", said, class_="note") if said else None,
     )
 
@@ -111,11 +114,20 @@ def _metric(
     unscored = "; ".join(f"{count:,} {reason}" for reason, count in metric.unscored.items())
     return [
         _noted(f"{label}\N{NO-BREAK SPACE}{arrow}", "from the run file, not counted here" if from_file else ""),
-        _noted("unscored" if metric.mean is None else f"{metric.mean:.3f}", _bounds(metric.interval)),
+        _noted(_mean(metric), _bounds(metric.interval)),
         None if metric.mean is None else _scaled(interval_chart(metric.mean, metric.interval, low, high), low, high),
         None if metric.mean is None else _scaled(histogram(spread.bins), low, high),
-        _noted(f"{metric.scored:,} of {metric.total:,}", f"unscored: {unscored}" if unscored else ""),
+        _noted(
+            f"{metric.scored:,} of {metric.total:,}",
+            "; ".join(filter(None, [f"unscored: {unscored}" if unscored else "", metric.note])),
+        ),
     ]
+
+
+def _mean(metric: MetricSummary) -> str:
+    if metric.bounds:
+        return f"{metric.bounds[0]:.3f} to {metric.bounds[1]:.3f}"
+    return "unscored" if metric.mean is None else f"{metric.mean:.3f}"
 
 
 def _noted(said: str, note: str) -> Element:

@@ -160,7 +160,7 @@ def _more(report: SampleReport) -> list[Node]:
         for one in report.questions
     ]
     said = [
-        element("li", f"{one.about} {one.number}: {one.says}{'' if one.value is None else f' ({one.value:.2f})'}")
+        element("li", f"{one}{'. ' if one.reason else ''}", element("span", cut(one.reason)[0], class_="text"))
         for one in report.judgements
     ]
     turns = [element("li", f"{turn.role}: ", element("span", cut(turn.text)[0])) for turn in sample.history]

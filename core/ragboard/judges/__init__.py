@@ -15,6 +15,7 @@ from ragboard.judges.options import JudgeOptions
 from ragboard.judges.panel import Panel
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
 from ragboard.judges.tasks import Judge, Role
+from ragboard.judges.trained import TrainedJudge
 from ragboard.records import JsonValue
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "RecordingJudge",
     "ReplayJudge",
     "StEmbedder",
+    "TrainedJudge",
     "embedder_named",
     "judge_from",
     "judge_named",
@@ -41,6 +43,7 @@ def judge_named(
     endpoint: Endpoint | None = None,
     parameters: Mapping[str, JsonValue] | None = None,
     prompts: Path | None = None,
+    examples: Path | None = None,
 ) -> Judge:
     """The judge of that name; a model is asked at the endpoint, else at that of the environment.
 
@@ -52,10 +55,14 @@ def judge_named(
     if kind == "replay" and rest:
         return ReplayJudge.from_file(Path(rest))
     if kind == "openai" and rest:
-        return LlmJudge(rest, endpoint or openai_endpoint(), parameters=parameters, prompts=prompts)
+        return LlmJudge(rest, endpoint or openai_endpoint(), parameters=parameters, prompts=prompts, examples=examples)
     if kind == "nli" and rest:
         return NliJudge(rest)
-    raise SettingError(f"no judge is called {name!r}; there are embedded, openai:MODEL, nli:MODEL and replay:FILE")
+    if kind == "trained" and rest:
+        return TrainedJudge(rest)
+    raise SettingError(
+        f"no judge is called {name!r}; there are embedded, openai:MODEL, nli:MODEL, trained:FOLDER and replay:FILE"
+    )
 
 
 def embedder_named(name: str, *, endpoint: Endpoint | None = None) -> Judge:
@@ -94,7 +101,13 @@ def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = N
     if options.asks_models:
         endpoint = replace(openai_endpoint(options.base_url, environment), **_bearing(options))
     judges = {
-        name: judge_named(name, endpoint=endpoint, parameters=options.parameters, prompts=options.prompts)
+        name: judge_named(
+            name,
+            endpoint=endpoint,
+            parameters=options.parameters,
+            prompts=options.prompts,
+            examples=options.examples,
+        )
         for name in dict.fromkeys((options.judge, *judging.values()))
     }
     roles: dict[Role, Judge] = {role: judges[name] for role, name in judging.items()}

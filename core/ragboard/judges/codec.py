@@ -9,6 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from ragboard.judges.tasks import (
     AnswerRated,
+    Classified,
+    Classify,
     Critique,
     Critiqued,
     Entities,
@@ -53,6 +55,7 @@ REPLIES: dict[type[Task], type[Reply]] = {
     RateAnswer: AnswerRated,
     WriteQuestions: Questions,
     WriteAnswer: Written,
+    Classify: Classified,
 }
 """What kind of reply each task type gets."""
 

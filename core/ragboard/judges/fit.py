@@ -8,6 +8,8 @@ from typing import Any
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.tasks import (
     AnswerRated,
+    Classified,
+    Classify,
     Critique,
     Entities,
     ExtractEntities,
@@ -138,6 +140,11 @@ def _written(_task: WriteAnswer, _reply: Written) -> None:
     return None
 
 
+def _classified(_task: Classify, reply: Classified) -> str | None:
+    said = reply.probability
+    return None if said is None or 0 <= said <= 1 else f"a probability of {said}, outside 0 to 1"
+
+
 _CHECKS: dict[type[Task], Callable[[Any, Any], str | None]] = {
     ExtractStatements: _extraction,
     Verify: _verification,
@@ -152,4 +159,5 @@ _CHECKS: dict[type[Task], Callable[[Any, Any], str | None]] = {
     RateAnswer: _answer_rated,
     WriteQuestions: _questions,
     WriteAnswer: _written,
+    Classify: _classified,
 }

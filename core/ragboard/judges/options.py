@@ -29,6 +29,8 @@ class JudgeOptions:
     """Sent to every chat model as they are: `reasoning_effort`, `max_completion_tokens`, `temperature`."""
     prompts: Path | None = None
     """A folder whose files stand in place of the package's prompts."""
+    examples: Path | None = None
+    """A tab-separated file of ARES whose labels chat models are shown when they say whether a quality holds."""
     base_url: str | None = None
     """Where the models are; else as the environment or OpenAI has it."""
     concurrency: int = 32
@@ -45,16 +47,19 @@ class JudgeOptions:
         return any(name is not None and name.startswith("openai:") for name in named)
 
 
+_FILES = ("prompts", "examples")
+
+
 def options_kept(options: JudgeOptions) -> dict[str, Any]:
     """The options as JSON-ready data to be kept; a password in the address is left out."""
-    prompts = str(options.prompts) if options.prompts else None
-    return asdict(options) | {"prompts": prompts, "base_url": options.base_url and _without_password(options.base_url)}
+    files = {name: str(path) if (path := getattr(options, name)) else None for name in _FILES}
+    return asdict(options) | files | {"base_url": options.base_url and _without_password(options.base_url)}
 
 
 def options_read(said: Mapping[str, Any]) -> JudgeOptions:
     """The options that were kept."""
-    prompts = said.get("prompts")
-    given: dict[str, Any] = {**said, "prompts": Path(prompts) if prompts else None}
+    files = {name: Path(path) if (path := said.get(name)) else None for name in _FILES}
+    given: dict[str, Any] = {**said, **files}
     return JudgeOptions(**given)
 
 

@@ -362,6 +362,7 @@ class Classify:
     contexts: tuple[str, ...]
     answer: str = ""
     """Empty for context relevance."""
+    draw: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -395,6 +396,7 @@ Task: TypeAlias = (
     | RateAnswer
     | WriteQuestions
     | WriteAnswer
+    | Classify
 )
 LEADING: frozenset[type[Task]] = frozenset({ExtractStatements, GenerateQuestions, WriteQuestions})
 """Tasks whose reply other tasks wait for."""
@@ -412,6 +414,7 @@ Reply: TypeAlias = (
     | Entities
     | AnswerRated
     | Written
+    | Classified
 )
 
 

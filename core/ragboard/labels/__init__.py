@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragboard.labels.draws import draw_of, draw_samples
 from ragboard.labels.exchange import ImportedLabels, export_labels, import_labels
+from ragboard.labels.filed import FiledAnswer, filed_answers
 from ragboard.labels.nouns import (
     Design,
     Draw,
@@ -12,6 +13,7 @@ from ragboard.labels.nouns import (
     LabelledAnswer,
     LabelledSample,
     LabelledSamples,
+    Measured,
     NewLabel,
     Queue,
 )
@@ -31,12 +33,14 @@ from ragboard.labels.table import add_labels, human_verdicts, latest_verdicts, p
 __all__ = [
     "Design",
     "Draw",
+    "FiledAnswer",
     "HumanVerdict",
     "ImportedLabels",
     "LabelKind",
     "LabelledAnswer",
     "LabelledSample",
     "LabelledSamples",
+    "Measured",
     "NewLabel",
     "Preferred",
     "Queue",
@@ -45,6 +49,7 @@ __all__ = [
     "draw_of",
     "draw_samples",
     "export_labels",
+    "filed_answers",
     "grade_answer",
     "human_verdicts",
     "import_labels",

@@ -13,12 +13,13 @@ import duckdb
 
 from ragboard.errors import RunFileError
 from ragboard.labels.nouns import Design, NewLabel
-from ragboard.labels.rows import RowRead, read_row
+from ragboard.labels.rows import RowRead, read_ares_row, read_row
 from ragboard.labels.table import add_labels
+from ragboard.readers.ares import read_ares
 from ragboard.readers.files import file_lines, kind_of
 from ragboard.store import RunRef, Store
 
-__all__ = ["ImportedLabels", "export_labels", "import_labels"]
+__all__ = ["ImportedLabels", "export_labels", "import_labels", "label_rows"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,13 +56,13 @@ def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
 def import_labels(
     store: Store, path: Path, *, annotator: str = "unknown", design: Design | None = None
 ) -> ImportedLabels:
-    """Keep the labels of a file in the open format; the same file twice changes nothing.
+    """Keep the labels of a file in the open format, or in ARES's; the same file twice changes nothing.
 
     `annotator` speaks where a row names nobody. `design` says how the answers were chosen (`random`: a simple
     random sample of their run's); else each row's own word counts, else unknown: estimates need a random one.
     Raises RunFileError at the first row that cannot be read; then nothing is kept.
     """
-    read = list(_read(path, annotator, design))
+    read = list(label_rows(path, annotator=annotator, design=design))
     given = [label for row in read for label in row.labels]
     with store.database.read() as connection:
         there = _there(connection)
@@ -77,10 +78,19 @@ def import_labels(
     )
 
 
-def _read(path: Path, annotator: str, design: Design | None) -> Iterator[RowRead]:
+def label_rows(path: Path, *, annotator: str, design: Design | None) -> Iterator[RowRead]:
+    """The rows of a file of labels: JSONL in the open format, TSV or CSV as ARES has them. Raises RunFileError."""
     kind, encoding = kind_of(path)
-    if kind != "JSONL":
-        raise RunFileError(path, f"is {kind}, expected labels as JSONL")
+    if kind in ("TSV", "CSV"):
+        for row in read_ares(path):
+            yield read_ares_row(row, annotator=annotator, design=design)
+    elif kind == "JSONL":
+        yield from _lines(path, encoding, annotator, design)
+    else:
+        raise RunFileError(path, f"is {kind}, expected labels as JSONL, or as ARES's TSV")
+
+
+def _lines(path: Path, encoding: str, annotator: str, design: Design | None) -> Iterator[RowRead]:
     for line, text in file_lines(path, encoding):
         if not text.strip():
             continue

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from ragboard.judges.tasks import Quality
 from ragboard.records import Label, Sample, Span
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "LabelledAnswer",
     "LabelledSample",
     "LabelledSamples",
+    "Measured",
     "NewLabel",
     "Queue",
 ]
@@ -28,6 +30,9 @@ disagreements, without seeing them; or it came from a file."""
 
 Design = Literal["random", "not random", "unknown"]
 """How the answers of an imported file were chosen, as whoever imported it declares."""
+
+Measured = Literal["verdicts", Quality]
+"""What people said: verdicts on every statement, whose share supported is estimated, or grades in a quality."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from ragboard.answer_keys import answer_key
 from ragboard.labels.nouns import Design, LabelKind, LabelledAnswer, NewLabel
 from ragboard.labels.outcomes import GRADES
 from ragboard.labels.saying import turned
+from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.records import Label, Passage, Sample, Span, Turn
 
-__all__ = ["Row", "RowRead", "read_row"]
+__all__ = ["Row", "RowRead", "read_ares_row", "read_row"]
 
 Row = Mapping[str, Any]
 _LABELS: Mapping[Any, Label] = {1: "supported", 0: "unsupported"}
+_OURS = {"answer_faithfulness": "faithfulness"}
+"""Where a quality of ARES has another name here."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +29,8 @@ class RowRead:
     labels: tuple[NewLabel, ...]
     undecided: int
     """Statements on which the row says null."""
+    run: str = ""
+    """Where the answer comes from, by the row's own word."""
 
 
 def read_row(row: Row, *, annotator: str, design: Design | None) -> RowRead:
@@ -40,13 +45,27 @@ def read_row(row: Row, *, annotator: str, design: Design | None) -> RowRead:
         "run_id": "",
         "sample_id": _text(row.get("sample") or ""),
     }
+    run = _text(row.get("run") or "")
     if "statements" in row:
-        return _verdicts(row, by)
+        return replace(_verdicts(row, by), run=run)
     if "grades" in row:
-        return _grades(row, by)
+        return replace(_grades(row, by), run=run)
     if "preferred" in row:
         return _preference(row, by)
     raise ValueError("it has neither `statements` nor `grades` nor `preferred`")
+
+
+def read_ares_row(row: AresRow, *, annotator: str, design: Design | None) -> RowRead:
+    """What ARES calls yes and no as the best grade and the worst; a label that was not given is nobody's word."""
+    answer = _answer({"question": row.question}, row.answer, [row.document] if row.document else [])
+    by = {"annotator": annotator, "queue": "imported", "design": design or "unknown"}
+    given = {quality: getattr(row, quality) for quality in ARES_QUALITIES}
+    labels = tuple(
+        _label("grade", answer.key, by, {"value": str(GRADES[holds]), "dimension": _OURS.get(quality, quality)})
+        for quality, holds in given.items()
+        if holds is not None
+    )
+    return RowRead(answers=(answer,), labels=labels, undecided=0, run=row.run)
 
 
 def _verdicts(row: Row, by: Mapping[str, Any]) -> RowRead:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragboard.errors import SettingError
-from ragboard.metrics import critique, gpt_score, overlap, ragas_contexts, ragchecker, retrieval
+from ragboard.metrics import ares, critique, gpt_score, overlap, ragas_contexts, ragchecker, retrieval
 from ragboard.metrics.base import Metric, outcome
 from ragboard.metrics.description import allowed, choices, describe, setting_kinds
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
@@ -81,6 +81,9 @@ METRICS: dict[str, Metric] = {
         gpt_score.Faithfulness(),
         gpt_score.AnswerRelevance(),
         gpt_score.ContextRelevance(),
+        ares.ContextRelevance(),
+        ares.AnswerFaithfulness(),
+        ares.AnswerRelevance(),
     )
 }
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar, cast
 
-from ragboard.judges.tasks import Quality
+from ragboard.judges.tasks import AresQuality, Classified, Quality
 from ragboard.records import Side, Statement, Target, Unscored, Verdict
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "Judged",
     "Need",
     "PassagesJudged",
+    "QualityHolds",
     "QualityRated",
     "QualityRating",
     "QuestionsFound",
@@ -255,6 +256,15 @@ class DirectlyRated:
 @dataclass(frozen=True)
 class DirectRating(Need[DirectlyRated]):
     """How well the answer answers the question, said by a judge at once; not met for an empty answer."""
+
+
+@dataclass(frozen=True)
+class QualityHolds(Need[Classified]):
+    """Whether a quality of ARES holds; not met without what the quality is about."""
+
+    quality: AresQuality
+    after_contexts: bool = False
+    """Ask whether the passages are relevant first: where they are not, no answer to them holds either."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ ARES_QUALITIES = {
 _QUESTION = ("Query", "synthetic_query", "query", "question")
 _DOCUMENT = ("Document", "document", "passage")
 _ANSWER = ("Answer", "generated_answer", "answer")
+_RUN = ("run", "Run", "system", "System")
 _YES = {"yes", "[[yes]]", "1", "1.0", "true"}
 _NO = {"no", "[[no]]", "0", "0.0", "false"}
 _NONE = {"", "nan", "none", "null"}
@@ -45,9 +46,11 @@ class AresRow:
     document_id: str = ""
     """Rows of one id come from one document; empty where the file does not say."""
     split: str = ""
-    """`train` or `held out`; empty where the file does not say."""
+    """`train`, `validation` or `held out`; empty where the file does not say."""
     negative: str = ""
     """`weak` or `strong` for what was made to be wrong; else empty."""
+    run: str = ""
+    """The run, or system, that gave the answer; empty where the file does not say."""
 
 
 def read_ares(path: Path) -> tuple[AresRow, ...]:
@@ -75,9 +78,10 @@ def _row(path: Path, row: RawRow | BadRow, question: str, document: str, answer:
         document=_text(cells, document),
         answer=_text(cells, answer),
         contradictory=_text(cells, "Contradictory_Answer"),
-        document_id=_text(cells, "document_id") or _text(cells, "document_index"),
+        document_id=_text(cells, "document_id" if "document_id" in cells else "document_index"),
         split=_text(cells, "split"),
         negative=_text(cells, "negative"),
+        run=next((_text(cells, name) for name in _RUN if name in cells), ""),
         **labels,
     )
 

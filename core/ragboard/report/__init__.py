@@ -133,6 +133,7 @@ from ragboard.report.preferring import (
     pair_verdicts,
     preference_report,
 )
+from ragboard.report.ranks import RankedRuns, Ranking, rank_runs
 from ragboard.report.runs import leaderboard, run_summary, runs_matching
 from ragboard.report.samples import loose_statements, sample_report, sample_rows, sample_table
 from ragboard.report.shapes import (
@@ -149,10 +150,12 @@ from ragboard.report.shapes import (
 )
 from ragboard.report.shown_sql import EXAMPLES, hallucinations_sql, pairs_sql, runs_sql, samples_sql
 from ragboard.report.systems import (
+    KnownOrder,
     System,
     SystemDifference,
     SystemEstimate,
     SystemsReport,
+    against_order,
     estimate_system,
     systems_report,
 )
@@ -207,6 +210,7 @@ __all__ = [
     "Judgement",
     "Kappa",
     "KeptAgreement",
+    "KnownOrder",
     "Look",
     "LooseStatement",
     "Measure",
@@ -234,6 +238,8 @@ __all__ = [
     "Published",
     "QuestionLoss",
     "QueueItem",
+    "RankedRuns",
+    "Ranking",
     "Ratings",
     "RefusalComparison",
     "Rule",
@@ -259,6 +265,7 @@ __all__ = [
     "Unpaired",
     "UnscoredPolicy",
     "Which",
+    "against_order",
     "agreement_named",
     "agreements",
     "annotation_queue",
@@ -306,6 +313,7 @@ __all__ = [
     "preference_report",
     "questions_of",
     "ragas_score",
+    "rank_runs",
     "read_condition",
     "recounted",
     "run_summary",

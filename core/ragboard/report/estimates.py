@@ -11,7 +11,7 @@ import numpy as np
 
 from ragboard.errors import SettingError
 from ragboard.judges.tasks import Quality
-from ragboard.labels import LabelledSamples, draw_of, labelled_samples
+from ragboard.labels import Design, LabelledSamples, Measured, draw_of, labelled_samples
 from ragboard.labels.draws import countable
 from ragboard.records import MetricDescription
 from ragboard.report.gates import spec_named
@@ -22,10 +22,17 @@ from ragboard.report.systems import System, SystemsReport, systems_report
 from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
 
-__all__ = ["Estimated", "Estimates", "Measured", "estimate_runs", "estimated_metrics", "needed_for"]
-
-Measured = Literal["verdicts", "faithfulness", "answer_relevance", "context_relevance"]
-"""What people said: verdicts on every statement, whose share supported is estimated, or grades in a quality."""
+__all__ = [
+    "Estimated",
+    "Estimates",
+    "Measured",
+    "estimate_runs",
+    "estimated_metrics",
+    "judged_scores",
+    "metric_of",
+    "needed_for",
+    "not_random",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,18 +75,12 @@ def estimate_runs(
     narrower, never what is estimated. Raises SettingError for a metric that a run does not have, or not with the
     same settings.
     """
-    with store.database.read() as connection:
-        known = described(connection)
     summaries = {run: run_summary(store, run) for run in runs}
-    spec, *others = dict.fromkeys(spec_named(metric, tuple(one.metrics)) for one in summaries.values())
-    if others:
-        raise SettingError(f"{metric!r} is {spec} of one run and {others[0]} of another; name one of them")
-    if spec not in known or not _like_labels(known[spec]):
-        raise SettingError(f"{spec} is not from 0 to 1 and higher for the better, as labels are; name one that is")
-    sources = tuple(_source(store, run, one, spec, measured) for run, one in summaries.items())
+    meant = metric_of(store, tuple(summaries.values()), metric)
+    sources = tuple(_source(store, run, one, meant.spec, measured) for run, one in summaries.items())
     return Estimates(
-        metric=spec,
-        label=known[spec].label,
+        metric=meant.spec,
+        label=meant.label,
         measured=measured,
         sources=sources,
         report=systems_report([source.system for source in sources], level=level),
@@ -92,6 +93,18 @@ def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...
         known = described(connection)
     specs = in_order(run_summary(store, run).metrics)
     return tuple(known[spec] for spec in specs if spec in known and _like_labels(known[spec]))
+
+
+def metric_of(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDescription:
+    """The one that a name means in all of these runs. Raises SettingError where there is none that labels are like."""
+    with store.database.read() as connection:
+        known = described(connection)
+    spec, *others = dict.fromkeys(spec_named(metric, tuple(one.metrics)) for one in runs)
+    if others:
+        raise SettingError(f"{metric!r} is {spec} of one run and {others[0]} of another; name one of them")
+    if spec not in known or not _like_labels(known[spec]):
+        raise SettingError(f"{spec} is not from 0 to 1 and higher for the better, as labels are; name one that is")
+    return known[spec]
 
 
 def needed_for(estimated: Estimated, width: float) -> LabelsNeeded | None:
@@ -111,9 +124,7 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
     if summary.judged is None:
         raise SettingError(f"{run.name} was never evaluated; ragboard evaluate {run.name}")
     found = _labelled(store, run, measured)
-    with store.database.read() as connection:
-        could = set(countable(connection, run, "verdict" if measured == "verdicts" else "grade"))
-        scores = {place: one for place, one in _scores(connection, run, spec).items() if place in could}
+    scores, unscored = judged_scores(store, run, spec, measured)
     usable = [row for row in (found.leading if found.draw else found.rows) if row.position in scores]
     keys = {position: key for position, (key, _) in scores.items()}
     system = System(
@@ -121,11 +132,22 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
         scores=dict(scores.values()),
         labels={keys[row.position]: row.outcome for row in usable},
         refusal=_refusal(store, run, found, measured),
-        notes=_notes(found, len(could) - len(scores)),
+        notes=(*unscored, *_notes(found)),
     )
     return Estimated(
         run=run.name, judged=summary.judged, labels=found, left_out=len(found.rows) - len(usable), system=system
     )
+
+
+def judged_scores(
+    store: Store, run: RunRef, spec: str, measured: str
+) -> tuple[dict[int, tuple[str, float]], tuple[str, ...]]:
+    """By place the key and the judge's score of each sample that could be labelled so; what to know of the others."""
+    with store.database.read() as connection:
+        could = set(countable(connection, run, "verdict" if measured == "verdicts" else "grade"))
+        scores = {place: one for place, one in _scores(connection, run, spec).items() if place in could}
+    left = len(could) - len(scores)
+    return scores, ((f"{left:,} samples have no score and are not spoken of",) if left else ())
 
 
 def _labelled(store: Store, run: RunRef, measured: Measured) -> LabelledSamples:
@@ -147,13 +169,18 @@ def _from(store: Store, run: RunRef, queue: Literal["random", "imported"], measu
 
 def _refusal(store: Store, run: RunRef, found: LabelledSamples, measured: Measured) -> str:
     if found.rows and found.design != "random":
-        chosen = "not drawn at random" if found.design == "not random" else "chosen in a way nobody declared"
-        return f"the {len(found.rows)} labelled samples were {chosen}: nothing follows from them for the others"
+        return not_random(len(found.rows), found.design)
     if found.rows or found.draw:
         return ""
     if measured == "verdicts" and (other := _drawn_elsewhere(store, run)):
         return f"the labels are of the statements that {other} found; estimate with that evaluation, or label this one"
     return "nobody has labelled a random sample of this run yet"
+
+
+def not_random(count: int, design: Design) -> str:
+    """Why nothing is estimated from labels that were not declared random."""
+    chosen = "not drawn at random" if design == "not random" else "chosen in a way nobody declared"
+    return f"the {count} labelled samples were {chosen}: nothing follows from them for the others"
 
 
 def _drawn_elsewhere(store: Store, run: RunRef) -> str:
@@ -189,17 +216,15 @@ def _scores(connection: duckdb.DuckDBPyConnection, run: RunRef, spec: str) -> di
     }
 
 
-def _notes(found: LabelledSamples, unscored: int) -> tuple[str, ...]:
+def _notes(found: LabelledSamples) -> tuple[str, ...]:
     said: list[str] = []
-    if unscored:
-        said.append(f"{unscored:,} samples have no score and are not spoken of")
     if found.draw and len(found.leading) < len(found.rows):
         behind = len(found.rows) - len(found.leading)
         said.append(
             f"{behind:,} labelled samples stand in the draw behind one that is not labelled in full: until that is"
             " done they do not count, for what is passed over may be what is hard"
         )
-    if not found.draw and found.design == "random":
+    if found.rows and not found.draw and found.design == "random":
         said.append("the labels were imported; that they are a random sample is what the import declared")
     return tuple(said)
 

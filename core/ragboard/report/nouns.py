@@ -279,9 +279,18 @@ class Judgement:
     """What was asked: `useful toward reference`, or the question of an aspect."""
     number: int
     """Which passage, draw or name, from 1."""
+    of: int
+    """How many there are."""
     says: str
     value: float | None
+    """The number it says, or the probability of what it says; None where there is none."""
     reason: str
+
+    def __str__(self) -> str:
+        """`useful toward reference 2: yes`, `answer relevance (ARES): yes (0.83)`: what is alone has no number."""
+        which = f" {self.number}" if self.of > 1 else ""
+        value = "" if self.value is None else f" ({self.value:.2f})"
+        return f"{self.about}{which}: {self.says}{value}"
 
 
 @dataclass(frozen=True, kw_only=True)

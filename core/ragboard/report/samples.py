@@ -241,11 +241,14 @@ _AT = " WHERE evaluation_id = $evaluation AND position = $position"
 
 def _judgements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[Judgement, ...]:
     rows = connection.execute(
-        "SELECT about, number, says, value, reason FROM judgements" + _AT + " ORDER BY about, number", dict(at)
+        "SELECT about, number, count(*) OVER (PARTITION BY about), says, value, reason FROM judgements"
+        + _AT
+        + " ORDER BY about, number",
+        dict(at),
     ).fetchall()
     return tuple(
-        Judgement(about=about, number=number, says=says, value=value, reason=reason)
-        for about, number, says, value, reason in rows
+        Judgement(about=about, number=number, of=of, says=says, value=value, reason=reason)
+        for about, number, of, says, value, reason in rows
     )
 
 

@@ -6,7 +6,7 @@ Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.3; Angelopoulos et a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -24,9 +24,26 @@ from ragboard.stats import (
     powered_difference,
     powered_means,
     rank_systems,
+    wilson_interval,
 )
 
-__all__ = ["System", "SystemDifference", "SystemEstimate", "SystemsReport", "estimate_system", "systems_report"]
+__all__ = [
+    "KnownOrder",
+    "System",
+    "SystemDifference",
+    "SystemEstimate",
+    "SystemsReport",
+    "against_order",
+    "arrays_of",
+    "difference_of",
+    "estimate_system",
+    "judge_order",
+    "means_found",
+    "systems_report",
+]
+
+CUT = 0.5
+"""From here on a score or an outcome counts as a yes, where the judge's accuracy is told."""
 
 Key = str
 Floats = NDArray[np.float64]
@@ -59,16 +76,21 @@ class SystemEstimate:
     refusal: str
     agreement: Interval | NoInterval
     """Pearson's correlation of the judge's scores with the labels, over the items that have both."""
-    same: float | None
-    """Share of labelled items on which judge and people say the same number; None without labels."""
+    accuracy: Interval | NoInterval
+    """Share of the labelled items on which judge and people say the same yes or no, from 0.5 on a yes (Wilson)."""
     notes: tuple[str, ...]
 
     @property
     def best(self) -> PoweredMean | NoInterval | None:
-        """PPI++ where there is one, else the labels alone."""
-        if self.means is None:
-            return None
-        return self.means.tuned if isinstance(self.means.tuned, PoweredMean) else self.means.classical
+        """PPI++ where there is one, else PPI, else the labels alone, else why there is no PPI."""
+        return _best(self.means)
+
+
+def _best(means: PoweredMeans | None) -> PoweredMean | NoInterval | None:
+    if means is None:
+        return None
+    ways = (means.tuned, means.ppi, means.classical)
+    return next((one for one in ways if isinstance(one, PoweredMean)), means.ppi)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,31 +116,42 @@ class SystemsReport:
     tau: float | None
     """Kendall's tau-b of this order with the judge's own; None with fewer than 2 systems, or without any order."""
     level: float
+    caution: str = ""
+    """What all of it rests on that nothing here shows; empty where there is no such thing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownOrder:
+    """The order of the systems as it is known from elsewhere, and how near the estimates and the judge come to it."""
+
+    names: tuple[str, ...]
+    """Best first; those of the systems that have an estimate."""
+    tau: float | None
+    """Kendall's tau-b of the estimates with it; None with fewer than 2 systems, or without any order."""
+    judge: float | None
+    """The same of the judge's means."""
 
 
 def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
     """One system's mean by labels alone, judge alone, PPI and PPI++."""
-    labels, judged, rest = _arrays(system)
-    means = None
-    if system.labels and not system.refusal:
-        means = powered_means(labels, judged, rest, bounds=system.bounds, level=level)
+    labels, judged, _ = arrays_of(system)
     agreement = _agreement(judged, labels)
     return SystemEstimate(
         name=system.name,
         items=len(system.scores),
         labels=labels.size,
-        means=means,
+        means=_means(system, level),
         refusal=system.refusal,
         agreement=agreement,
-        same=float(np.mean(np.isclose(labels, judged))) if labels.size else None,
-        notes=(*system.notes, *_coin(agreement)),
+        accuracy=_accuracy(judged, labels),
+        notes=(*system.notes, *_coin(agreement, judged, labels)),
     )
 
 
 def systems_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsReport:
     """Estimates of all systems, the difference of each two, and their order."""
     estimates = [estimate_system(system, level=level) for system in systems]
-    known = {one.name: one.best.interval.estimate for one in estimates if isinstance(one.best, PoweredMean)}
+    known = means_found([(one.name, one.best) for one in estimates])
     by_name = {system.name: system for system in systems}
     differences = [
         _difference(by_name[a], by_name[b], level)
@@ -129,12 +162,19 @@ def systems_report(systems: Sequence[System], *, level: float = 0.95) -> Systems
         systems=tuple(estimates),
         differences=tuple(differences),
         ranking=ranking,
-        tau=_tau(known, by_name),
+        tau=judge_order(known, by_name),
         level=level,
     )
 
 
-def _arrays(system: System) -> tuple[Floats, Floats, Floats]:
+def _means(system: System, level: float) -> PoweredMeans | None:
+    if not system.labels or system.refusal:
+        return None
+    labels, judged, rest = arrays_of(system)
+    return powered_means(labels, judged, rest, bounds=system.bounds, level=level)
+
+
+def arrays_of(system: System) -> tuple[Floats, Floats, Floats]:
     """Labels, the judge's scores of the same items, and those of the others."""
     both = [key for key in system.labels if key in system.scores]
     rest = [score for key, score in system.scores.items() if key not in system.labels]
@@ -142,18 +182,23 @@ def _arrays(system: System) -> tuple[Floats, Floats, Floats]:
     return labels, np.array([system.scores[key] for key in both], dtype=float), np.array(rest, dtype=float)
 
 
-def _difference(a: System, b: System, level: float) -> SystemDifference:
-    """Over the questions that both have, where enough of them are labelled in both; else as of strangers."""
-    apart = System(
+def difference_of(a: System, b: System) -> System:
+    """`b` less `a` on each item that both have."""
+    return System(
         name=f"{b.name} less {a.name}",
         scores={key: score - a.scores[key] for key, score in b.scores.items() if key in a.scores},
         labels={key: label - a.labels[key] for key, label in b.labels.items() if key in a.labels},
         bounds=(a.bounds[0] - b.bounds[1], b.bounds[1] - a.bounds[0]),
     )
-    paired = estimate_system(apart, level=level).best
+
+
+def _difference(a: System, b: System, level: float) -> SystemDifference:
+    """Over the questions that both have, where enough of them are labelled in both; else as of strangers."""
+    apart = difference_of(a, b)
+    paired = _best(_means(apart, level))
     if isinstance(paired, PoweredMean):
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=paired.labels, interval=paired.clipped)
-    ours, theirs = (estimate_system(system, level=level).best for system in (a, b))
+    ours, theirs = (_best(_means(system, level)) for system in (a, b))
     if not isinstance(ours, PoweredMean) or not isinstance(theirs, PoweredMean):
         none = NoInterval(reason="one of the two has no estimate", n=0)
         return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=none)
@@ -161,12 +206,39 @@ def _difference(a: System, b: System, level: float) -> SystemDifference:
     return SystemDifference(a=a.name, b=b.name, paired=False, labels=ours.labels + theirs.labels, interval=found)
 
 
-def _tau(known: Mapping[str, float], systems: Mapping[str, System]) -> float | None:
-    if len(known) < 2:
-        return None
-    judge = [float(np.mean(list(systems[name].scores.values()))) for name in known]
-    ours = list(known.values())
-    return kendall(judge, ours) if len(set(judge)) > 1 and len(set(ours)) > 1 else None
+def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
+    """How near the estimates come to an order that is known, best first. Raises ValueError for a name twice."""
+    if len(set(order)) < len(order):
+        raise ValueError(f"an order names each system once, got {', '.join(order)}")
+    ours = means_found([(one.name, one.best) for one in report.systems])
+    judge = means_found([(one.name, one.means.judge_only) for one in report.systems if one.means])
+    names = [name for name in order if name in ours]
+    places = [-float(place) for place, _ in enumerate(names)]
+    return KnownOrder(
+        names=tuple(names),
+        tau=_kendall(places, [ours[name] for name in names]),
+        judge=_kendall(places, [judge[name] for name in names]),
+    )
+
+
+def means_found(found: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
+    """The estimates of those that have one."""
+    return {name: one.interval.estimate for name, one in found if isinstance(one, PoweredMean)}
+
+
+def judge_order(known: Mapping[str, float], systems: Mapping[str, System]) -> float | None:
+    """Kendall's tau-b of the estimates with the judge's own means; None without any order."""
+    return _kendall([float(np.mean(list(systems[name].scores.values()))) for name in known], list(known.values()))
+
+
+def _kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
+    return kendall(x, y) if len(set(x)) > 1 and len(set(y)) > 1 else None
+
+
+def _accuracy(judged: Floats, labels: Floats) -> Interval | NoInterval:
+    if not labels.size:
+        return NoInterval(reason="there are no labels to hold the judge against", n=0)
+    return wilson_interval(float(np.mean((judged >= CUT) == (labels >= CUT))), labels.size)
 
 
 def _agreement(judged: Floats, labels: Floats) -> Interval | NoInterval:
@@ -175,8 +247,10 @@ def _agreement(judged: Floats, labels: Floats) -> Interval | NoInterval:
     return correlation_interval(judged, labels, kind="pearson")
 
 
-def _coin(agreement: Interval | NoInterval) -> tuple[str, ...]:
+def _coin(agreement: Interval | NoInterval, judged: Floats, labels: Floats) -> tuple[str, ...]:
     if isinstance(agreement, Interval) and agreement.low <= 0:
         found = f"{agreement.estimate:.2f} [{agreement.low:.2f}, {agreement.high:.2f}]"
         return (f"the judge is not shown to be better than a coin: its scores correlate with the labels by {found}",)
+    if np.unique(judged).size == 1 and np.unique(labels).size > 1:
+        return (f"the judge is no better than a coin: it says {judged[0]:g} of every labelled sample",)
     return ()

@@ -25,6 +25,7 @@ from ragboard.stats.missing import outer_difference, outer_interval
 from ragboard.stats.multiple import holm
 from ragboard.stats.paired import PairedDifference, SignTest, mcnemar, paired_difference, sign_test
 from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
+from ragboard.stats.platt import Platt, fit_platt
 from ragboard.stats.ppi import (
     FEWEST_LABELS,
     LabelsNeeded,
@@ -55,6 +56,7 @@ __all__ = [
     "Pair",
     "PairedDifference",
     "PairwiseAccuracy",
+    "Platt",
     "PoweredMean",
     "PoweredMeans",
     "Ranked",
@@ -71,6 +73,7 @@ __all__ = [
     "confusion",
     "correlation_interval",
     "fisher_interval",
+    "fit_platt",
     "gate",
     "group_difference",
     "holm",

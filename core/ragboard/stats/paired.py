@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -28,6 +28,10 @@ from ragboard.stats.intervals import (
 __all__ = ["PairedDifference", "SignTest", "mcnemar", "paired_difference", "sign_test"]
 
 Flags = Sequence[bool] | NDArray[np.bool_]
+RARE = 0.25
+"""Where a smaller share of the pairs differs, how many do is itself so uncertain that t falls short."""
+BY_T = "Student's t"
+BY_WIDER_T = "Student's t, half a win and half a loss added (few of many pairs differ)"
 FEW_FLIPS = 12
 """Up to this many non-zero differences, all ways to flip their signs are counted."""
 
@@ -80,7 +84,9 @@ def paired_difference(
 ) -> PairedDifference:
     """Compare values that belong together: `first[i]` with `second[i]`, pairs independent of each other.
 
-    `bounds` are those of a difference: (-1, 1) for scores from 0 to 1. Student's t on the differences. Where
+    `bounds` are those of a difference: (-1, 1) for scores from 0 to 1. Student's t on the differences. Where fewer
+    than a quarter of them are away from the commonest one, their variance has half a win and half a loss more, of the
+    root mean square size: what Agresti and Min 2005 do to counts of wins and losses, for differences of any size. Where
     fewer than 10 of them are away from the commonest one (mostly: are not 0), t would be too narrow: then the
     interval is what the bounds allow with the exact share of pairs that may differ, which errs to the wide
     side, and without bounds there is none. p is then that of all ways to flip the signs (Fisher
@@ -91,10 +97,14 @@ def paired_difference(
         raise ValueError(f"{len(first)} first values and {len(second)} second are no pairs")
     differences: Floats = np.asarray(second, dtype=float) - np.asarray(first, dtype=float)
     known = moments(differences)
-    sign = sign_test(*_sides(differences))
-    p, p_method = _p(differences, known, sign)
-    interval = _interval(differences, known, bounds, level)
     by_t = known.varying >= FEWEST_VARYING
+    rare = by_t and known.varying < RARE * known.n
+    if rare:
+        known = _widened(differences, known)
+    method = BY_WIDER_T if rare else BY_T
+    sign = sign_test(*_sides(differences))
+    p, p_method = (_p(known), method) if by_t else _exact_p(differences, sign)
+    interval = _interval(differences, known, bounds, level, method)
     return PairedDifference(
         n=known.n,
         first=float(np.mean(first)),
@@ -139,12 +149,13 @@ def _few(known: Moments) -> str:
 
 
 def _interval(
-    differences: Floats, known: Moments, bounds: tuple[float, float] | None, level: float
+    differences: Floats, known: Moments, bounds: tuple[float, float] | None, level: float, method: str
 ) -> Interval | NoInterval:
     if bounds and not bounds[0] - 1e-9 <= differences.min() <= differences.max() <= bounds[1] + 1e-9:
         raise ValueError(f"a difference lies outside the bounds {bounds[0]} and {bounds[1]}")
     if known.varying >= FEWEST_VARYING or known.n < FEWEST:
-        return mean_interval(known, bounds=bounds, level=level)
+        found = mean_interval(known, bounds=bounds, level=level)
+        return replace(found, method=method) if isinstance(found, Interval) else found
     if bounds is None:
         return NoInterval(reason=_few(known), n=known.n)
     return _widest(differences, known, bounds, level)
@@ -152,10 +163,10 @@ def _interval(
 
 def _widest(differences: Floats, known: Moments, bounds: tuple[float, float], level: float) -> Interval:
     """At most so many pairs lie above the commonest difference, and none lies further than the bound."""
-    values, counts = np.unique(differences.round(SAME), return_counts=True)
-    commonest = float(values[counts.argmax()])
-    _, above = share_bounds(int(counts[values > commonest].sum()), known.n, level=level)
-    _, below = share_bounds(int(counts[values < commonest].sum()), known.n, level=level)
+    commonest = _commonest(differences)
+    rounded = differences.round(SAME)
+    _, above = share_bounds(int((rounded > commonest).sum()), known.n, level=level)
+    _, below = share_bounds(int((rounded < commonest).sum()), known.n, level=level)
     low, high = bounds
     return Interval(
         estimate=known.mean,
@@ -167,10 +178,24 @@ def _widest(differences: Floats, known: Moments, bounds: tuple[float, float], le
     )
 
 
-def _p(differences: Floats, known: Moments, sign: SignTest) -> tuple[float, str]:
-    if known.varying >= FEWEST_VARYING:
-        t = abs(known.mean) / (known.deviation / math.sqrt(known.n))
-        return 2 * t_cdf(-t, known.n - 1), "Student's t"
+def _commonest(differences: Floats) -> float:
+    values, counts = np.unique(differences.round(SAME), return_counts=True)
+    return float(values[counts.argmax()])
+
+
+def _widened(differences: Floats, known: Moments) -> Moments:
+    """With half a difference more on either side of the commonest, of the root mean square size."""
+    apart = differences - _commonest(differences)
+    square = float(apart @ apart) / known.varying
+    return replace(known, deviation=math.sqrt(known.deviation**2 + square / known.n))
+
+
+def _p(known: Moments) -> float:
+    t = abs(known.mean) / (known.deviation / math.sqrt(known.n))
+    return 2 * t_cdf(-t, known.n - 1)
+
+
+def _exact_p(differences: Floats, sign: SignTest) -> tuple[float, str]:
     if sign.wins + sign.losses <= FEW_FLIPS:
         return _flips(differences), "exact sign flips"
     return sign.p, sign.method

@@ -10,6 +10,7 @@ from ragboard.judges.tasks import WriteAnswer
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.synthesis.nouns import Recipe, Synthetic
+from ragboard.synthesis.rows import PARTS
 
 __all__ = ["card_of"]
 
@@ -58,8 +59,8 @@ def _counts(rows: Sequence[AresRow]) -> Iterator[str]:
     )
     yield from ("", "| quality | split | positives | weak negatives | strong negatives |", "|---|---|---|---|---|")
     for quality in ARES_QUALITIES:
-        for split in ("train", "held out"):
+        for split in PARTS:
             numbers = (counted[quality, split, label] for label in ("yes", "weak", "strong"))
             yield f"| {quality} | {split} | {' | '.join(map(str, numbers))} |"
     yield ""
-    yield "A label says how a row was made; nobody has read the rows. No document is in both splits."
+    yield "A label says how a row was made; nobody has read the rows. No document is in two splits."

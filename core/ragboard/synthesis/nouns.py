@@ -26,7 +26,7 @@ class Recipe:
     kind: Kind = "ares"
     passages: int | None = None
     """Passages to write questions to, drawn at random; None: all that are long enough."""
-    questions: int = 2
+    questions: int = 3
     """Questions to a passage, at most."""
     least_words: int = 30
     """Shorter passages get no questions, but the round trip may still lead to them."""

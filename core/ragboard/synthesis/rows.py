@@ -3,43 +3,62 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, TypeVar
 
+from ragboard.judges.embedded.entities import entities
+from ragboard.judges.embedded.lexicon import PRONOUNS
+from ragboard.judges.embedded.text import sentence_spans, words_in
 from ragboard.readers.ares import AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.synthesis.writing import Asked
 
-__all__ = ["HELD_OUT", "labelled_rows", "split_of"]
+__all__ = ["PARTS", "labelled_rows", "split_of"]
 
-HELD_OUT = 0.2
-"""Share of the documents that no judge is trained on."""
+PARTS = ("train", "validation", "held out")
+HELD_OUT, VALIDATION = 0.3, 0.15
+"""Shares of the documents that a judge is scored on, and on which is decided when its training stops."""
+
+ALIKE_IN_LENGTH, HARDEST = 8, 3
+"""A negative is drawn from so many that share most words with the question, of so many that are nearest to the
+positive in length: so neither tells the label by itself."""
+SHORT = 6
+"""Words up to which an answer may be a bare name or date, which could answer any question of its kind."""
+SAME = 0.5
+"""The share of an answer's words from which on another says the same."""
+
+NUMBERS, NAMES = frozenset(["when", "how", "since", "wann", "wie"]), frozenset(["who", "which", "where", "wo"])
+"""First words of questions that ask for a number, and of those that ask for a name."""
 
 T = TypeVar("T")
 Strength = Literal["weak", "strong"]
 
 
 def split_of(corpus: Sequence[CorpusPassage], seed: int) -> dict[str, str]:
-    """For each document `train` or `held out`: all its passages and questions go one way."""
+    """For each document its part: all its passages and questions go one way."""
     documents = sorted({passage.document for passage in corpus})
     random.Random(seed).shuffle(documents)  # noqa: S311 - no secret hangs on it
-    count = round(HELD_OUT * len(documents)) or int(len(documents) > 1)
-    return {document: "held out" if place < count else "train" for place, document in enumerate(documents)}
+    held = round(HELD_OUT * len(documents)) or int(len(documents) > 1)
+    tried = held + (round(VALIDATION * len(documents)) or int(len(documents) > 2))
+    return {
+        document: "held out" if place < held else "validation" if place < tried else "train"
+        for place, document in enumerate(documents)
+    }
 
 
 def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], seed: int) -> tuple[AresRow, ...]:
     """Of each question one row in which all holds, and for each quality one in which it does not.
 
     Every other negative is strong where one can be had: a passage of the same document, an answer that
-    contradicts the passage, the answer to another question of the same document. A weak one takes its
-    passage or answer from another document of the same split.
+    contradicts the passage; an answer to another question, a sentence or a bare name of the same document.
+    A weak one takes its passage or answer from another document of the same split.
     """
     split = split_of(corpus, seed)
     whole = [each for each in asked if each.answers.get("grounded")]
     return tuple(
         row
-        for part in ("train", "held out")
+        for part in PARTS
         for row in _part(
             corpus, [each for each in whole if split[corpus[each.place].document] == part], part, split, seed
         )
@@ -77,9 +96,10 @@ def _other_passage(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    near = [place for place in places if corpus[place].document == row.document_id and place != each.place]
-    far = [place for place in places if corpus[place].document != row.document_id]
-    found = _choice(near, far, strength, rng)
+    others = [place for place in places if row.answer.rstrip(".") not in corpus[place].text]
+    near = [place for place in others if corpus[place].document == row.document_id and place != each.place]
+    far = [place for place in others if corpus[place].document != row.document_id]
+    found = _choice(near, far, strength, rng, _harder(row.question, row.document, lambda place: corpus[place].text))
     if found:
         place, strength = found
         bare = replace(row, answer="", answer_faithfulness=None, answer_relevance=None)
@@ -95,7 +115,10 @@ def _unfaithful(
     rng: random.Random,
 ) -> Iterator[AresRow]:
     contradictory = each.answers.get("contradictory", "")
-    found = _choice([contradictory] if contradictory else [], _far_answers(row, corpus, asked), strength, rng)
+    far = _far_answers(row, corpus, asked)
+    found = _choice(
+        [contradictory] if contradictory else [], far, strength, rng, _harder(row.question, row.answer, str)
+    )
     if found:
         answer, strength = found
         bare = replace(row, context_relevance=None, answer_relevance=None)
@@ -110,14 +133,12 @@ def _beside_the_point(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    near = [
-        other.answers["grounded"]
-        for other in asked
-        if other is not each
-        and corpus[other.place].document == row.document_id
-        and other.answers["grounded"] != row.answer
-    ]
-    found = _choice(near, _far_answers(row, corpus, asked), strength, rng)
+    others = [other for other in asked if other is not each and not _same_kind(row.question, other)]
+    near = [other.answers["grounded"] for other in others if corpus[other.place].document == row.document_id]
+    near += [text for passage in corpus if passage.document == row.document_id for text in _said_in(passage.text, row)]
+    near = [answer for answer in dict.fromkeys(near) if not _says_as_much(answer, row.answer)]
+    far = [other.answers["grounded"] for other in others if corpus[other.place].document != row.document_id]
+    found = _choice(near, far, strength, rng, _harder(row.question, row.answer, str))
     if found:
         answer, strength = found
         bare = replace(row, context_relevance=None, answer_faithfulness=None)
@@ -128,8 +149,53 @@ def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], asked: Sequence[
     return [other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id]
 
 
-def _choice(near: Sequence[T], far: Sequence[T], strength: Strength, rng: random.Random) -> tuple[T, Strength] | None:
+def _same_kind(question: str, other: Asked) -> bool:
+    """Whether the other answer is a bare name or date of the kind that is asked for here too."""
+    short = len(other.answers["grounded"].split()) < SHORT
+    return short and other.question.split()[0] == question.split(maxsplit=1)[0]
+
+
+def _says_as_much(one: str, other: str) -> bool:
+    mine, theirs = _words(one), _words(other)
+    return len(mine & theirs) >= SAME * min(len(mine), len(theirs))
+
+
+def _words(text: str) -> set[str]:
+    return set(words_in(text.casefold(), 0, len(text.casefold())))
+
+
+def _said_in(text: str, row: AresRow) -> Iterator[str]:
+    """Sentences that can be read without the ones before them, and bare names or numbers that are not asked for."""
+    for start, end in sentence_spans(text):
+        if text[start].isupper() and text[end - 1] == "." and _words(text[start:end]).isdisjoint(PRONOUNS):
+            yield text[start:end]
+    first = row.question.split()[0].casefold()
+    if first in NUMBERS | NAMES:
+        yield from (f"{each}." for each in entities(text) if any(map(str.isdigit, each)) == (first in NAMES))
+
+
+def _harder(question: str, positive: str, text: Callable[[T], str]) -> Callable[[Sequence[T]], list[T]]:
+    """Chooses of the candidates those that a reader of surfaces would take for the positive."""
+    asked = _words(question)
+
+    def shared(each: T) -> int:
+        return len(asked & _words(text(each)))
+
+    def chosen(candidates: Sequence[T]) -> list[T]:
+        close = sorted(candidates, key=lambda each: abs(len(text(each)) - len(positive)))[:ALIKE_IN_LENGTH]
+        return sorted(close, key=shared, reverse=True)[:HARDEST]
+
+    return chosen
+
+
+def _choice(
+    near: Sequence[T],
+    far: Sequence[T],
+    strength: Strength,
+    rng: random.Random,
+    harder: Callable[[Sequence[T]], list[T]],
+) -> tuple[T, Strength] | None:
     """One of the wanted strength, else one of the other; None where there is neither."""
     strong = bool(near) and (strength == "strong" or not far)
-    from_these = near if strong else far
+    from_these = harder(near if strong else far)
     return (rng.choice(from_these), "strong" if strong else "weak") if from_these else None

@@ -56,9 +56,13 @@ def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
     )
     titles = ("way", "estimate and 95% interval", f"on one scale, {low:.2f} to {high:.2f}", "from", "worth")
     head = "".join(f"<th>{title}</th>" for title in titles)
-    caption = f"{_safe(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled</small>"
+    caption = f"{_safe(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_right(one)}</small>"
     body = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
     return f'<table class="rb-estimates"><caption>{caption}</caption>{body}</table>'
+
+
+def _right(one: SystemEstimate) -> str:
+    return f"; judge right on {_told(one.accuracy)} of these" if isinstance(one.accuracy, Interval) else ""
 
 
 def _way(

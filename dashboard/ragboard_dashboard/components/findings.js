@@ -19,7 +19,8 @@ function finding(item, open) {
   link.append(element("span", `verdict ${item.label}`, item.verdict), element("span", "said", item.text))
   node.append(link)
   if (item.aside) {
-    const aside = element("div", "aside", item.aside)
+    const aside = element("div", "aside")
+    aside.append(element("div", "run", item.aside))
     if (item.note) aside.append(element("div", "where", item.note))
     node.append(aside)
   }

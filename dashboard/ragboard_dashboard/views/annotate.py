@@ -54,7 +54,14 @@ def page() -> None:
             st.info("This run was never evaluated, so its answers have no statements yet.", icon=":material/info:")
             return
         take_statements(sitting)
-    queue = get_queue(run, sitting.queue, sitting.name, kind, sitting.dimension, sitting.against)
+    queue = get_queue(
+        run,
+        sitting.queue,
+        annotator=sitting.name,
+        kind=kind,
+        dimension=sitting.dimension,
+        against=sitting.against,
+    )
     if sitting.queue == "random" and queue.draw is None:
         _draw_form(sitting, kind)
         return
@@ -170,7 +177,7 @@ def _progress(sitting: Sitting, kind: LabelKind, queue: AnnotationQueue, item: Q
     drawn = queue.draw
     design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "the plainest first"
     why = f"here because of {item.why}" if item and item.why else ""
-    kappas = get_kappas(sitting.run, sitting.queue, sitting.name) if kind == "verdict" else ()
+    kappas = get_kappas(sitting.run, sitting.queue, annotator=sitting.name) if kind == "verdict" else ()
     return " · ".join(filter(None, (queue.in_words, design, why, *(kappa.in_words for kappa in kappas))))
 
 

@@ -136,7 +136,8 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
     with copy.popover("Copy", icon=":material/content_copy:", width="stretch"):
         st.code(inert(compared.sentence), language=None, wrap_lines=True)
     with report:
-        report_button(name, lambda: comparison_report(store(), a, b, metric=asked.metric if asked else ""))
+        metric = asked.metric if asked else ""
+        report_button(name, lambda: comparison_report(store(), a, b, metric=metric, unscored=compared.policy))
     with export:
         export_control(name, lambda: comparison_frame(compared))
     plain(compared.sentence)

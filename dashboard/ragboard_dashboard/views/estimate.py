@@ -8,7 +8,7 @@ from typing import get_args
 import streamlit as st
 
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.report import Estimated, Estimates, Measured, RunSummary, needed_for
+from ragboard.report import Estimated, Estimates, Measured, RunSummary, against_order, needed_for
 from ragboard.stats import PoweredMean
 from ragboard.store import RunRef
 from ragboard_dashboard.components.estimates import differences_html, estimates_html, ranking_html
@@ -26,17 +26,19 @@ DEFAULT = "ragas.faithfulness"
 
 def page() -> None:
     """Draw the page."""
+    runs = [run for run in get_leaderboard() if run.judged]
+    if not runs:
+        st.header("No evaluated run yet", anchor=False)
+        st.markdown("An estimate takes what a judge says of a run, and people's labels of a random part of it.")
+        offer_upload()
+        return
     st.header("Estimate", anchor=False)
     plain(
         "A judge of every sample is cheap and wrong in its own way; people are right and few. Labels of a random"
-        " part of a run correct the judge, and the interval says how well.",
+        " part of a run correct the judge, and the interval says how well. Samples without a score are left out here,"
+        " whatever is chosen on other pages.",
         "note",
     )
-    runs = [run for run in get_leaderboard() if run.judged]
-    if not runs:
-        st.info("No run has been evaluated yet.", icon=":material/gavel:")
-        offer_upload()
-        return
     chosen = _choose(runs)
     if chosen:
         _estimate(*chosen)
@@ -72,7 +74,7 @@ def _default(runs: list[RunSummary]) -> list[str]:
 
 def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bool) -> None:  # noqa: FBT001
     try:
-        found = get_estimates(refs, metric, measured)
+        found = get_estimates(refs, metric=metric, measured=measured)
     except SettingError as error:
         st.error("These runs cannot be estimated together.", icon=":material/error:")
         plain(str(error))
@@ -85,7 +87,8 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
                 f"{one.name}: people would say {best.estimate:.2f} [{best.low:.2f}, {best.high:.2f}]"
                 f" ({best.method}, {one.labels:,} labels)"
             )
-    st.html(estimates_html(found.report, raw=raw))
+    if any(one.means for one in found.report.systems):
+        st.html(estimates_html(found.report, raw=raw))
     _cautions(found)
     _needed(found)
     _order(found)
@@ -132,3 +135,12 @@ def _order(found: Estimates) -> None:
     st.html(ranking_html(report.ranking))
     tau = "" if report.tau is None else f" Kendall's tau with the judge's own order: {report.tau:.2f}."
     plain(f"Ranks hold for all runs at once with {report.level:.0%} confidence (Bonferroni).{tau}", "note")
+    names = [one.name for one in report.ranking]
+    order = st.multiselect("The order known from elsewhere, best first", names, key="order", bind="query-params")
+    if len(order) > 1:
+        known = against_order(report, order)
+        plain(f"Kendall's tau with the known order: {_tau(known.tau)}; of the judge alone: {_tau(known.judge)}.")
+
+
+def _tau(found: float | None) -> str:
+    return "none, for all are equal" if found is None else f"{found:.2f}"

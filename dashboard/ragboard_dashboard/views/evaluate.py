@@ -110,7 +110,9 @@ def _chat_model() -> JudgeOptions | None:
 
 def _by_name() -> JudgeOptions | None:
     left, right = st.columns(2)
-    name = left.text_input("Name", placeholder="replay:answers.jsonl", help="As `--judge` takes it.").strip()
+    name = left.text_input(
+        "Name", placeholder="trained:judge", help="As `--judge` takes it: `trained:FOLDER`, `replay:FILE`."
+    ).strip()
     embed = right.text_input(
         "Embedder", value="embedded", help="As `--embed` takes it: `embedded`, `openai:MODEL`."
     ).strip()

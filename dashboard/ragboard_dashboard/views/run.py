@@ -119,11 +119,11 @@ def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
     actions = right.container(horizontal=True, horizontal_alignment="right")
     with count:
         unscored = unscored_choice()
-    summary = get_run(run, unscored)
+    summary = get_run(run, unscored=unscored)
     with title:
         plain(summary.name, "title")
     with actions:
-        report_button(summary.name, lambda: run_report(store(), run))
+        report_button(summary.name, lambda: run_report(store(), run, unscored=unscored))
     if actions.button("Diagnose", icon=":material/stethoscope:"):
         open_diagnosis(st.query_params["run"])
     if writable() and actions.button("Edit", icon=":material/edit:"):
@@ -205,7 +205,7 @@ def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[st
 
 def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
     """Draw the distribution; the range that was brushed in it, None where it is the whole."""
-    found = get_distribution(run, column, unscored)
+    found = get_distribution(run, column, unscored=unscored)
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
         plain(_counted(found), "note")
@@ -269,7 +269,7 @@ def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) 
         plain("No column of the file to break this down by.", "note")
         return
     by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
-    found = get_breakdown(run, column, by, unscored)
+    found = get_breakdown(run, column, by, unscored=unscored)
     groups_chart(found, column_title(column), key=f"groups-{run.run_id}-{column}-{by}")
 
 

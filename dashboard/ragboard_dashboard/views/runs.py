@@ -65,7 +65,7 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
     title.header("Runs", anchor=False)
     with count:
         unscored = unscored_choice()
-    runs = get_leaderboard(unscored)
+    runs = get_leaderboard(unscored=unscored)
     words = search.text_input(
         "Filter runs",
         placeholder="Filter by name, tag or dataset",

@@ -106,8 +106,7 @@ def _more(report: SampleReport) -> None:
     if report.judgements:
         st.subheader("What else the judge said", anchor=False)
         for one in report.judgements:
-            value = "" if one.value is None else f" ({one.value:.2f})"
-            plain(f"{one.about} {one.number}: {one.says}{value}{f' – {one.reason}' if one.reason else ''}")
+            plain(f"{one}{f' – {one.reason}' if one.reason else ''}")
     if sample.history:
         st.subheader("Earlier in the conversation", anchor=False)
         for turn in sample.history:

@@ -137,6 +137,22 @@ def test_own_prompts_are_sent(here: Path) -> None:
         assert any("Teile die Antwort auf." in str(asked["messages"]) for asked in chat(server))
 
 
+def test_examples_are_sent_for_the_qualities_of_ares_and_for_no_other_task(here: Path) -> None:
+    write(here, "Query\tDocument\tAnswer\tContext_Relevance_Label\nq\td\tAda\tNo\n", "team/few.tsv")
+    write(here, 'examples = "few.tsv"\njudge = "openai:m"\n', "team/usual.toml")
+    words = ["evaluate", "answers.jsonl", "--metrics", "ares,faithfulness"]
+    with chat_server() as server:
+        done = ragboard("--settings", here / "team" / "usual.toml", *words, "--base-url", server.url, "--json")
+        asked = [str(asked["messages"]) for asked in chat(server)]
+    assert done.exit_code == 0
+    assert len(asked) == 5
+    assert ["Say whether passages help" in text for text in asked if "\\nd\\n</passage>" in text] == [True]
+    found = json.loads(done.stdout)["runs"][0]["metrics"]
+    assert (found["ares.context_relevance"]["mean"], found["ares.context_relevance"]["scored"]) == (0.0, 1)
+    refused = ragboard(*words, "--judge", "openai:m", "--examples", "answers.jsonl")
+    assert (refused.exit_code, "answers.jsonl" in refused.stderr) == (2, True)
+
+
 @pytest.mark.usefixtures("here")
 def test_a_role_that_nobody_fills_is_named_before_anything_is_sent() -> None:
     with chat_server() as server:

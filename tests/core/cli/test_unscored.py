@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -11,7 +12,9 @@ from tests.core.report.test_unscored import FAITHFULNESS, scored_run
 
 from ragboard import Panel, Store, evaluate_run
 from ragboard.cli import main
+from ragboard.exporting import table, table_bytes
 from ragboard.metrics import metrics_named
+from ragboard.report import UnscoredPolicy
 
 
 @pytest.fixture
@@ -44,6 +47,42 @@ def test_a_comparison_says_how_they_counted(runs: Store) -> None:
     assert zero.exit_code == 1
     assert "Unscored samples count as zero, as the worst where lower is better." in zero.output
     assert "could be anything" in call(runs, "compare", "gaps", "other", "--unscored", "bounds", "--markdown").output
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("excluded", ("1.000", "Unscored samples are left out.")),
+        ("zero", ("0.750", "20 unscored as 0", "Unscored samples count as zero")),
+        ("bounds", ("0.750 to 1.000", "20 unscored could be anything", "Unscored samples could be anything")),
+    ],
+)
+def test_the_report_for_others_counts_them_so_and_says_so(
+    runs: Store, tmp_path: Path, policy: str, said: tuple[str, ...]
+) -> None:
+    def written(*names: str) -> str:
+        file = tmp_path / "report.html"
+        assert call(runs, "report", *names, "-o", str(file), "--force", "--unscored", policy).exit_code == 0
+        return file.read_text(encoding="utf-8")
+
+    one, two = written("gaps"), written("gaps", "other")
+    assert [text for text in said if text not in one] == []
+    assert (said[-1] in two) == (policy != "excluded")
+
+
+@pytest.mark.parametrize(
+    ("policy", "mean", "least", "difference"),
+    [("excluded", 1, None, 0), ("zero", 0.75, None, 0.125), ("bounds", 1, 0.75, 0)],
+)
+def test_tables_for_others_count_them_so_and_say_so(
+    runs: Store, policy: UnscoredPolicy, mean: float, least: float | None, difference: float
+) -> None:
+    refs = [runs.resolve(name) for name in ("gaps", "other")]
+    gaps = json.loads(table_bytes(table(runs, "runs", refs[:1], unscored=policy), "json"))[0]
+    assert (gaps["mean"], gaps["unscored_count_as"], gaps["mean_least"]) == (mean, policy, least)
+    (compared,) = json.loads(table_bytes(table(runs, "comparison", refs, unscored=policy), "json"))
+    assert (compared["difference"], compared["unscored_count_as"]) == (difference, policy)
+    assert (compared["difference_least"] is None) == (policy != "bounds")
 
 
 def test_a_run_is_checked_by_the_thresholds_that_are_set(runs: Store) -> None:

@@ -211,7 +211,14 @@ def test_it_works_where_an_event_loop_runs_already_as_in_a_notebook(store: Store
 def test_what_a_judge_said_beside_verdicts_is_kept_with_its_reason(store: Store) -> None:
     run_id = add(store, make_run())
     metrics = metrics_named(
-        ["ragas.context_utilization", "ragas.harmfulness(n=3)", "gpt_score.faithfulness", "ragas.context_relevancy"]
+        [
+            "ragas.context_utilization",
+            "ragas.harmfulness(n=3)",
+            "gpt_score.faithfulness",
+            "ragas.context_relevancy",
+            "ares.answer_faithfulness",
+            "ares.answer_faithfulness(compat=True)",
+        ]
     )
     done = evaluate_run(store, run_id, metrics, Panel(judge=PlainJudge()))
     report = sample_report(store, RunRef(run_id=run_id, name="run", evaluation_id=done.evaluation.id), "s0")
@@ -220,6 +227,9 @@ def test_what_a_judge_said_beside_verdicts_is_kept_with_its_reason(store: Store)
     assert [said["rating of faithfulness", 1], said["sentences chosen by draw", 2]] == [("7", 7.0), ("1", 0.5)]
     assert said["agreement of draws (jaccard)", 1] == ("draws 1 and 2", 1.0)
     assert sum(about.startswith("Could the answer do harm") for about, _ in said) == 3
+    shown = [str(one) for one in report.judgements]
+    assert {"answer faithfulness (ARES): yes (0.75)", "answer faithfulness (ARES, compat): yes (0.75)"} <= set(shown)
+    assert "sentences chosen by draw 2: 1 (0.50)" in shown
 
 
 def test_near_the_end_of_a_budget_samples_are_finished_not_begun(store: Store) -> None:

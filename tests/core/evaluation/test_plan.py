@@ -18,6 +18,7 @@ from ragboard.judges.fit import fitting
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder, judge_from
 from ragboard.judges.llm.replies import READERS, read_reply
 from ragboard.judges.tasks import (
+    Classify,
     Critique,
     ExtractEntities,
     ExtractStatements,
@@ -37,6 +38,7 @@ from ragboard.metrics import metrics_named
 from ragboard.prices import Price
 
 SUITE = metrics_named(["faithfulness", "ragas.answer_relevance", "ragas.context_relevance", "ragchecker"])
+ARES = metrics_named(["ares", "ares.answer_faithfulness(compat=True)"])
 PRICES = {"m": Price(prompt=1.0, completion=10.0), "e": Price(prompt=0.5)}
 
 TASKS: tuple[Task, ...] = (
@@ -55,6 +57,7 @@ TASKS: tuple[Task, ...] = (
     RateAnswer(question="q", answer="a"),
     WriteQuestions(passage="Ada built it in 1871.", n=2),
     WriteAnswer(question="q", passage="p", kind="grounded"),
+    Classify(quality="answer_faithfulness", question="q", contexts=("p",), answer="a"),
 )
 
 
@@ -112,7 +115,7 @@ def sent_tokens(server: ChatServer) -> int:
     return sum(len("".join(lines)) // 4 for lines in texts)
 
 
-@pytest.mark.parametrize("metrics", [SUITE, *[(metric,) for metric in SUITE]], ids=lambda found: found[0].spec)
+@pytest.mark.parametrize("metrics", [SUITE, ARES, *[(metric,) for metric in SUITE]], ids=lambda found: found[0].spec)
 def test_the_calls_planned_are_the_calls_made(store: Store, server: ChatServer, metrics: tuple[Metric, ...]) -> None:
     run_id = kept(store, samples(3))
     planned = plan_run(store, run_id, metrics, panel(server)).total

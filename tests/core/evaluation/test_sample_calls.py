@@ -30,9 +30,9 @@ def server() -> Iterator[ChatServer]:
         yield running
 
 
-def panel(server: ChatServer, prompts: Path | None = None) -> Panel:
+def panel(server: ChatServer, prompts: Path | None = None, examples: Path | None = None) -> Panel:
     endpoint = Endpoint(server.url, "key")
-    judge = LlmJudge("m", endpoint, prompts=prompts)
+    judge = LlmJudge("m", endpoint, prompts=prompts, examples=examples)
     return Panel(judge=judge, roles={"embed": OpenAiEmbedder("e", endpoint)})
 
 
@@ -120,6 +120,24 @@ def test_other_prompts_than_those_that_were_used_are_not_shown(
     assert "not those that were used" in changed.no_prompt
     own.unlink()
     assert "are not there" in found(store).tasks[0].no_prompt
+
+
+def test_a_verdict_on_a_quality_is_shown_with_the_examples_that_were_sent(
+    store: Store, server: ChatServer, tmp_path: Path
+) -> None:
+    few = tmp_path / "few.tsv"
+    few.write_text("Query\tDocument\tAnswer\tAnswer_Relevance_Label\nWho?\tAda.\tAda did.\tYes\n", encoding="utf-8")
+    run_id = store.add_runs([make_run(samples=1)])[0].id
+    judging = JudgeOptions(judge="openai:m", examples=few)
+    metrics = metrics_named(["ares.answer_relevance"])
+    evaluate_run(store, run_id, metrics, panel(server, examples=few), Terms(judging=judging))
+    (call,) = found(store).tasks
+    assert (call.task, call.outcome) == ("Say whether answer relevance holds", "no: r")
+    (sent,) = server.asked
+    assert call.messages[0].text == sent["messages"][0]["content"]
+    assert "Ada did." in call.messages[0].text
+    few.unlink()
+    assert "few.tsv" in found(store).tasks[0].no_prompt
 
 
 def test_a_failure_says_why_beside_every_reply(store: Store, server: ChatServer) -> None:

@@ -10,6 +10,8 @@ from ragboard.judges.codec import REPLIES, TASKS, decode_reply, encode, task_key
 from ragboard.judges.fit import fitting
 from ragboard.judges.tasks import (
     AnswerRated,
+    Classified,
+    Classify,
     Critique,
     Critiqued,
     Entities,
@@ -36,6 +38,7 @@ PREFER = Prefer(quality="answer_relevance", question="q", a="x", b="y", contexts
 PASSAGES = JudgePassages(question="q", answer="a", passages=("one", "two"))
 ENTITIES = ExtractEntities(text="Ada met Bob.")
 ANSWER = RateAnswer(question="q", answer="a")
+QUALITY = Classify(quality="context_relevance", question="q", contexts=("c",))
 
 FITS: tuple[tuple[Task, Reply], ...] = (
     (CRITIQUE, Critiqued(yes=True)),
@@ -46,6 +49,8 @@ FITS: tuple[tuple[Task, Reply], ...] = (
     (ENTITIES, Entities(names=("Ada", "Bob"))),
     (ENTITIES, Entities(names=())),
     (ANSWER, AnswerRated(score=1.0)),
+    (QUALITY, Classified(holds=True)),
+    (QUALITY, Classified(holds=False, probability=0.0, reason="off")),
 )
 
 MISFITS: tuple[tuple[Task, Reply, str], ...] = (
@@ -59,6 +64,8 @@ MISFITS: tuple[tuple[Task, Reply, str], ...] = (
     (ENTITIES, Entities(names=("Ada", "Ada")), "a name twice"),
     (ANSWER, AnswerRated(score=1.5), "outside 0 to 1"),
     (ANSWER, AnswerRated(score=nan), "outside 0 to 1"),
+    (QUALITY, Classified(holds=True, probability=1.1), "a probability of 1.1, outside 0 to 1"),
+    (QUALITY, Classified(holds=True, probability=nan), "outside 0 to 1"),
     (GenerateQuestions(answer="a", n=1), Questions(questions=("x", "y")), "2 questions"),
     (SelectSentences(question="q", sentences=("x",)), Selection(chosen=(1,)), "not among the 1 offered"),
     (SelectSentences(question="q", sentences=("x", "y")), Selection(chosen=(1, 0)), "out of order"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from ragboard import JudgeError, SettingError
 from ragboard.judges import JudgeOptions, LlmJudge, OpenAiEmbedder, embedder_named, judge_named, panel_named
 from ragboard.judges.llm import openai_endpoint
+from ragboard.judges.options import options_kept, options_read
 from ragboard.judges.tasks import ExtractStatements, Rate, Similarity, Verify
 
 
@@ -92,6 +94,17 @@ def test_parameters_and_prompts_are_part_of_the_identity(tmp_path: Path) -> None
         for parameters, prompts in (({}, None), ({"seed": 1}, None), ({}, tmp_path))
     )
     assert len({plain, seeded, reworded}) == 3
+
+
+def test_examples_are_part_of_the_identity_where_they_are_shown_and_are_kept_with_the_options(tmp_path: Path) -> None:
+    few = tmp_path / "few.tsv"
+    few.write_text("Query\tDocument\tContext_Relevance_Label\nq\td\tYes\n", encoding="utf-8")
+    options = JudgeOptions(judge="openai:a", prompts=None, examples=few)
+    plain, shown = panel_named(JudgeOptions(judge="openai:a")).identity(), panel_named(options).identity()
+    assert [task for task, said in plain.items() if shown[task] != said] == ["Classify"]
+    assert options_read(json.loads(json.dumps(options_kept(options)))) == options
+    older = {name: value for name, value in options_kept(JudgeOptions()).items() if name != "examples"}
+    assert options_read(older) == JudgeOptions()
 
 
 def test_no_key_is_asked_for_where_no_model_is_named(environment: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,8 @@ ROWS = st.builds(
     document_id=texts,
     split=st.sampled_from(("train", "held out")),
     negative=st.sampled_from(("", "weak", "strong")),
+    contradictory=st.just("") | texts,
+    run=st.just("") | texts,
 )
 
 
@@ -87,3 +89,19 @@ def test_the_files_that_ares_brings_are_read(data: Path, name: str, rows: int, r
     found = read_ares(data / "ares" / f"{name}.tsv")
     assert len(found) == rows
     assert sum(row.context_relevance is True for row in found) == relevant
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nq_synthetic_queries_300",
+        "gold_label_206",
+        "nq_few_shot_prompt_for_judge_scoring",
+        "nq_few_shot_prompt_for_synthetic_query_generation",
+    ],
+)
+def test_rows_of_ares_written_by_us_are_read_back_the_same(data: Path, tmp_path: Path, name: str) -> None:
+    found = read_ares(data / "ares" / f"{name}.tsv")
+    ours = tmp_path / "ours.tsv"
+    ours.write_text(ares_tsv(found), encoding="utf-8", newline="\n")
+    assert read_ares(ours) == found

@@ -88,6 +88,7 @@ def test_without_labels_it_is_refused_and_says_what_is_missing(store: Store) -> 
     (one,) = estimate(store, run).report.systems
     assert one.means is None
     assert one.refusal == "nobody has labelled a random sample of this run yet"
+    assert one.notes == ()
 
 
 @pytest.mark.parametrize("queue", ["browsing", "disagreement"])
@@ -174,6 +175,7 @@ def test_the_command_prints_what_the_report_says(store: Store) -> None:
     told = CliRunner().invoke(main, ["estimate", "run", "--width", "0.9", "--store", str(store.folder)])
     assert told.exit_code == 0, told.output
     assert "60 of 90" in told.output
+    assert "judge's accuracy" in told.output
     assert "0 more labels for an interval 0.9 wide" in told.output
     printed = CliRunner().invoke(main, ["estimate", "run", "--json", "--store", str(store.folder)])
     (one,) = json.loads(printed.output)["report"]["systems"]

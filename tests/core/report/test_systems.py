@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from ragboard.report import System, estimate_system, systems_report
-from ragboard.stats import NoInterval, PoweredMean, powered_difference, powered_means
+from ragboard.report import System, against_order, estimate_system, systems_report
+from ragboard.stats import NoInterval, PoweredMean, powered_difference, powered_means, wilson_interval
 
 
 def system(name: str, rate: float, *, seed: int, items: int = 400, labels: int = 120, right: float = 0.9) -> System:
@@ -28,7 +30,8 @@ def test_one_system_is_estimated_as_the_statistics_say() -> None:
     scores = list(given.scores.values())
     assert found.means == powered_means(labels, scores[:120], scores[120:])
     assert (found.items, found.labels) == (400, 120)
-    assert found.same == pytest.approx(np.mean(np.array(labels) == np.array(scores[:120])))
+    same = float(np.mean(np.array(labels) == np.array(scores[:120])))
+    assert found.accuracy == wilson_interval(same, 120)
     assert found.notes == ()
 
 
@@ -43,6 +46,9 @@ def test_labels_that_must_not_be_used_give_no_estimate_and_say_why() -> None:
 def test_a_judge_no_better_than_a_coin_is_called_so() -> None:
     (said,) = estimate_system(system("a", 0.7, seed=3, right=0.5)).notes
     assert "not shown to be better than a coin" in said
+    always = system("a", 0.7, seed=3)
+    (said,) = estimate_system(replace(always, scores=dict.fromkeys(always.scores, 1.0))).notes
+    assert said == "the judge is no better than a coin: it says 1 of every labelled sample"
     assert estimate_system(system("a", 0.7, seed=3)).notes == ()
 
 
@@ -78,6 +84,18 @@ def test_the_order_is_that_of_the_estimates_and_ranks_hold_the_place() -> None:
     assert [one.name for one in report.ranking] == ["a", "b", "c"]
     assert [(one.best, one.worst) for one in report.ranking] == [(1, 1), (2, 2), (3, 3)]
     assert report.tau == pytest.approx(1.0)
+
+
+def test_a_known_order_is_held_against_ours_and_against_the_judges() -> None:
+    """The judge thinks far too well of c, which people put last."""
+    a, b, c = (system(name, rate, seed=seed) for seed, (name, rate) in enumerate([("a", 0.9), ("b", 0.6), ("c", 0.3)]))
+    lenient = {key: 1.0 if int(key[1:]) % 30 else score for key, score in c.scores.items()}
+    report = systems_report([a, b, replace(c, scores=lenient)])
+    found = against_order(report, ["a", "b", "c"])
+    assert (found.names, found.tau) == (("a", "b", "c"), pytest.approx(1.0))
+    assert found.judge == pytest.approx((1 - 2) / 3)
+    nothing = against_order(report, ["b"])
+    assert (nothing.names, nothing.tau, nothing.judge) == (("b",), None, None)
 
 
 def test_few_labels_fall_back_to_nothing_rather_than_to_the_judge() -> None:

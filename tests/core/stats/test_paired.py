@@ -48,13 +48,13 @@ def test_interval_and_p_are_those_of_scipy(pairs: list[tuple[float, float]]) -> 
 @given(PAIRS)
 def test_an_interval_by_t_holds_0_exactly_where_p_is_above_5_percent(pairs: list[tuple[float, float]]) -> None:
     found = paired_difference(*zip(*pairs, strict=True))
-    if found.p_method == "Student's t" and isinstance(found.interval, Interval):
+    if found.p_method.startswith("Student's t") and isinstance(found.interval, Interval):
         assert (found.interval.low <= 0 <= found.interval.high) == (found.p >= 0.05)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=10))
 def test_the_sign_flips_are_those_of_scipy(differences: list[float]) -> None:
-    differences = [round(value, 3) for value in differences]
+    differences = [round(256 * value) / 256 for value in differences]
     found = paired_difference([0.0] * len(differences), differences)
     theirs = scipy_stats.permutation_test(
         (np.array(differences),),
@@ -88,6 +88,22 @@ def test_a_constant_shift_is_no_certainty_either() -> None:
     assert found.interval.low < 0.1 < found.interval.high
     assert found.p_method == "exact sign test"
     assert found.p == pytest.approx(2 / 2**30)
+
+
+def test_where_few_of_many_pairs_differ_there_is_half_a_win_and_half_a_loss_more() -> None:
+    """Of 50 pairs 9 are won by 0.2 and 3 lost by 0.4: mean square 0.84 / 12 = 0.07 of those that differ."""
+    differences = [0.2] * 9 + [-0.4] * 3 + [0.0] * 38
+    found = paired_difference([0.0] * 50, differences, bounds=(-1, 1))
+    assert isinstance(found.interval, Interval)
+    assert found.interval.method == found.p_method
+    assert found.p_method == "Student's t, half a win and half a loss added (few of many pairs differ)"
+    mean = 0.6 / 50
+    error = np.sqrt(((0.84 - 50 * mean**2) / 49 + 0.07 / 50) / 50)
+    assert found.interval.high - mean == pytest.approx(scipy_stats.t.ppf(0.975, 49) * error)
+    assert found.p == pytest.approx(2 * scipy_stats.t.sf(mean / error, 49))
+    assert found.warning == ""
+    quarter = paired_difference([0.0] * 48, differences[:48])
+    assert quarter.p_method == "Student's t"
 
 
 def test_rounding_is_no_difference() -> None:
@@ -154,14 +170,10 @@ def test_intervals_that_are_vouched_for_cover_in_a_quick_simulation(coverage: Mo
 def test_intervals_that_are_vouched_for_cover_95_percent(
     coverage: ModuleType, name: str, effect: float, n: int
 ) -> None:
-    """Where fewer than half of the draws are vouched for, the chosen draws are not the world: docs/statistics.md.
-
-    There, too: one in ten pairs moved, nearly all one way, is a shade too skewed for Student's t.
-    """
+    """Where fewer than half of the draws are vouched for, the chosen draws are not the world: docs/statistics.md."""
     seen = coverage.paired_coverage(coverage.WORLDS[name], n, effect, repeats=5000, seed=1)
-    lowest = 0.93 if (name, effect, n) == ("90 % ties", 0.2, 200) else 0.935
     if seen.offered > 0.5:
-        assert lowest <= seen.covered <= 0.965
+        assert 0.935 <= seen.covered <= 0.965
     if seen.offered < 1:
         assert seen.wide >= 0.95
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.chat_server import ChatServer, chat_server, status
+from tests.chat_server import ChatServer, chat_server, closes_midway, replies, status
 
 from ragboard.errors import JudgeError, SettingError
 from ragboard.evaluation.terms import Terms
@@ -16,6 +17,7 @@ from ragboard.judges import EmbeddedJudge, JudgeOptions, Panel, panel_named
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
 from ragboard.readers.corpus import CorpusPassage, read_corpus
 from ragboard.synthesis import Recipe, choose, synthesise
+from ragboard.synthesis.rows import PARTS
 
 EMBEDDED = Panel(judge=EmbeddedJudge())
 DOCUMENTS = Path(__file__).parents[3] / "sample_data" / "documents"
@@ -35,40 +37,86 @@ def rows(corpus: tuple[CorpusPassage, ...], tmp_path_factory: pytest.TempPathFac
 def test_positives_and_negatives_are_equally_many_and_strong_ones_are_about_half(rows: tuple[AresRow, ...]) -> None:
     for quality in ARES_QUALITIES:
         counts = Counter(getattr(row, quality) for row in rows)
-        assert counts[True] == counts[False] > 100
+        assert counts[True] == counts[False] > 80
         negatives = Counter(row.negative for row in rows if getattr(row, quality) is False)
         assert abs(negatives["weak"] - negatives["strong"]) <= 0.1 * counts[False]
 
 
-def test_no_document_is_on_both_sides_of_the_split(rows: tuple[AresRow, ...]) -> None:
-    trained = {row.document_id for row in rows if row.split == "train"}
-    held_out = {row.document_id for row in rows if row.split == "held out"}
-    assert trained
-    assert held_out
-    assert not trained & held_out
+def documents_of(rows: tuple[AresRow, ...], part: str) -> set[str]:
+    return {row.document_id for row in rows if row.split == part}
 
 
-def test_no_text_of_a_held_out_document_is_in_a_row_to_train_on(
-    rows: tuple[AresRow, ...], corpus: tuple[CorpusPassage, ...]
-) -> None:
-    held_out = {row.document_id for row in rows if row.split == "held out"}
-    secret = [passage.text for passage in corpus if passage.document in held_out]
+def test_no_document_is_in_two_parts_and_every_part_has_some(rows: tuple[AresRow, ...]) -> None:
+    parts = [documents_of(rows, part) for part in PARTS]
+    assert all(parts)
+    assert len(parts[0]) > len(parts[-1]) >= 10  # fewer have no interval
+    assert sum(map(len, parts)) == len(set[str]().union(*parts))
+
+
+def test_no_text_of_another_part_is_in_a_row(rows: tuple[AresRow, ...], corpus: tuple[CorpusPassage, ...]) -> None:
+    texts = {part: [one.text for one in corpus if one.document in documents_of(rows, part)] for part in PARTS}
     for row in rows:
-        if row.split == "train":
-            assert row.document not in secret
-            assert not any(row.answer and row.answer.rstrip(".") in text for text in secret)
+        elsewhere = [text for part in PARTS if part != row.split for text in texts[part]]
+        assert row.document not in elsewhere
+        sentences = [said for said in row.answer.rstrip(".").split(". ") if len(said.split()) > 5]
+        assert not any(said in text for said in sentences for text in elsewhere)
 
 
 def test_weak_negatives_come_from_another_document_and_strong_ones_from_the_same(
     rows: tuple[AresRow, ...], corpus: tuple[CorpusPassage, ...]
 ) -> None:
     home = {passage.text: passage.document for passage in corpus}
-    made_of = {row.answer: row.document_id for row in rows if row.answer_relevance and row.answer_faithfulness}
+    own: dict[str, str] = {}
+    for passage in corpus:
+        own[passage.document] = own.get(passage.document, "") + passage.text
+    made_of = {(row.answer, row.document_id) for row in rows if row.answer_relevance and row.answer_faithfulness}
     for row in rows:
         if row.context_relevance is False:
             assert (home[row.document] == row.document_id) == (row.negative == "strong")
-        if row.answer_relevance is False:
-            assert (made_of[row.answer] == row.document_id) == (row.negative == "strong")
+        if row.answer_relevance is False or (row.answer_faithfulness is False and row.negative == "weak"):
+            here = (row.answer, row.document_id) in made_of or row.answer.rstrip(".") in own[row.document_id]
+            assert here == (row.negative == "strong")
+
+
+def test_no_passage_that_holds_the_answer_is_called_irrelevant(rows: tuple[AresRow, ...]) -> None:
+    answers = {row.question: row.answer for row in rows if row.context_relevance}
+    for row in rows:
+        if row.context_relevance is False:
+            assert answers[row.question].rstrip(".") not in row.document
+
+
+def test_a_bare_date_is_beside_no_question_for_a_date(rows: tuple[AresRow, ...]) -> None:
+    for row in rows:
+        if row.answer_relevance is False and row.question.startswith("When"):
+            assert not row.answer.startswith(("In 1", "On ")) or len(row.answer.split()) > 5
+
+
+def auroc(positives: list[float], negatives: list[float]) -> float:
+    won = sum((one > other) + 0.5 * (one == other) for one in positives for other in negatives)
+    return won / (len(positives) * len(negatives))
+
+
+def shared(one: str, other: str) -> float:
+    words, others = set(re.findall(r"\w+", one.casefold())), set(re.findall(r"\w+", other.casefold()))
+    return len(words & others) / len(words)
+
+
+def test_length_tells_no_label_and_word_overlap_tells_less_than_a_judge_must_know(rows: tuple[AresRow, ...]) -> None:
+    def by(tell: Callable[[AresRow], float], quality: str, negative: str = "") -> float:
+        said = [row for row in rows if getattr(row, quality) is False and (not negative or row.negative == negative)]
+        return auroc([tell(row) for row in rows if getattr(row, quality)], [tell(row) for row in said])
+
+    assert abs(by(lambda row: len(row.document), "context_relevance") - 0.5) < 0.1
+    assert abs(by(lambda row: len(row.answer), "answer_faithfulness") - 0.5) < 0.1
+    assert abs(by(lambda row: len(row.answer), "answer_relevance") - 0.5) < 0.1
+    assert by(lambda row: shared(row.answer, row.document), "answer_faithfulness", "strong") < 0.85
+    assert by(lambda row: shared(row.question, row.answer), "answer_relevance") < 0.9
+
+
+def test_answers_are_now_a_few_words_and_now_two_sentences(rows: tuple[AresRow, ...]) -> None:
+    answers = [row.answer for row in rows if row.answer_faithfulness]
+    assert sum(len(answer.split()) < 6 for answer in answers) > 0.1 * len(answers)
+    assert sum(bool(re.search(r"[.!?] [A-Z]", answer)) for answer in answers) > 0.2 * len(answers)
 
 
 def test_a_strong_unfaithful_answer_says_what_its_passage_does_not(rows: tuple[AresRow, ...]) -> None:
@@ -147,7 +195,7 @@ def test_what_was_answered_is_not_asked_again_and_a_stopped_one_goes_on(
 def test_faults_of_the_server_are_survived(
     corpus: tuple[CorpusPassage, ...], server: ChatServer, tmp_path: Path
 ) -> None:
-    server.faults += [status(500), status(429, retry_after="0"), status(503)]
+    server.faults += [status(500), status(429, retry_after="0"), closes_midway, replies("no JSON"), replies("[]")]
     faulty = synthesise(corpus, Recipe(passages=3), panel_at(server), tmp_path / "a")
     sound = synthesise(corpus, Recipe(passages=3), panel_at(server), tmp_path / "b")
     assert faulty.file.read_bytes() == sound.file.read_bytes()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ragboard.judges.embedded.answering import rate
 from ragboard.judges.embedded.entities import entities
 from ragboard.judges.embedded.passages import usefulness
+from ragboard.judges.embedded.qualities import classify
 from ragboard.judges.embedded.questions import questions_of
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.similarity import similarities
@@ -16,6 +17,7 @@ from ragboard.judges.embedded.verify import verify
 from ragboard.judges.embedded.writing import questions_to, write_answer
 from ragboard.judges.tasks import (
     AnswerRated,
+    Classify,
     Entities,
     ExtractEntities,
     ExtractStatements,
@@ -37,10 +39,12 @@ from ragboard.judges.tasks import (
     unheard,
 )
 
-__all__ = ["VERSION", "EmbeddedJudge"]
+__all__ = ["VERSION", "WRITING", "EmbeddedJudge"]
 
 VERSION = "3"
 """Changes with every change of rules that could change an answer."""
+WRITING = "2"
+"""The same for questions and answers that are written, which no metric reads."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +71,14 @@ class EmbeddedJudge:
             ExtractEntities,
             WriteQuestions,
             WriteAnswer,
+            Classify,
         }
     )
 
     def identity(self, task: type[Task]) -> str:
         """The version of its rules."""
-        return f"embedded/{VERSION}/{task.__name__}"
+        version = f"{VERSION}.{WRITING}" if task in {WriteQuestions, WriteAnswer} else VERSION
+        return f"embedded/{version}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
         """One reply for each task, in order; it fails only a task that it does not answer."""
@@ -99,6 +105,8 @@ def _reply(task: Task) -> Reply | Failure:
             return usefulness(task)
         case ExtractEntities():
             return Entities(names=entities(task.text))
+        case Classify():
+            return classify(task)
         case _:
             return _written(task)
 

@@ -33,7 +33,9 @@ class LlmJudge:
 
     `parameters` go to the model as they are (`temperature`, `max_tokens`, `reasoning_effort`, ...);
     without a temperature it is 0, and 1 for the second and later draws. `prompts` is a folder whose
-    files stand in place of the package's. Raises SettingError for prompts or parameters that cannot be.
+    files stand in place of the package's, `examples` a tab-separated file of ARES whose labels it is shown
+    when it says whether a quality holds. Raises SettingError for prompts or parameters that cannot be,
+    RunFileError for examples that cannot be read.
     """
 
     heuristic = False
@@ -46,13 +48,14 @@ class LlmJudge:
         *,
         parameters: Mapping[str, JsonValue] | None = None,
         prompts: Path | None = None,
+        examples: Path | None = None,
     ) -> None:
         self.model = model
         self.endpoint = endpoint
         self.parameters = dict(parameters or {})
         if wrong := sorted(_NOT_PARAMETERS & self.parameters.keys()):
             raise SettingError(f"{wrong[0]} is no parameter of a judge; ragboard sets it itself")
-        self.prompts = Prompts.read(prompts)
+        self.prompts = Prompts.read(prompts, examples)
         self._chat = Chat(endpoint, model)
 
     @property
@@ -64,7 +67,7 @@ class LlmJudge:
         return f"LlmJudge({self.model!r}, {self.endpoint!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Model, address, parameters, and a digest of the prompts; no key."""
+        """Model, address, parameters, and a digest of the prompts and examples; no key."""
         parameters = json.dumps(self.parameters, sort_keys=True)
         asked = self.prompts.digest(task)
         return f"llm/{VERSION}/{self.model}/{self.endpoint.address}/{parameters}/{asked}/{task.__name__}"

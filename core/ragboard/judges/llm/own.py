@@ -25,14 +25,20 @@ TOGETHER = 64
 
 
 def judge_from(
-    function: Function, *, version: str, name: str = "own", prompts: Path | None = None, together: int = TOGETHER
+    function: Function,
+    *,
+    version: str,
+    name: str = "own",
+    prompts: Path | None = None,
+    examples: Path | None = None,
+    together: int = TOGETHER,
 ) -> OwnJudge:
     """A judge that asks `function`: a list of prompts in, as many texts out, in order.
 
     It gets at most `together` prompts at a time, one list after the other, in a thread of its own; or it is
     async. None in place of a text says that this one prompt got no answer; what it raises ends the
     evaluation. Change `version` with anything that changes its answers
-    (model, settings), for answers are kept under it.
+    (model, settings), for answers are kept under it. `prompts` and `examples` as for `LlmJudge`.
 
     >>> judge_from(lambda prompts: [my_model(prompt) for prompt in prompts], version="my-model-7b")
     """
@@ -40,7 +46,7 @@ def judge_from(
         raise SettingError("an own judge needs a version: a text that changes when its answers may change")
     if together < 1:
         raise SettingError(f"together is {together}, expected at least 1")
-    return OwnJudge(function, version=version, name=name, prompts=Prompts.read(prompts), together=together)
+    return OwnJudge(function, version=version, name=name, prompts=Prompts.read(prompts, examples), together=together)
 
 
 class OwnJudge:
@@ -62,7 +68,7 @@ class OwnJudge:
         return f"OwnJudge({self.name!r}, version={self.version!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Name and version as given, and a digest of the prompts."""
+        """Name and version as given, and a digest of the prompts and examples."""
         return f"own/{VERSION}/{self.name}/{self.version}/{self.prompts.digest(task)}/{task.__name__}"
 
     @property

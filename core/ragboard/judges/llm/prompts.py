@@ -6,19 +6,21 @@ does not have, or leaves out one without which the task makes no sense, is refus
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from ragboard.errors import SettingError
+from ragboard.judges.llm.examples import classify_examples, writing_examples
+from ragboard.judges.llm.material import lines, material, numbered
 from ragboard.judges.tasks import (
     AnswerKind,
+    AresQuality,
+    Classify,
     Critique,
-    Example,
     ExtractEntities,
     ExtractStatements,
     GenerateQuestions,
@@ -48,6 +50,12 @@ ANSWER_FILES: dict[AnswerKind, str] = {
     "incomplete": "write_incomplete_answer",
 }
 
+CLASSIFY_FILES: dict[AresQuality, str] = {
+    "context_relevance": "classify_context_relevance",
+    "answer_faithfulness": "classify_answer_faithfulness",
+    "answer_relevance": "classify_answer_relevance",
+}
+
 PROMPT_FILES: dict[type[Task], tuple[str, ...]] = {
     ExtractStatements: ("extract_statements",),
     Verify: ("verify", "verify_joint", "verify_single"),
@@ -61,6 +69,7 @@ PROMPT_FILES: dict[type[Task], tuple[str, ...]] = {
     RateAnswer: ("rate_answer",),
     WriteQuestions: ("write_questions",),
     WriteAnswer: tuple(ANSWER_FILES.values()),
+    Classify: tuple(CLASSIFY_FILES.values()),
 }
 """The files that each task type is asked with; `repair` goes with all of them."""
 
@@ -84,6 +93,9 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "write_contradictory_answer": ("question", "passage", "examples?"),
     "write_unaided_answer": ("question", "examples?"),
     "write_incomplete_answer": ("question", "passage", "examples?"),
+    "classify_context_relevance": ("question", "passages", "examples?"),
+    "classify_answer_faithfulness": ("passages", "answer", "question?", "examples?"),
+    "classify_answer_relevance": ("question", "answer", "passages?", "examples?"),
     "repair": ("problem",),
 }
 """The fields of each file; one with a question mark may be left out. Other files have none."""
@@ -94,19 +106,28 @@ class Prompts:
     """The texts of a set, by the names of their files without `.md`."""
 
     texts: Mapping[str, str]
+    examples: Mapping[AresQuality, str] = field(default_factory=dict["AresQuality", str])
+    """A person's examples of each quality of ARES, as its prompt shows them."""
 
     @classmethod
-    def read(cls, folder: Path | None = None) -> Prompts:
-        """The package's set, and in place of its files those of `folder`.
+    def read(cls, folder: Path | None = None, examples: Path | None = None) -> Prompts:
+        """The package's set, and in place of its files those of `folder`; `examples` is a file of ARES.
 
-        Raises SettingError naming the file: one that the set does not have, or with a wrong field.
+        Raises SettingError naming the file: one that the set does not have, or with a wrong field;
+        RunFileError for examples that cannot be read.
         """
         own = {} if folder is None else _own(folder)
-        return cls({name: own.get(name) or _packaged(name) for name in _names()})
+        texts = {name: own.get(name) or _packaged(name) for name in _names()}
+        if examples is None:
+            return cls(texts)
+        for name in CLASSIFY_FILES.values():
+            if "examples" not in Template(texts[name]).get_identifiers():
+                raise SettingError(f"{folder}/{name}.md: the field $examples is missing, and examples are given")
+        return cls(texts, classify_examples(examples))
 
     def render(self, task: Task) -> str:
         """What to ask. Raises KeyError for a task type without a prompt."""
-        return self._fill(_file(task), _given(self.texts, task))
+        return self._fill(_file(task), _given(self, task))
 
     def repair(self, problem: str) -> str:
         """What to say to a reply that does not fit."""
@@ -114,7 +135,9 @@ class Prompts:
 
     def digest(self, kind: type[Task]) -> str:
         """A digest of every text that a task of this type may be asked with."""
-        texts = (self.texts[name] for name in (*PROMPT_FILES[kind], "repair"))
+        texts = [self.texts[name] for name in (*PROMPT_FILES[kind], "repair")]
+        if kind is Classify:
+            texts += [f"{quality}\n{shown}" for quality, shown in self.examples.items()]
         return blake2b("\0".join(texts).encode(), digest_size=8).hexdigest()
 
     def _fill(self, name: str, given: Mapping[str, str]) -> str:
@@ -167,29 +190,35 @@ def _file(task: Task) -> str:
         return "verify_joint" if task.joint else "verify_single"
     if isinstance(task, WriteAnswer):
         return ANSWER_FILES[task.kind]
+    if isinstance(task, Classify):
+        return CLASSIFY_FILES[task.quality]
     return PROMPT_FILES[type(task)][0]
 
 
-def _given(texts: Mapping[str, str], task: Task) -> dict[str, str]:
+def _given(prompts: Prompts, task: Task) -> dict[str, str]:
+    texts, examples = prompts.texts, prompts.examples
     match task:
         case Verify():
             return {
                 "question": task.question,
-                "passages": _numbered("passage", task.passages),
-                "statements": _lines("statement", task.statements),
+                "passages": numbered("passage", task.passages),
+                "statements": lines("statement", task.statements),
             }
         case SelectSentences():
-            return {"question": task.question, "sentences": _lines("sentence", task.sentences)}
+            return {"question": task.question, "sentences": lines("sentence", task.sentences)}
         case JudgePassages():
-            return _texts(task, "question", "answer") | {"passages": _numbered("passage", task.passages)}
+            return _texts(task, "question", "answer") | {"passages": numbered("passage", task.passages)}
+        case Classify():
+            given = {"passages": numbered("passage", task.contexts), "examples": examples.get(task.quality, "")}
+            return _texts(task, "question", "answer") | given
         case Critique():
-            shown = _material(task.question, task.contexts, task.answer)
+            shown = material(task.question, task.contexts, task.answer)
             return {"definition": task.definition, "material": shown}
         case Rate():
             return {"quality": _quality(texts, task.quality), "material": _rated(task)}
         case Prefer():
             passages = task.contexts if task.quality == "faithfulness" else ()
-            shown = _material(task.question, passages, None)
+            shown = material(task.question, passages, None)
             return {"quality": _quality(texts, task.quality), "material": shown, "a": task.a, "b": task.b}
         case _:
             return _plain(task)
@@ -204,24 +233,12 @@ def _plain(task: Task) -> dict[str, str]:
         case ExtractEntities():
             return {"text": task.text}
         case WriteQuestions():
-            return {"passage": task.passage, "n": str(task.n), "examples": _examples(task.examples, "question")}
+            return {"passage": task.passage, "n": str(task.n), "examples": writing_examples(task.examples, "question")}
         case WriteAnswer():
             written = "contradictory" if task.kind == "contradictory" else "answer"
-            return _texts(task, "question", "passage") | {"examples": _examples(task.examples, written)}
+            return _texts(task, "question", "passage") | {"examples": writing_examples(task.examples, written)}
         case _:
             return _texts(task, "question", "answer")
-
-
-def _examples(given: tuple[Example, ...], written: str) -> str:
-    """The user's own examples that have the text in question, as prompts show theirs."""
-    shown = (
-        f"<passage>\n{example.passage}\n</passage>\n"
-        + (f"<question>\n{example.question}\n</question>\n" if written != "question" else "")
-        + json.dumps({"answer": text} if written != "question" else {"questions": [text]}, ensure_ascii=False)
-        for example in given
-        if (text := getattr(example, written))
-    )
-    return "\n\n".join(f"## Example\n\n{text}" for text in shown)
 
 
 def _texts(task: Task, *names: str) -> dict[str, str]:
@@ -236,23 +253,4 @@ def _rated(task: Rate) -> str:
     """What the quality is about, and no more."""
     contexts = () if task.quality == "answer_relevance" else task.contexts
     answer = None if task.quality == "context_relevance" else task.answer
-    return _material(task.question, contexts, answer)
-
-
-def _material(question: str, contexts: tuple[str, ...], answer: str | None) -> str:
-    parts = [f"<question>\n{question}\n</question>"]
-    if contexts:
-        parts.append(_numbered("passage", contexts))
-    if answer is not None:
-        parts.append(f"<answer>\n{answer}\n</answer>")
-    return "\n".join(parts)
-
-
-def _numbered(tag: str, texts: tuple[str, ...]) -> str:
-    return "\n".join(f'<{tag} number="{number}">\n{text}\n</{tag}>' for number, text in enumerate(texts, 1))
-
-
-def _lines(tag: str, texts: tuple[str, ...]) -> str:
-    return "\n".join(
-        f'<{tag} number="{number}">{" ".join(text.split())}</{tag}>' for number, text in enumerate(texts, 1)
-    )
+    return material(task.question, contexts, answer)

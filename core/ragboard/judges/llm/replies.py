@@ -16,6 +16,8 @@ from ragboard.judges.llm.quotes import locate
 from ragboard.judges.llm.shapes import LABELS
 from ragboard.judges.tasks import (
     AnswerRated,
+    Classified,
+    Classify,
     Critique,
     Critiqued,
     Entities,
@@ -189,6 +191,10 @@ def _critiqued(_task: Critique, value: Json) -> Critiqued:
     return Critiqued(yes=_yes(value, "verdict"), reason=_reason(value))
 
 
+def _classified(_task: Classify, value: Json) -> Classified:
+    return Classified(holds=_yes(value, "verdict"), reason=_reason(value))
+
+
 def _rating(_task: Rate, value: Json) -> Rating:
     return Rating(value=_ten(value), reason=_reason(value))
 
@@ -225,6 +231,7 @@ READERS: dict[type[Task], tuple[str, Callable[[Any, Json], Reply]]] = {
     RateAnswer: ("rating", _answer_rated),
     WriteQuestions: ("questions", _questions_to_passage),
     WriteAnswer: ("answer", _written),
+    Classify: ("verdict", _classified),
 }
 """For each task type that a prompt can ask, the key by which its reply is known, and how that is read."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from ragboard.judges.tasks import (
+    Classify,
     Critique,
     ExtractEntities,
     ExtractStatements,
@@ -48,6 +49,7 @@ _TEXT: Schema = {"type": "string"}
 _NUMBER: Schema = {"type": "integer"}
 _YES_NO = _menu("yes", "no")
 _LABEL = _menu(*LABELS)
+_VERDICT = _object(reason=_TEXT, verdict=_YES_NO)
 _RATING = _object(reason=_TEXT, rating={"type": "integer", "enum": list(range(11))})
 _CELL = _object(passage=_NUMBER, label=_LABEL, quote=_TEXT)
 _TOGETHER = _object(label=_LABEL, reason=_TEXT, quotes=_list(_object(passage=_NUMBER, quote=_TEXT)))
@@ -59,7 +61,7 @@ _SCHEMAS: dict[type[Task], Schema] = {
     ),
     GenerateQuestions: _object(questions=_list(_TEXT)),
     SelectSentences: _object(chosen=_list(_NUMBER)),
-    Critique: _object(reason=_TEXT, verdict=_YES_NO),
+    Critique: _VERDICT,
     Rate: _RATING,
     Prefer: _object(reason=_TEXT, better=_menu("A", "B")),
     JudgePassages: _object(passages=_list(_object(passage=_NUMBER, reason=_TEXT, useful=_YES_NO))),
@@ -67,6 +69,7 @@ _SCHEMAS: dict[type[Task], Schema] = {
     RateAnswer: _RATING,
     WriteQuestions: _object(questions=_list(_TEXT)),
     WriteAnswer: _object(answer=_TEXT),
+    Classify: _VERDICT,
 }
 
 

@@ -112,7 +112,7 @@ def readable(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def load(kind: str, folder: Path) -> Any:
+def load(kind: str, folder: Path, **settings: Any) -> Any:
     """The model of that class of sentence-transformers, from local files and without code of their own.
 
     Raises JudgeError where the files are damaged or of a kind that this version does not know.
@@ -123,7 +123,7 @@ def load(kind: str, folder: Path) -> Any:
     shown: bool = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        return getattr(library, kind)(str(folder), local_files_only=True)
+        return getattr(library, kind)(str(folder), local_files_only=True, **settings)
     except (OSError, ValueError, RuntimeError, TypeError, LookupError, ImportError, damaged) as error:
         raise JudgeError(f"{folder}: the model cannot be loaded: {_line(error)}") from error
     finally:

@@ -11,6 +11,7 @@ from ragboard.judges import EmbeddedJudge, Judge
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.fit import fitting
 from ragboard.judges.tasks import (
+    Classify,
     ExtractEntities,
     ExtractStatements,
     GenerateQuestions,
@@ -36,6 +37,7 @@ TASKS: tuple[Task, ...] = (
     WriteAnswer(question="When was it built?", passage=TEXT, kind="grounded"),
     JudgePassages(question="When was it built?", answer=TEXT, passages=(TEXT, "It rains.", "")),
     ExtractEntities(text=TEXT),
+    Classify(quality="answer_faithfulness", question="When was it built?", contexts=(TEXT,), answer=TEXT),
 )
 
 

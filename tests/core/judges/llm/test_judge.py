@@ -22,6 +22,8 @@ from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.judges.llm.chat import exchange
 from ragboard.judges.tasks import (
     AnswerRated,
+    Classified,
+    Classify,
     Critique,
     Critiqued,
     Entities,
@@ -78,6 +80,7 @@ SINGLE = (
     (Verdict(label="contradicted", evidence=(AGAINST,)), NEITHER),
     (NEITHER, NEITHER),
 )
+QUALITY = Classify(quality="answer_relevance", question=QUESTION, contexts=(), answer="The tower is high.")
 RATE = Rate(quality="faithfulness", question=QUESTION, answer="one two three", contexts=PASSAGES)
 
 EXAMPLE = Example(passage="A cat sat.", question="Who sat?", answer="A cat.", contradictory="A dog.")
@@ -129,6 +132,15 @@ WELL: tuple[tuple[Task, Reply], ...] = (
     (WriteAnswer(question="How?", passage="Tea is hot.", kind="contradictory"), Written(text="Not so: How?")),
     (WriteAnswer(question="How?", passage="", kind="unaided"), Written(text="I would say so: How?")),
     (WriteAnswer(question="How?", passage="Tea is hot.", kind="incomplete"), Written(text="In part: How?")),
+    (
+        Classify(quality="context_relevance", question=QUESTION, contexts=PASSAGES),
+        Classified(holds=True, reason="r"),
+    ),
+    (
+        Classify(quality="answer_faithfulness", question=QUESTION, contexts=PASSAGES, answer="The tower is blue."),
+        Classified(holds=False, reason="r"),
+    ),
+    (QUALITY, Classified(holds=True, reason="r")),
 )
 
 
@@ -244,6 +256,9 @@ BAD: tuple[tuple[Task, Any, str], ...] = (
     (JudgePassages(question="q", answer="a", passages=PASSAGES), spoils(drop_last("passages")), "for passage 2"),
     (ExtractEntities(text="Ada"), replies('{"entities": "Ada"}'), "no list `entities`"),
     (RateAnswer(question="q", answer="a"), replies('{"rating": null}'), "`rating` is missing"),
+    (QUALITY, replies('{"verdict": "partly"}'), "`verdict` is 'partly', none of yes, no"),
+    (QUALITY, replies('{"reason": "no verdict"}'), "no whole JSON object with the key `verdict`"),
+    (QUALITY, replies('{"reason": "It gives the year.", "verdict": "yes"}'), "repeats the example"),
     (RATE, replies('{"rating": 11} or rather {"rating": 10}'), "`rating` is 11"),
     (RATE, replies('<think>perhaps {"rating": 4}'), "no whole JSON object with the key"),
     (RATE, replies('{"rating": 1 0} Another: {"rating": 10}'), "JSON that cannot be read"),

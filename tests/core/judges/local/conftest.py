@@ -6,24 +6,16 @@ RAGBOARD_NEEDS_LOCAL set they fail instead.
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.core.judges.local.made_up import LABELS, examples
+from tests.local_models import needed
 
 STEPS = 32
 BATCH = 16
 FROZEN = ("bert.embeddings.", *(f"bert.encoder.layer.{layer}." for layer in range(2)))
-
-
-def needed(module: str) -> Any:
-    """The module; where it is not installed the test skips, or fails if it was promised."""
-    if os.environ.get("RAGBOARD_NEEDS_LOCAL"):
-        return import_module(module)
-    return pytest.importorskip(module)
 
 
 @pytest.fixture(scope="session")

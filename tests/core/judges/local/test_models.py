@@ -14,7 +14,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from tests.core.judges.local.conftest import needed
+from tests.local_models import needed
 
 import ragboard
 from ragboard import JudgeError

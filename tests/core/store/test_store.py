@@ -150,7 +150,7 @@ for number in range(8):
 
 def test_writers_and_readers_of_several_processes_and_threads_take_turns(store: Store) -> None:
     store.add_runs([make_run("first")])
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     commands = [[sys.executable, "-c", WRITER, str(store.folder), name] for name in ("a", "b")]
     writers = [subprocess.Popen(command, cwd=root) for command in commands]
     errors: list[Exception] = []

@@ -1,0 +1,124 @@
+"""The command that trains a judge on synthetic data."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import click
+from tqdm import tqdm
+
+from ragboard.cli.options import as_json
+from ragboard.cli.output import plain, print_json
+from ragboard.judges.tasks import AresQuality
+from ragboard.training import Course, Epoch, Trained, train_judge
+from ragboard.training.card import verdicts
+
+__all__ = ["train"]
+
+DEFAULT = Course()
+
+
+@click.command("train-judge")
+@click.argument("data", type=click.Path(path_type=Path, exists=True))
+@click.option("--out", "-o", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
+@click.option("--model", help="Folder or name on Hugging Face of what is fine-tuned.  [default: all-MiniLM-L6-v2]")
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="What people said, ARES TSV, to score on as well; repeatable.",
+)
+@click.option("--epochs", type=click.IntRange(1), default=DEFAULT.epochs, show_default=True, help="At most.")
+@click.option(
+    "--patience",
+    type=click.IntRange(1),
+    default=DEFAULT.patience,
+    show_default=True,
+    help="Stop after so many epochs without a lower loss on validation documents.",
+)
+@click.option("--batch", type=click.IntRange(1), default=DEFAULT.batch, show_default=True, help="Examples a step.")
+@click.option(
+    "--learning-rate",
+    type=click.FloatRange(0, min_open=True),
+    default=DEFAULT.learning_rate,
+    show_default=True,
+    help="The highest. DeBERTa-v3-large takes 5e-6 to 1e-5.",
+)
+@click.option("--max-length", type=click.IntRange(64), help="Tokens read at once.  [default: 256, or the model's]")
+@click.option("--seed", type=int, default=0, show_default=True, help="For the order of examples and new weights.")
+@as_json
+def train(
+    data: Path,
+    out: Path,
+    model: str | None,
+    labels: tuple[Path, ...],
+    epochs: int,
+    patience: int,
+    batch: int,
+    learning_rate: float,
+    max_length: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Train a judge on DATA, the folder that `ragboard synth` wrote or a TSV of ARES.
+
+    One cross-encoder a quality: context relevance, answer faithfulness, answer relevance. The folder --out then
+    judges as `trained:OUT`; its card.md says how good it is beside word overlap. Needs ragboard[local].
+
+    \b
+    ragboard train-judge synthetic --out judge
+    ragboard train-judge synthetic --out judge --labels people.tsv
+    ragboard train-judge synthetic --out judge --model microsoft/deberta-v3-large --learning-rate 5e-6
+    """
+    course = Course(
+        model=model,
+        epochs=epochs,
+        patience=patience,
+        batch=batch,
+        learning_rate=learning_rate,
+        max_length=max_length,
+        seed=seed,
+    )
+    with closing(_Bars()) as bars:
+        trained = train_judge(data, out, course, labels=labels, hear=bars.hear)
+    if as_json:
+        print_json(trained)
+    else:
+        _print(trained)
+
+
+class _Bars:
+    """A bar for each quality, with its last epoch beside it."""
+
+    def __init__(self) -> None:
+        self._quality: AresQuality | None = None
+        self._bar: tqdm[None] | None = None
+
+    def close(self) -> None:
+        """The bar as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def hear(self, quality: AresQuality, done: int, of: int, epoch: Epoch | None) -> None:
+        if self._bar is None or quality != self._quality:
+            self.close()
+            self._quality, self._bar = quality, tqdm(total=of, desc=quality, unit="step", disable=None)
+        self._bar.update(done - self._bar.n)
+        if epoch is not None:
+            self._bar.set_postfix_str(f"epoch {epoch.number}, validation loss {epoch.validation_loss:.3f}")
+
+
+def _print(trained: Trained) -> None:
+    for pupil in trained.pupils:
+        kept = pupil.epochs[pupil.kept - 1]
+        click.echo(
+            f"{pupil.quality}: {len(pupil.epochs)} epochs, kept {pupil.kept}, validation loss"
+            f" {kept.validation_loss:.3f}, {pupil.seconds:,.0f} s"
+        )
+        for scored in pupil.scores:
+            for said in verdicts(scored):
+                click.echo(f"  {said.replace('**', '')}")
+    for quality, why in trained.left_out.items():
+        click.echo(f"{quality}: not trained: {why}")
+    click.echo(plain(f"judge: trained:{trained.folder}; how good it is: {trained.folder / 'card.md'}"))

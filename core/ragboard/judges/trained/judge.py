@@ -1,0 +1,117 @@
+"""A judge that was trained on a corpus of one's own."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+
+from ragboard.errors import JudgeError
+from ragboard.judges.local.models import digest, load, model_folder
+from ragboard.judges.tasks import AresQuality, Classified, Classify, Failure, Hear, Reply, Task, unheard
+from ragboard.judges.trained.files import FILE, read_trained
+from ragboard.judges.trained.reading import Classifier, NoRoomError
+
+__all__ = ["TrainedJudge"]
+
+VERSION = "1"
+"""Changes with every change of reading or of rules that could change an answer."""
+
+
+class TrainedJudge:
+    """Answers Classify, with the models of a folder that `ragboard train-judge` wrote.
+
+    Contexts that do not fit the model's length are read in windows; the highest probability counts, so a quality holds
+    where it holds of one window. Raises JudgeError for a folder that is none of ours, or without
+    sentence-transformers. The weights are loaded with the first task of their quality.
+    """
+
+    heuristic = False
+    answers: frozenset[type[Task]] = frozenset({Classify})
+    together = 32
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder).expanduser()
+        if not self.folder.is_dir():
+            raise JudgeError(f"{folder}: no such folder; expected one that ragboard train-judge wrote")
+        self.said = read_trained(self.folder)
+        model_folder(str(self.folder))
+        for quality in self.said.qualities:
+            if not (self.folder / quality / "config.json").is_file():
+                raise JudgeError(f"{self.folder / quality}: holds no model, which {FILE} speaks of; train it again")
+        self._digest = digest(self.folder, ("", *self.said.qualities))
+        self._loaded: dict[AresQuality, Classifier] = {}
+        self._reading = Lock()
+
+    @property
+    def name(self) -> str:
+        """`trained:FOLDER`."""
+        return f"trained:{self.folder}"
+
+    def __repr__(self) -> str:
+        return f"TrainedJudge({str(self.folder)!r})"
+
+    def identity(self, task: type[Task]) -> str:
+        """A digest of all files that the judge is made of; where they lie is none of it."""
+        return f"trained/{VERSION}/{self.said.model}/{self._digest}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+        """One reply or failure for each task, in order; the models read in a thread."""
+        return await asyncio.to_thread(self._replies, tasks)
+
+    def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
+        with self._reading:
+            shown = [self._shown(task) for task in tasks]
+            asked = {
+                quality: [
+                    text
+                    for task, texts in zip(tasks, shown, strict=True)
+                    if isinstance(task, Classify) and task.quality == quality and not isinstance(texts, Failure)
+                    for text in texts
+                ]
+                for quality in self.said.qualities
+            }
+            said = {quality: self._logits(quality, texts) for quality, texts in asked.items() if texts}
+        return [self._reply(task, texts, said) for task, texts in zip(tasks, shown, strict=True)]
+
+    def _shown(self, task: Task) -> tuple[str, ...] | Failure:
+        if not isinstance(task, Classify):
+            return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
+        if task.quality not in self.said.qualities:
+            taught = ", ".join(self.said.qualities)
+            return Failure(detail=f"{self.name} was not taught {task.quality}, only {taught}")
+        try:
+            texts = self._classifier(task.quality).texts(task.question, task.contexts, task.answer)
+        except NoRoomError as error:
+            return Failure(detail=str(error))
+        return texts or Failure(detail="there are no passages to read")
+
+    def _logits(self, quality: AresQuality, texts: Sequence[str]) -> dict[str, float]:
+        each = list(dict.fromkeys(texts))
+        return dict(zip(each, self._classifier(quality).logits(each), strict=True))
+
+    def _classifier(self, quality: AresQuality) -> Classifier:
+        if quality not in self._loaded:
+            taught = self.said.qualities[quality]
+            encoder = load("CrossEncoder", self.folder / quality)
+            self._loaded[quality] = Classifier(encoder, taught.reads, self.said.max_length)
+        return self._loaded[quality]
+
+    def _reply(
+        self, task: Task, texts: tuple[str, ...] | Failure, said: dict[AresQuality, dict[str, float]]
+    ) -> Reply | Failure:
+        if isinstance(texts, Failure) or not isinstance(task, Classify):
+            return texts if isinstance(texts, Failure) else Failure(detail="another kind of task")
+        logits = [said[task.quality][text] for text in texts]
+        if not all(map(math.isfinite, logits)):
+            return Failure(detail=f"{self.name} gave something that is no number")
+        taught = self.said.qualities[task.quality]
+        probability = round(max(map(taught.calibration.probability, logits)), 4)
+        among = "" if len(texts) == 1 else f", the highest of {len(texts)} windows of the passages"
+        return Classified(
+            holds=probability >= taught.threshold,
+            probability=probability,
+            reason=f"Probability {probability:.2f}{among}; it holds from {taught.threshold:.2f} on.",
+        )

@@ -1,0 +1,120 @@
+"""How a trained model reads: the text it is shown, in as many windows as a long document takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any, cast
+
+from ragboard.errors import JudgeError
+from ragboard.judges.embedded.text import sentence_spans
+from ragboard.judges.local.models import readable
+from ragboard.judges.local.windows import span, token_borders, windows
+from ragboard.judges.tasks import AresQuality
+from ragboard.judges.trained.files import Part
+
+__all__ = ["READS", "Classifier", "NoRoomError"]
+
+READS: Mapping[AresQuality, tuple[Part, ...]] = {
+    "context_relevance": ("question", "document"),
+    "answer_faithfulness": ("question", "document", "answer"),
+    "answer_relevance": ("question", "answer"),
+}
+"""What a judge of each quality is shown: Saad-Falcon et al. 2024, but that whether an answer answers its question is
+told without the document, as the quality is defined."""
+
+BETWEEN = " | "
+
+SPARE = 8
+"""Tokens left free for what stands between the parts, and for pieces that are cut into more than the whole was."""
+
+LEAST = 32
+"""Tokens of a document that must find room beside question and answer."""
+
+BATCH = 32
+"""Texts that the model reads at a time."""
+
+
+class NoRoomError(Exception):
+    """Question and answer are so long that the model can read no document beside them."""
+
+
+class Classifier:
+    """A cross-encoder with one output, and what it is shown. Not to be used by two threads at once."""
+
+    def __init__(self, encoder: Any, reads: tuple[Part, ...], max_length: int) -> None:
+        """Take a CrossEncoder of sentence-transformers. Raises JudgeError where its tokenizer is too simple."""
+        if not encoder.tokenizer.is_fast:
+            raise JudgeError("the model's tokenizer does not tell where a token stands; expected a fast one")
+        self.encoder = encoder
+        self.reads = reads
+        self.max_length = max_length
+        self._limit = max_length - int(encoder.tokenizer.num_special_tokens_to_add(pair=False)) - SPARE
+
+    def texts(self, question: str, contexts: Sequence[str], answer: str) -> tuple[str, ...]:
+        """What the model is shown, once for each window of the contexts.
+
+        Contexts go together into a window, in order, as long as they fit; one that is longer is cut between
+        sentences where it can be. None where a document is to be read and there is none. Raises NoRoomError where too
+        little of it would fit.
+        """
+        given = {"question": _clean(question), "answer": _clean(answer)}
+        beside = [given[part] for part in self.reads if part != "document"]
+        room = self._limit - sum(len(self._offsets(text)) for text in beside)
+        if room < LEAST:
+            raise NoRoomError(
+                f"question and answer take {self._limit - room} tokens of {self._limit}, which leaves no room"
+            )
+        if "document" not in self.reads:
+            return (BETWEEN.join(beside),)
+        packed = self._packed([*map(_clean, contexts)], room)
+        return tuple(BETWEEN.join((given | {"document": window})[part] for part in self.reads) for window in packed)
+
+    def _packed(self, contexts: Sequence[str], room: int) -> list[str]:
+        held: list[str] = []
+        taken = 0
+        found: list[str] = []
+        for piece, tokens in (each for context in contexts for each in self._pieces(context, room)):
+            if held and taken + tokens > room:
+                found.append(" ".join(held))
+                held, taken = [], 0
+            held.append(piece)
+            taken += tokens
+        return [*found, " ".join(held)] if held else found
+
+    def _pieces(self, text: str, room: int) -> Iterator[tuple[str, int]]:
+        offsets = self._offsets(text)
+        borders = token_borders(offsets, [start for start, _ in sentence_spans(text)])
+        for window in windows(len(offsets), borders, room):
+            place = span(text, offsets, window)
+            if place:
+                yield text[slice(*place)], len(window)
+
+    def _offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        cut = self.encoder.tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
+        )
+        return cast("Sequence[tuple[int, int]]", cut["offset_mapping"])
+
+    def outputs(self, texts: Sequence[str]) -> Any:
+        """The model's outputs for these texts, a tensor of as many numbers, read in one batch."""
+        inputs = self.encoder.tokenizer(
+            list(texts), padding=True, truncation=True, max_length=self.max_length, return_tensors="pt"
+        )
+        return self.encoder.model(**inputs.to(self.encoder.device)).logits.squeeze(-1)
+
+    def logits(self, texts: Sequence[str]) -> list[float]:
+        """The outputs as numbers, in order; texts of like length are read together."""
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        found = [0.0] * len(texts)
+        self.encoder.eval()
+        with import_module("torch").inference_mode():
+            for start in range(0, len(order), BATCH):
+                some = order[start : start + BATCH]
+                for place, output in zip(some, self.outputs([texts[each] for each in some]).tolist(), strict=True):
+                    found[place] = output
+        return found
+
+
+def _clean(text: str) -> str:
+    return " ".join(readable(text).split())

@@ -1,0 +1,88 @@
+"""The three qualities of ARES: a judge says of a whole text whether one holds, yes or no."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragboard.judges.tasks import AresQuality
+from ragboard.metrics.base import Column, Direction, Metric
+from ragboard.metrics.needs import Findings, Need, QualityHolds
+from ragboard.records import Outcome, Sample, Score
+
+__all__ = ["AnswerFaithfulness", "AnswerRelevance", "Ares", "ContextRelevance"]
+
+
+@dataclass(frozen=True)
+class Ares(Metric):
+    """What the three have in common: one verdict a sample, and its mean over a run is a success rate."""
+
+    source: ClassVar[str] = "ares"
+    formula: ClassVar[str] = "1 where the judge says yes, 0 where it says no"
+    paper: ClassVar[str] = "Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3"
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    quality: ClassVar[AresQuality]
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """The verdict."""
+        return (self._need(),)
+
+    def score(self, sample: Sample, findings: Findings) -> Outcome:
+        """1 for yes, 0 for no."""
+        del sample
+        said = findings.of(self._need())
+        likely = "" if said.probability is None else f", probability {said.probability:.2f}"
+        return Score(value=float(said.holds), counted=f"judged {'yes' if said.holds else 'no'}{likely}")
+
+    def _need(self) -> QualityHolds:
+        return QualityHolds(self.quality)
+
+
+@dataclass(frozen=True)
+class ContextRelevance(Ares):
+    """Whether the passages, taken together, hold what the question asks for: 1 or 0."""
+
+    name: ClassVar[str] = "context_relevance"
+    title: ClassVar[str] = "ARES context relevance"
+    requires: ClassVar[tuple[Column, ...]] = ("contexts",)
+    calls: ClassVar[str] = "1 to classify"
+    quality: ClassVar[AresQuality] = "context_relevance"
+
+
+@dataclass(frozen=True)
+class _OfAnswer(Ares):
+    calls: ClassVar[str] = "1 to classify; with compat one more, shared with context relevance, which goes first"
+
+    compat: bool = False
+
+    def _need(self) -> QualityHolds:
+        return QualityHolds(self.quality, after_contexts=self.compat)
+
+
+@dataclass(frozen=True)
+class AnswerFaithfulness(_OfAnswer):
+    """Whether the passages, taken together, bear out all that the answer says: 1 or 0.
+
+    `compat` gives 0 without asking where the passages are judged not relevant to the question, as ARES's own code
+    does; else an answer is held against whatever passages it had.
+    """
+
+    name: ClassVar[str] = "answer_faithfulness"
+    title: ClassVar[str] = "ARES answer faithfulness"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
+    quality: ClassVar[AresQuality] = "answer_faithfulness"
+
+
+@dataclass(frozen=True)
+class AnswerRelevance(_OfAnswer):
+    """Whether the answer answers the question: 1 or 0.
+
+    `compat` gives 0 without asking where the passages are judged not relevant to the question, as ARES's own code
+    does, and needs passages for that.
+    """
+
+    name: ClassVar[str] = "answer_relevance"
+    title: ClassVar[str] = "ARES answer relevance"
+    requires: ClassVar[tuple[Column, ...]] = ("answer",)
+    quality: ClassVar[AresQuality] = "answer_relevance"

@@ -1,0 +1,99 @@
+"""Runs and samples found and read over a connection."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import duckdb
+
+from ragboard.errors import NotFoundError
+from ragboard.records import Passage, Sample, Turn
+from ragboard.store.nouns import RunRef
+
+__all__ = ["column", "evaluation_named", "find_run", "find_sample", "metrics_of", "newest_evaluation", "read_samples"]
+
+
+def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[int, Sample]:
+    """A sample of a run and its position. Raises NotFoundError where the run has no such sample."""
+    row = connection.execute(
+        "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run.run_id, sample_id]
+    ).fetchone()
+    if row is None:
+        raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")
+    ((position, sample),) = read_samples(connection, run.run_id, row[0], row[0] + 1)
+    return position, sample
+
+
+def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:
+    """The samples at the positions from `start` up to `stop`, with their positions."""
+    given = [run_id, start, stop]
+    rows = connection.execute(
+        "SELECT position, sample_id, question, answer, reference, has_contexts, reference_contexts, history,"
+        " metadata FROM samples WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position",
+        given,
+    ).fetchall()
+    passages = connection.execute(
+        "SELECT position, rank, passage_id, text, score FROM passages"
+        " WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position, rank",
+        given,
+    ).fetchall()
+    by_sample: dict[int, list[Passage]] = {}
+    for position, rank, passage_id, text, score in passages:
+        by_sample.setdefault(position, []).append(Passage(id=passage_id, text=text, rank=rank, score=score))
+    return [(row[0], _sample(row, by_sample.get(row[0], []))) for row in rows]
+
+
+def _sample(row: tuple[Any, ...], passages: list[Passage]) -> Sample:
+    _, sample_id, question, answer, reference, has_contexts, reference_contexts, history, metadata = row
+    return Sample(
+        id=sample_id,
+        question=question,
+        answer=answer,
+        contexts=tuple(passages) if has_contexts else None,
+        reference=reference,
+        reference_contexts=None if reference_contexts is None else tuple(json.loads(reference_contexts)),
+        history=tuple(Turn(**turn) for turn in json.loads(history)),
+        metadata=json.loads(metadata),
+    )
+
+
+def column(connection: duckdb.DuckDBPyConnection, sql: str, given: list[Any]) -> list[str]:
+    """The first column of what a query finds."""
+    return [row[0] for row in connection.execute(sql, given).fetchall()]
+
+
+def find_run(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str] | None:
+    """Id and name of the run called so, by name before id; None where there is none."""
+    found: tuple[str, str] | None = connection.execute(
+        "SELECT run_id, name FROM runs WHERE name = ? OR run_id = ? ORDER BY name = ? DESC",
+        [name, name, name],
+    ).fetchone()
+    return found
+
+
+def newest_evaluation(connection: duckdb.DuckDBPyConnection, run_id: str) -> str | None:
+    """The id of the newest evaluation of our own, one of all samples before one of a part."""
+    row = connection.execute(
+        "SELECT evaluation_id FROM evaluations JOIN runs USING (run_id) WHERE run_id = ? AND NOT evaluations.imported"
+        " ORDER BY covered >= samples DESC, finished DESC LIMIT 1",
+        [run_id],
+    ).fetchone()
+    return row[0] if row else None
+
+
+def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, wanted: str) -> str:
+    """The evaluation of a run whose id begins so. Raises NotFoundError that names what there is."""
+    there = column(
+        connection, "SELECT evaluation_id FROM evaluations WHERE run_id = ? ORDER BY finished DESC", [run_id]
+    )
+    found = [evaluation for evaluation in there if wanted and evaluation.startswith(wanted)]
+    if len(found) != 1:
+        raise NotFoundError(f"no evaluation of this run is called {wanted!r}; it has {', '.join(there) or 'none'}")
+    return found[0]
+
+
+def metrics_of(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> tuple[str, ...]:
+    """The metrics of an evaluation; none where it is new."""
+    row = connection.execute("SELECT metrics FROM evaluations WHERE evaluation_id = ?", [evaluation_id]).fetchone()
+    return tuple(row[0]) if row else ()

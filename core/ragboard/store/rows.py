@@ -1,0 +1,145 @@
+"""Samples, scores and agreements as rows of the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, Literal
+
+import duckdb
+import pyarrow as pa
+
+from ragboard.answer_keys import answer_key
+from ragboard.opinions import Item, Said
+from ragboard.records import Outcome, Sample, Score
+
+__all__ = ["append_rows", "as_json", "item_row", "passage_rows", "said_rows", "sample_row", "score_row"]
+
+
+def as_json(value: Any) -> str:
+    """Text that is equal where the values are."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
+    """A row of `scores` but for its evaluation: position, metric, value, counted, reason, detail."""
+    if isinstance(outcome, Score):
+        return (position, metric, outcome.value, outcome.counted, None, None)
+    return (position, metric, None, None, outcome.reason, outcome.detail)
+
+
+def item_row(agreement_id: str, position: int, item: Item) -> tuple[Any, ...]:
+    """A row of `agreement_items`."""
+    sides = as_json([asdict(sample) for sample in item.sides])
+    return (agreement_id, position, item.id, item.cluster, json.dumps(item.said), sides)
+
+
+def said_rows(agreement_id: str, said: Said) -> Iterator[tuple[Any, ...]]:
+    """The rows of `agreement_scores` of one contender on one item."""
+    for side, outcome in enumerate(said.outcomes):
+        _, contender, *found = score_row(said.position, said.contender, outcome)
+        yield (agreement_id, said.position, said.dimension, contender, side, *found)
+
+
+def append_rows(
+    connection: duckdb.DuckDBPyConnection,
+    table: Literal["samples", "passages", "scores", "agreement_items", "agreement_scores"],
+    rows: list[tuple[Any, ...]],
+) -> None:
+    """Put rows at the end of a table, a column at a time."""
+    if not rows:
+        return
+    schema = _SCHEMAS[table]
+    arrays = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), schema.types, strict=True)]
+    connection.register("incoming", pa.Table.from_arrays(arrays, schema=schema))
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming")
+    connection.unregister("incoming")
+
+
+def sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
+    """A row of `samples`."""
+    return (
+        run_id,
+        position,
+        sample.id,
+        sample.question,
+        sample.answer,
+        sample.reference,
+        sample.contexts is not None,
+        None if sample.reference_contexts is None else as_json(sample.reference_contexts),
+        as_json([asdict(turn) for turn in sample.history]),
+        json.dumps(sample.metadata, ensure_ascii=False),
+        answer_key(sample),
+    )
+
+
+def passage_rows(run_id: str, position: int, sample: Sample) -> list[tuple[Any, ...]]:
+    """The rows of `passages` of one sample."""
+    return [
+        (run_id, position, passage.rank, passage.id, passage.text, passage.score) for passage in sample.contexts or ()
+    ]
+
+
+_TEXT = pa.string()
+_SCHEMAS = {
+    "samples": pa.schema(
+        [
+            ("run_id", _TEXT),
+            ("position", pa.int32()),
+            ("sample_id", _TEXT),
+            ("question", _TEXT),
+            ("answer", _TEXT),
+            ("reference", _TEXT),
+            ("has_contexts", pa.bool_()),
+            ("reference_contexts", _TEXT),
+            ("history", _TEXT),
+            ("metadata", _TEXT),
+            ("answer_key", _TEXT),
+        ]
+    ),
+    "passages": pa.schema(
+        [
+            ("run_id", _TEXT),
+            ("position", pa.int32()),
+            ("rank", pa.int32()),
+            ("passage_id", _TEXT),
+            ("text", _TEXT),
+            ("score", pa.float64()),
+        ]
+    ),
+    "scores": pa.schema(
+        [
+            ("evaluation_id", _TEXT),
+            ("position", pa.int32()),
+            ("metric", _TEXT),
+            ("value", pa.float64()),
+            ("counted", _TEXT),
+            ("reason", _TEXT),
+            ("detail", _TEXT),
+        ]
+    ),
+    "agreement_items": pa.schema(
+        [
+            ("agreement_id", _TEXT),
+            ("position", pa.int32()),
+            ("item_id", _TEXT),
+            ("cluster", _TEXT),
+            ("said", _TEXT),
+            ("sides", _TEXT),
+        ]
+    ),
+    "agreement_scores": pa.schema(
+        [
+            ("agreement_id", _TEXT),
+            ("position", pa.int32()),
+            ("dimension", _TEXT),
+            ("contender", _TEXT),
+            ("side", pa.int32()),
+            ("value", pa.float64()),
+            ("counted", _TEXT),
+            ("reason", _TEXT),
+            ("detail", _TEXT),
+        ]
+    ),
+}

@@ -1,0 +1,345 @@
+"""The store: a folder with one DuckDB file, and the journals beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from ragboard.database import WAIT_SECONDS, Database
+from ragboard.errors import NotFoundError, RunExistsError
+from ragboard.judges.options import JudgeOptions, options_read
+from ragboard.opinions import Agreement, Item, Said
+from ragboard.prices import Price
+from ragboard.records import Evaluation, MetricDescription, Run, Sample
+from ragboard.store.nouns import RESULT_TABLES, AddedRun, AskedSample, RunRef
+from ragboard.store.reading import (
+    column,
+    evaluation_named,
+    find_run,
+    find_sample,
+    metrics_of,
+    newest_evaluation,
+    read_samples,
+)
+from ragboard.store.rows import append_rows, as_json, item_row, said_rows
+from ragboard.store.writing import (
+    add_run,
+    check_name,
+    check_run,
+    check_text,
+    drop_agreement,
+    grow,
+    growing_id,
+    insert_run,
+    put_evaluation,
+    run_digest,
+    set_column,
+)
+
+__all__ = ["Store"]
+
+PAGE = 256
+"""Samples read in one lease."""
+
+
+class Store:
+    """Runs, evaluations and results in a folder. Every call is one short lease on the database.
+
+    Of a store that is not `writable` every call that would change something raises StoreError. `wait` is how
+    long, in seconds, a call waits for other processes.
+    """
+
+    def __init__(self, folder: Path, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
+        self.folder = folder
+        self.database = Database(folder / "ragboard.duckdb", writable=writable, wait=wait)
+
+    def check(self) -> None:
+        """Raise StoreError where the store cannot be read, StoreBusyError where others keep it too long."""
+        with self.database.read():
+            pass
+
+    def require_writable(self) -> None:
+        """Raise StoreError where the store was opened for reading alone."""
+        self.database.require_writable()
+
+    @property
+    def version(self) -> str:
+        """Changes whenever something was written; costs no lease."""
+        try:
+            stat = self.database.path.stat()
+        except FileNotFoundError:
+            return "none"
+        return f"{stat.st_mtime_ns}-{stat.st_size}"
+
+    def journal_path(self, evaluation_id: str) -> Path:
+        """Where an evaluation's answers are kept."""
+        return self.folder / "journals" / f"{evaluation_id}.jsonl"
+
+    def add_runs(self, runs: Iterable[Run]) -> tuple[AddedRun, ...]:
+        """Keep runs, all or none. The very same run again changes nothing.
+
+        Raises RunExistsError where another run already has the name, SettingError for a run without
+        samples or name.
+        """
+        given = tuple(runs)
+        for run in given:
+            check_run(run)
+        prepared = [(run, run_digest(run)) for run in given]
+        with self.database.write() as connection:
+            return tuple(add_run(connection, run, run_id) for run, run_id in prepared)
+
+    def append(self, run: Run) -> tuple[str, ...]:
+        """Keep samples behind those of a run that grows, and return their ids; it begins with its first samples.
+
+        An id that is taken gets a number: `s1#2`. Configuration and dataset are those that came first. Safe
+        for several processes at once. Raises RunExistsError where a run that does not grow has the name,
+        SettingError where another configuration is given than the run has.
+        """
+        check_run(run)
+        run_id = growing_id(run.name)
+        with self.database.write() as connection:
+            there = find_run(connection, run.name)
+            if there and there[0] != run_id:
+                raise RunExistsError(f"{run.name!r} was imported as a whole and does not grow; log under another name")
+            if not there:
+                insert_run(connection, replace(run, samples=()), run_id)
+            return grow(connection, run, run_id)
+
+    def remove_runs(self, run_ids: Iterable[str]) -> None:
+        """Delete runs with all that was found about them; their journals go too."""
+        ids = list(run_ids)
+        with self.database.write() as connection:
+            evaluations = column(
+                connection, "SELECT evaluation_id FROM evaluations WHERE run_id IN (SELECT unnest(?))", [ids]
+            )
+            for table in ("metrics", *RESULT_TABLES):
+                connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
+            for table in ("evaluations", "passages", "samples", "runs"):
+                connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
+        for evaluation in evaluations:
+            for ending in (".jsonl", ".json", ".status.json", ".status.stop", ".log", ".lock"):
+                self.journal_path(evaluation).with_suffix(ending).unlink(missing_ok=True)
+
+    def rename_run(self, run_id: str, name: str) -> None:
+        """Call a run by another name; what was found about it stays.
+
+        Raises SettingError for a name that cannot be stored, RunExistsError where another run has it,
+        NotFoundError where the run is gone.
+        """
+        check_name(name)
+        with self.database.write() as connection:
+            there = find_run(connection, name)
+            if there and there[0] != run_id:
+                raise RunExistsError(f"another run is already called {name!r}")
+            set_column(connection, run_id, "name", name)
+
+    def set_tags(self, run_id: str, tags: Iterable[str]) -> None:
+        """Put tags in place of those a run has; blank ones and repetitions are dropped. Raises NotFoundError."""
+        kept = dict.fromkeys(tag.strip() for tag in tags if tag.strip())
+        check_text("tags", *kept)
+        with self.database.write() as connection:
+            set_column(connection, run_id, "tags", list(kept))
+
+    def change_tags(self, run_id: str, *, add: Iterable[str], drop: Iterable[str]) -> tuple[str, ...]:
+        """Add tags to those a run has and drop others; those it has then. Raises NotFoundError."""
+        gone, new = {tag.strip() for tag in drop}, [tag.strip() for tag in add if tag.strip()]
+        check_text("tags", *new)
+        with self.database.write() as connection:
+            row = connection.execute("SELECT tags FROM runs WHERE run_id = ?", [run_id]).fetchone()
+            kept = [tag for tag in dict.fromkeys([*(row[0] if row else ()), *new]) if tag not in gone]
+            set_column(connection, run_id, "tags", kept)
+        return tuple(kept)
+
+    def set_notes(self, run_id: str, notes: str) -> None:
+        """Put notes in place of those a run has. Raises NotFoundError where the run is gone."""
+        check_text("notes", notes)
+        with self.database.write() as connection:
+            set_column(connection, run_id, "notes", notes)
+
+    def set_threshold(self, metric: str, value: float | None) -> None:
+        """Keep what a metric is to reach, in place of what was kept; None: nothing."""
+        with self.database.write() as connection:
+            if value is None:
+                connection.execute("DELETE FROM thresholds WHERE metric = ?", [metric])
+            else:
+                connection.execute("INSERT OR REPLACE INTO thresholds VALUES (?, ?)", [metric, value])
+
+    def runs_tagged(self, tag: str) -> tuple[str, ...]:
+        """The ids of the runs that carry a tag."""
+        with self.database.read() as connection:
+            return tuple(column(connection, "SELECT run_id FROM runs WHERE list_contains(tags, ?)", [tag]))
+
+    def resolve(self, name: str) -> RunRef:
+        """The run of that name or id, or `RUN@EVALUATION`; a bare run means its newest evaluation of our own.
+
+        Raises NotFoundError that names what there is.
+        """
+        with self.database.read() as connection:
+            found = find_run(connection, name)
+            if found:
+                return RunRef(run_id=found[0], name=found[1], evaluation_id=newest_evaluation(connection, found[0]))
+            run, _, evaluation = name.rpartition("@")
+            found = find_run(connection, run)
+            if not found:
+                names = column(connection, "SELECT name FROM runs ORDER BY imported DESC LIMIT 20", [])
+                there = f"there are {', '.join(names)}" if names else "the store is empty"
+                raise NotFoundError(f"no run is called {name!r}; {there}")
+            return RunRef(
+                run_id=found[0], name=found[1], evaluation_id=evaluation_named(connection, found[0], evaluation)
+            )
+
+    def samples(self, run_id: str) -> Iterator[tuple[int, Sample]]:
+        """Every sample of a run with its position, a page at a time."""
+        start = 0
+        while True:
+            with self.database.read() as connection:
+                page = read_samples(connection, run_id, start, start + PAGE)
+            yield from page
+            if len(page) < PAGE:
+                return
+            start += PAGE
+
+    def sample(self, run: RunRef, sample_id: str) -> tuple[int, Sample]:
+        """A sample of a run and its position. Raises NotFoundError where the run has no such sample."""
+        with self.database.read() as connection:
+            return find_sample(connection, run, sample_id)
+
+    def asked(self, run_id: str) -> tuple[AskedSample, ...]:
+        """What each sample of a run asks, in order, without passages and answers."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT sample_id, question, history FROM samples WHERE run_id = ? ORDER BY position", [run_id]
+            ).fetchall()
+        return tuple(map(AskedSample._make, rows))
+
+    def sample_count(self, run_id: str) -> int:
+        """How many samples the run has."""
+        with self.database.read() as connection:
+            row = connection.execute("SELECT samples FROM runs WHERE run_id = ?", [run_id]).fetchone()
+        return int(row[0]) if row else 0
+
+    def evaluation_metrics(self, evaluation_id: str) -> tuple[str, ...]:
+        """The metrics an evaluation already has; none where it is new."""
+        with self.database.read() as connection:
+            return metrics_of(connection, evaluation_id)
+
+    @property
+    def cache_path(self) -> Path:
+        """Where answers are kept that evaluations share."""
+        return self.folder / "answers.sqlite"
+
+    def covered(self, evaluation_id: str) -> frozenset[int]:
+        """The positions of the samples that an evaluation has results of."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT position FROM scores WHERE evaluation_id = ?", [evaluation_id]
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def judging(self, evaluation_id: str) -> JudgeOptions | None:
+        """How the judges of an evaluation were named; None where nobody named them."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT judging FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
+            ).fetchone()
+        return None if row is None or row[0] is None else options_read(json.loads(row[0]))
+
+    def evaluation(self, evaluation_id: str) -> Evaluation:
+        """An evaluation as it was loaded last. Raises NotFoundError where it is gone."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT evaluation_id, run_id, judge, heuristic, identity, metrics, imported FROM evaluations"
+                " WHERE evaluation_id = ?",
+                [evaluation_id],
+            ).fetchone()
+        if row is None:
+            raise NotFoundError(f"the store has no evaluation {evaluation_id!r}")
+        return Evaluation(
+            id=row[0],
+            run_id=row[1],
+            judge=row[2],
+            heuristic=row[3],
+            identity=json.loads(row[4]),
+            metrics=tuple(row[5]),
+            imported=bool(row[6]),
+        )
+
+    def answer_places(self, evaluation_id: str, position: int) -> tuple[int, ...]:
+        """Where in an evaluation's journal the answers stand that a sample's results were made of, each once."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT place FROM answer_places WHERE evaluation_id = ? AND position = ? ORDER BY rowid",
+                [evaluation_id, position],
+            ).fetchall()
+        return tuple(dict.fromkeys(row[0] for row in rows))
+
+    def prices_used(self, evaluation_id: str) -> Mapping[str, Price]:
+        """The prices that an evaluation's cost was counted by, by model; without those that were not known."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT model, prompt_price, completion_price, cached_price FROM spending WHERE evaluation_id = ?"
+                " AND prompt_price IS NOT NULL",
+                [evaluation_id],
+            ).fetchall()
+        return {model: Price(prompt=prompt, completion=said, cached=kept) for model, prompt, said, kept in rows}
+
+    def load(
+        self,
+        evaluation: Evaluation,
+        results: Mapping[str, Path],
+        metrics: Iterable[MetricDescription] = (),
+        *,
+        covered: int | None = None,
+        judging: JudgeOptions | None = None,
+    ) -> None:
+        """Put an evaluation's results in place of what it had, in one transaction.
+
+        `results` gives a Parquet file for each of `RESULT_TABLES`; `metrics` describes those counted. What
+        other metrics had counted stays: nobody may have been there who knows them. `covered` says of how
+        many samples these are (None: all), `judging` how the judges were named. Loading twice changes nothing.
+        """
+        with self.database.write() as connection:
+            kept = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
+            whole = replace(evaluation, metrics=(*kept, *evaluation.metrics))
+            put_evaluation(connection, whole, metrics, covered=covered, judging=judging)
+            for table in RESULT_TABLES:
+                others = " AND NOT list_contains($kept, metric)" if table == "scores" else ""
+                connection.execute(
+                    f"DELETE FROM {table} WHERE evaluation_id = $evaluation{others}",
+                    {"evaluation": evaluation.id} | ({"kept": kept} if others else {}),
+                )
+                connection.execute(
+                    f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
+                    [evaluation.id, str(results[table])],
+                )
+
+    def keep_agreement(self, agreement: Agreement, items: Sequence[Item], said: Iterable[Said]) -> None:
+        """Keep what people said of items and what contenders made of them, in place of the same agreement before."""
+        with self.database.write() as connection:
+            drop_agreement(connection, agreement.id)
+            connection.execute(
+                "INSERT INTO agreements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+                [
+                    agreement.id,
+                    agreement.name,
+                    agreement.form,
+                    agreement.source,
+                    agreement.judge,
+                    agreement.heuristic,
+                    agreement.seed,
+                    as_json([asdict(contender) for contender in agreement.contenders]),
+                    list(agreement.notes),
+                ],
+            )
+            append_rows(connection, "agreement_items", [item_row(agreement.id, *each) for each in enumerate(items)])
+            append_rows(connection, "agreement_scores", [row for one in said for row in said_rows(agreement.id, one)])
+
+    def remove_agreement(self, agreement_id: str) -> None:
+        """Delete an agreement; its journal goes too. Raises NotFoundError where there is none."""
+        with self.database.write() as connection:
+            if not drop_agreement(connection, agreement_id):
+                raise NotFoundError("the agreement is no longer in the store")
+        for ending in (".jsonl", ".json", ".lock"):
+            self.journal_path(f"agree-{agreement_id}").with_suffix(ending).unlink(missing_ok=True)

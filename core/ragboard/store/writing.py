@@ -1,0 +1,223 @@
+"""Runs and evaluations put into the database over a connection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from hashlib import blake2b
+from itertools import chain, count
+from typing import Any, Literal
+
+import duckdb
+
+from ragboard.errors import NotFoundError, RunExistsError, SettingError
+from ragboard.judges.options import JudgeOptions, options_kept
+from ragboard.records import Evaluation, FileScores, JsonValue, MetricDescription, Run, Sample
+from ragboard.store.nouns import AddedRun
+from ragboard.store.reading import column, find_run
+from ragboard.store.rows import append_rows, as_json, passage_rows, sample_row, score_row
+
+__all__ = [
+    "add_run",
+    "check_name",
+    "check_run",
+    "check_text",
+    "drop_agreement",
+    "grow",
+    "growing_id",
+    "insert_run",
+    "put_evaluation",
+    "run_digest",
+    "set_column",
+]
+
+
+def check_name(name: str) -> None:
+    """Raise SettingError for a name that a run cannot have."""
+    if not name.strip():
+        raise SettingError("a run needs a name; give one with --name")
+    check_text("name", name)
+
+
+def check_text(what: str, *texts: str) -> None:
+    """Raise SettingError for a text that cannot be stored, saying what it is."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        raise SettingError(f"the {what} cannot be stored: {error}") from error
+
+
+def set_column(
+    connection: duckdb.DuckDBPyConnection, run_id: str, column: Literal["name", "tags", "notes"], to: Any
+) -> None:
+    """Put a value in place of what a run has there. Raises NotFoundError where the run is gone."""
+    changed = connection.execute(f"UPDATE runs SET {column} = ? WHERE run_id = ? RETURNING run_id", [to, run_id])
+    if changed.fetchone() is None:
+        raise NotFoundError("the run is no longer in the store")
+
+
+def check_run(run: Run) -> None:
+    """Raise SettingError for a run that cannot be kept."""
+    if not run.name.strip():
+        raise SettingError("a run needs a name; give one with --name")
+    if not run.samples:
+        raise SettingError(f"run {run.name!r} has no sample")
+    if run.scores and len(run.scores.outcomes) != len(run.samples):
+        raise SettingError(
+            f"run {run.name!r} has scores of {len(run.scores.outcomes)} samples, expected {len(run.samples)}"
+        )
+    try:
+        json.dumps([run.name, run.config, run.dataset, run.tags], ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        raise SettingError(f"run {run.name!a}: name or configuration cannot be stored: {error}") from error
+
+
+def run_digest(run: Run) -> str:
+    """Digest of name, configuration, every sample and the file's own scores: the same run is the same id."""
+    digest = blake2b(digest_size=6)
+    digest.update(as_json([run.name, run.config, run.dataset]).encode())
+    for sample in run.samples:
+        digest.update(repr(sample).encode("utf-8", errors="surrogatepass"))
+    for outcomes in run.scores.outcomes if run.scores else ():
+        digest.update(repr(sorted(outcomes.items())).encode())
+    return digest.hexdigest()
+
+
+def _questions_key(questions: Iterable[str]) -> str:
+    """Digest of the set of questions, so that runs over the same questions are known as such."""
+    digest = blake2b(digest_size=6)
+    for question in sorted(set(questions)):
+        digest.update(question.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def growing_id(name: str) -> str:
+    """The id of a run that grows: its content cannot say which it is, so its name does."""
+    return blake2b(as_json(["grows", name]).encode(), digest_size=6).hexdigest()
+
+
+def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[str, ...]:
+    """Put samples behind those of a run, and return the ids they got."""
+    row = connection.execute("SELECT samples, config FROM runs WHERE run_id = ?", [run_id]).fetchone()
+    there, config = row or (0, "{}")
+    if run.config and json.loads(config) != json.loads(as_json(run.config)):
+        raise SettingError(f"run {run.name!r} has the configuration {config}; log another one under another name")
+    ids = set(column(connection, "SELECT sample_id FROM samples WHERE run_id = ?", [run_id]))
+    named: list[Sample] = []
+    for sample in run.samples:
+        named.append(replace(sample, id=_free(sample.id, ids)))
+        ids.add(named[-1].id)
+    _insert_samples(connection, run_id, named, there)
+    questions = column(connection, "SELECT DISTINCT question FROM samples WHERE run_id = ?", [run_id])
+    connection.execute(
+        "UPDATE runs SET samples = ?, dataset_key = ? WHERE run_id = ?",
+        [there + len(named), _questions_key(questions), run_id],
+    )
+    return tuple(sample.id for sample in named)
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """The id itself, or `wanted#2` and so on where it is taken."""
+    return next(name for name in chain([wanted], (f"{wanted}#{n}" for n in count(2))) if name not in taken)
+
+
+def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> AddedRun:
+    """Keep a run, unless it is there already. Raises RunExistsError where another has its name."""
+    there = find_run(connection, run_id) or find_run(connection, run.name)
+    if there and there[0] != run_id:
+        raise RunExistsError(f"another run is already called {run.name!r}; give this one another name with --name")
+    if not there:
+        insert_run(connection, run, run_id)
+    return AddedRun(id=run_id, name=there[1] if there else run.name, samples=len(run.samples), added=not there)
+
+
+def insert_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> None:
+    """Put a run with its samples and scores into the tables."""
+    key = _questions_key(sample.question for sample in run.samples)
+    dataset = run.dataset or f"{len({sample.question for sample in run.samples})} questions ({key[:4]})"
+    connection.execute(
+        "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC', '')",
+        [
+            run_id,
+            run.name,
+            json.dumps(run.config, ensure_ascii=False),
+            dataset,
+            key,
+            run.source,
+            list(run.tags),
+            len(run.samples),
+        ],
+    )
+    _insert_samples(connection, run_id, run.samples, 0)
+    if run.scores:
+        _insert_scores(connection, run_id, run.scores)
+
+
+def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples: Sequence[Sample], first: int) -> None:
+    """Put samples in at the positions from `first` on."""
+    for start in range(0, len(samples), 10_000):
+        part = list(enumerate(samples[start : start + 10_000], first + start))
+        append_rows(connection, "samples", [sample_row(run_id, *numbered) for numbered in part])
+        append_rows(connection, "passages", [row for numbered in part for row in passage_rows(run_id, *numbered)])
+
+
+def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: FileScores) -> None:
+    """What another tool made of the run: an evaluation that nobody here made."""
+    said: dict[str, JsonValue] = {"tool": scores.tool, "format": scores.format, "columns": dict(scores.columns)}
+    evaluation = Evaluation(
+        id=blake2b(as_json([run_id, said]).encode(), digest_size=6).hexdigest(),
+        run_id=run_id,
+        judge=f"{scores.tool} (file)",
+        heuristic=False,
+        identity={"imported": said},
+        metrics=tuple(metric.spec for metric in scores.metrics),
+        imported=True,
+    )
+    put_evaluation(connection, evaluation, scores.metrics)
+    rows = (
+        (evaluation.id, *score_row(position, metric, outcome))
+        for position, outcomes in enumerate(scores.outcomes)
+        for metric, outcome in outcomes.items()
+    )
+    append_rows(connection, "scores", list(rows))
+
+
+def put_evaluation(
+    connection: duckdb.DuckDBPyConnection,
+    evaluation: Evaluation,
+    metrics: Iterable[MetricDescription],
+    *,
+    covered: int | None = None,
+    judging: JudgeOptions | None = None,
+) -> None:
+    """Put an evaluation and its metrics in place of what was kept of them."""
+    connection.execute(
+        "INSERT OR REPLACE INTO evaluations SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
+        " coalesce(?, samples), ?, ? FROM runs WHERE run_id = ?",
+        [
+            evaluation.id,
+            evaluation.run_id,
+            evaluation.judge,
+            evaluation.heuristic,
+            json.dumps(evaluation.identity),
+            list(evaluation.metrics),
+            covered,
+            None if judging is None else json.dumps(options_kept(judging)),
+            evaluation.imported,
+            evaluation.run_id,
+        ],
+    )
+    for description in metrics:
+        connection.execute(
+            "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)",
+            [evaluation.id, description.spec, as_json(asdict(description))],
+        )
+
+
+def drop_agreement(connection: duckdb.DuckDBPyConnection, agreement_id: str) -> bool:
+    """Delete an agreement with all that belongs to it; whether there was one."""
+    for table in ("agreement_items", "agreement_scores"):
+        connection.execute(f"DELETE FROM {table} WHERE agreement_id = ?", [agreement_id])
+    gone = connection.execute("DELETE FROM agreements WHERE agreement_id = ? RETURNING 1", [agreement_id])
+    return gone.fetchone() is not None

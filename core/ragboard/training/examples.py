@@ -1,0 +1,162 @@
+"""From labelled rows to examples of a quality, in three sides that share no document."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from ragboard.errors import SettingError
+from ragboard.judges.tasks import AresQuality
+from ragboard.readers.ares import AresRow
+
+__all__ = ["SIDES", "Example", "Side", "documents_in", "examples_of", "labelled_examples", "sides_of"]
+
+Side: TypeAlias = Literal["train", "validation", "held out"]
+SIDES: tuple[Side, ...] = get_args(Side)
+"""What the model learns from; when it stops and how it is calibrated is decided on; its scores are counted on."""
+
+HELD_OUT, VALIDATION = 0.3, 0.2
+"""Shares of the documents, and of those that are left then, where a file does not say."""
+
+SHORTEST = 100
+"""Characters that a document to learn from must exceed, as in ARES."""
+
+Rows: TypeAlias = Sequence[AresRow]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Example:
+    """A question with a document and an answer, and whether the quality holds."""
+
+    question: str
+    document: str
+    answer: str
+    holds: bool
+    cluster: str
+    """The document that it belongs to: examples of one are no independent evidence."""
+    strong: bool = False
+    """Whether it is a negative that was made hard."""
+
+
+def sides_of(rows: Rows, seed: int) -> tuple[dict[Side, list[AresRow]], int]:
+    """The rows of each side, and how many belong to none.
+
+    As the file's `split` says. Where it says nothing documents are drawn, and rows that join documents of two sides,
+    such as a question with a passage from elsewhere, are left out. Raises SettingError where the file's own split has
+    one document on two sides, or says something unknown.
+    """
+    found: dict[Side, list[AresRow]] = {side: [] for side in SIDES}
+    if not any(row.split for row in rows):
+        rest, found["held out"], lost = _drawn(rows, HELD_OUT, seed)
+    else:
+        for row in rows:
+            if row.split not in SIDES:
+                raise SettingError(f"split is {row.split!r} in a row, expected {', '.join(SIDES)}")
+            found[row.split].append(row)
+        rest, lost = found["train"], 0
+    found["train"] = rest
+    if not found["validation"]:
+        found["train"], found["validation"], more = _drawn(rest, VALIDATION, seed)
+        lost += more
+    _need_apart(found)
+    return found, lost
+
+
+def _drawn(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
+    """Rows of the other documents, of the drawn ones, and how many join both."""
+    home = _homes(rows)
+    documents = sorted({*home.values(), *map(_document, rows)})
+    random.Random(seed).shuffle(documents)  # noqa: S311 - no secret hangs on it
+    drawn = set(documents[: round(share * len(documents)) or int(len(documents) > 1)])
+    sides = [(_document(row) in drawn, home[row.document] in drawn) for row in rows]
+    return (
+        [row for row, side in zip(rows, sides, strict=True) if not any(side)],
+        [row for row, side in zip(rows, sides, strict=True) if all(side)],
+        sum(any(side) and not all(side) for side in sides),
+    )
+
+
+def _document(row: AresRow) -> str:
+    return row.document_id or row.document
+
+
+def _homes(rows: Rows) -> dict[str, str]:
+    """For each text the document it is of: that of a row in which it belongs, else itself."""
+    homes: dict[str, str] = {}
+    for row in rows:
+        if row.context_relevance is not False:
+            homes.setdefault(row.document, _document(row))
+    return {row.document: row.document for row in rows} | homes
+
+
+def _need_apart(sides: Mapping[Side, Rows]) -> None:
+    seen: dict[str, Side] = {}
+    for side, rows in sides.items():
+        for name in {*(row.document for row in rows), *(row.document_id for row in rows if row.document_id)}:
+            if seen.setdefault(name, side) != side:
+                raise SettingError(
+                    f"{' '.join(name.split())[:60]!r} is on two sides of the split, {seen[name]} and {side};"
+                    " a judge is tested on documents that it was not taught on"
+                )
+
+
+def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list[Example]:
+    """The examples of a quality, each once; what is dropped is counted by reason.
+
+    As ARES filters: no short documents, nothing twice, and for the two qualities of an answer no passage that does not
+    help. Rows that differ in nothing but the label contradict each other, and none of them is taken.
+    """
+    found: dict[tuple[str, str, str], set[Example]] = {}
+    for row in rows:
+        if getattr(row, quality) is None:
+            continue
+        reason = _unfit(row, quality)
+        if reason:
+            dropped[reason] += 1
+            continue
+        example = _example(row, quality, cluster=_document(row))
+        held = found.setdefault((example.question, example.document, example.answer), set())
+        if any(other.holds == example.holds for other in held):
+            dropped["twice"] += 1
+        else:
+            held.add(example)
+    dropped["labelled both ways"] += sum(len(held) for held in found.values() if len(held) > 1)
+    return [example for held in found.values() if len(held) == 1 for example in held]
+
+
+def _unfit(row: AresRow, quality: AresQuality) -> str:
+    if len(row.document) <= SHORTEST:
+        return f"document of at most {SHORTEST} characters"
+    if quality == "context_relevance":
+        return ""
+    if not row.answer.strip():
+        return "without an answer"
+    return "its passage does not help" if row.context_relevance is False else ""
+
+
+def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
+    """What people said of the quality; rows on one document, else one question, are no independent evidence."""
+    return [
+        _example(row, quality, cluster=row.document_id or row.question)
+        for row in rows
+        if getattr(row, quality) is not None and (row.answer.strip() or quality == "context_relevance")
+    ]
+
+
+def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> Example:
+    return Example(
+        question=row.question,
+        document=row.document,
+        answer="" if quality == "context_relevance" else row.answer,
+        holds=bool(getattr(row, quality)),
+        cluster=cluster,
+        strong=row.negative == "strong",
+    )
+
+
+def documents_in(rows: Rows) -> Iterator[str]:
+    """The documents that the rows belong to, each once."""
+    yield from dict.fromkeys(map(_document, rows))

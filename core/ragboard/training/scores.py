@@ -1,0 +1,115 @@
+"""How good a judge is, beside contenders that read nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragboard.evaluation.judge_report import word_overlap
+from ragboard.judges.tasks import AresQuality
+from ragboard.stats import Interval, NoInterval, best_cut, clustered_interval, roc
+from ragboard.stats.bootstrap import Rows
+from ragboard.stats.clustered import auroc_difference, clustered_auroc
+from ragboard.training.examples import Example
+
+__all__ = ["Contender", "Scored", "cuts_of", "scored", "trivial"]
+
+Figure = Interval | NoInterval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """The judge, or what reads nothing, on one set of examples."""
+
+    name: str
+    auroc: Figure
+    balanced_accuracy: Figure
+    """Mean of the shares of positives and of negatives that it calls so; 0.5 is a coin."""
+    judge_better_by: Figure | None
+    """AUROC of the judge less this one's; None of the judge itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """One set of examples that nothing was learnt from."""
+
+    on: str
+    n: int
+    positive: int
+    clusters: int
+    contenders: tuple[Contender, ...]
+    """The judge first."""
+
+
+def trivial(quality: AresQuality, example: Example) -> dict[str, float]:
+    """What word overlap and length make of an example; higher means that the quality rather holds."""
+    match quality:
+        case "context_relevance":
+            overlap = word_overlap(example.question, [example.document])
+            return {"word overlap": overlap, "length": float(len(example.document))}
+        case "answer_faithfulness":
+            overlap = word_overlap(example.answer, [example.document])
+            return {"word overlap": overlap, "length": -float(len(example.answer))}
+        case "answer_relevance":
+            overlap = word_overlap(example.question, [example.answer])
+            return {"word overlap": overlap, "length": float(len(example.answer))}
+
+
+def cuts_of(quality: AresQuality, examples: Sequence[Example]) -> dict[str, float]:
+    """For each trivial contender the threshold that parts these examples best; the judge's is chosen on the same."""
+    values = [trivial(quality, example) for example in examples]
+    truth = [example.holds for example in examples]
+    found = {name: best_cut(roc([each[name] for each in values], truth)) for name in values[0]}
+    return {name: cut.threshold for name, cut in found.items() if cut}
+
+
+def scored(
+    on: str,
+    quality: AresQuality,
+    examples: Sequence[Example],
+    probabilities: Sequence[float],
+    cuts: Mapping[str, float],
+    *,
+    threshold: float,
+) -> Scored | None:
+    """Judge and contenders on these examples; None where they are all of one class."""
+    truth = [example.holds for example in examples]
+    if not any(truth) or all(truth):
+        return None
+    groups = [example.cluster for example in examples]
+    ours = list(probabilities)
+    others = {name: [trivial(quality, example)[name] for example in examples] for name in cuts}
+    return Scored(
+        on=on,
+        n=len(examples),
+        positive=sum(truth),
+        clusters=len(set(groups)),
+        contenders=(
+            Contender(
+                name="judge",
+                auroc=clustered_auroc(ours, truth, groups),
+                balanced_accuracy=_balanced([each >= threshold for each in ours], truth, groups),
+                judge_better_by=None,
+            ),
+            *(
+                Contender(
+                    name=name,
+                    auroc=clustered_auroc(values, truth, groups),
+                    balanced_accuracy=_balanced([each >= cuts[name] for each in values], truth, groups),
+                    judge_better_by=auroc_difference(ours, values, truth, groups),
+                )
+                for name, values in others.items()
+            ),
+        ),
+    )
+
+
+def _balanced(said: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]) -> Figure:
+    def of(rows: Rows) -> float:
+        ups = [said[row] for row in rows if truth[row]]
+        downs = [not said[row] for row in rows if not truth[row]]
+        if not ups or not downs:
+            raise ValueError("balanced accuracy needs both classes")
+        return (sum(ups) / len(ups) + sum(downs) / len(downs)) / 2
+
+    return clustered_interval(of, groups)

@@ -1,0 +1,70 @@
+"""Photographs the pages over the sample runs, for the README and these pages.
+
+    python docs/images/pictures.py
+
+Makes a store of its own, serves it, and writes beside this file. Needs Chromium (`CHROMIUM` names it).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import sync_playwright
+
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard_dashboard.server import wait_until_healthy
+
+IMAGES = Path(__file__).parent
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu"]
+PAGES = {
+    "runs": ("runs", "#board tbody tr"),
+    "run": ("run?run=bm25-k3", "#shapes svg[role=img]"),
+    "sample": ("sample?run=bm25-k3&sample=q23", "#reader [role=option]"),
+    "hallucinations": ("hallucinations", "#findings a"),
+    "compare": ("compare?a=bm25-k3&b=bm25-rerank-k5", "#compare tbody tr"),
+    "diagnosis": ("diagnosis?run=bm25-k3", "#diagnosis li"),
+}
+"""Picture, address, and what is there once the page has come."""
+
+
+def main() -> None:
+    """Photograph every page."""
+    with TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "store")
+        for added in store.add_runs(sample_runs()):
+            evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        command = [sys.executable, "-m", "ragboard", "serve", "--no-browser", "--port", port, "--store"]
+        with subprocess.Popen([*command, str(store.folder)]) as server:
+            try:
+                photograph(f"http://127.0.0.1:{port}")
+            finally:
+                server.terminate()
+
+
+def photograph(address: str) -> None:
+    """Open every page and keep what its first screen shows."""
+    if not wait_until_healthy(address, 60):
+        sys.exit("the server did not start")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        for name, (path, content) in PAGES.items():
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.goto(f"{address}/{path}")
+            page.locator(content).first.wait_for()
+            page.locator("[data-testid=stApp]:not([data-test-script-state=running])").wait_for()
+            page.wait_for_timeout(1500)  # fonts and charts settle
+            page.screenshot(path=IMAGES / f"{name}.png")
+            page.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""The WikiEval construction, from a corpus to a person's choices and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.chat_server import ChatServer, chat_server
+
+from ragboard import Store
+from ragboard.cli import main
+from ragboard.labels import draw_samples, prefer_answer
+from ragboard.readers.opinions import read_opinions
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with chat_server() as running:
+        yield running
+
+
+def ragboard(*arguments: object) -> str:
+    done = CliRunner().invoke(main, [str(each) for each in arguments])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture
+def pairs(server: ChatServer, tmp_path: Path) -> Path:
+    documents = Path(__file__).parents[3] / "sample_data" / "documents"
+    judge = ("--judge", "openai:m", "--base-url", server.url)
+    ragboard("synth", documents, "--out", tmp_path / "pairs", "--kind", "wikieval", "--passages", 3, *judge)
+    return tmp_path / "pairs" / "wikieval.jsonl"
+
+
+def test_what_is_made_is_read_as_pairs_with_the_side_that_the_design_prefers(pairs: Path) -> None:
+    found = read_opinions(str(pairs))
+    assert found.form == "pairs"
+    assert len(found.items) >= 3 * len(pairs.read_text(encoding="utf-8").splitlines()) > 0
+    assert "pairs judged by embedded" in ragboard("agree", pairs)
+
+
+def test_a_person_chooses_between_both_answers_and_the_choices_are_held_against_a_judge(
+    pairs: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "store"
+    for name in ("grounded", "ungrounded"):
+        mapped = ("--map", f"answer={name}_answer", "--map", "contexts=context_v1")
+        ragboard("import", pairs, "--name", name, *mapped, "--store", folder)
+    store = Store(folder)
+    one, other = store.resolve("grounded"), store.resolve("ungrounded")
+    drawn = draw_samples(store, one, size=2, kind="preference", against=other)
+    ids = {position: sample.id for position, sample in store.samples(one.run_id)}
+    for position in drawn.positions:
+        prefer_answer(store, one, ids[position], other, ids[position], "a", annotator="ada", queue="random")
+    labels = tmp_path / "labels.jsonl"
+    ragboard("labels", "export", "-o", labels, "--store", folder)
+    said = [json.loads(line) for line in labels.read_text(encoding="utf-8").splitlines()]
+    assert len(said) == 2
+    chosen = {row[row["preferred"]] for row in said}
+    grounded = {json.loads(line)["grounded_answer"] for line in pairs.read_text(encoding="utf-8").splitlines()}
+    assert chosen <= grounded
+    assert "2 pairs judged by embedded" in ragboard("agree", labels)

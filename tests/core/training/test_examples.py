@@ -1,0 +1,109 @@
+"""What a judge learns from: filters, and three sides without a document in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragboard.errors import SettingError
+from ragboard.readers.ares import AresRow
+from ragboard.training.examples import SIDES, examples_of, labelled_examples, sides_of
+
+LONG = "The lighthouse at Fara was built in 1871 by Ines Dahl, and its lamp burned whale oil until the war came to it."
+ROW = AresRow(question="When?", document=LONG, answer="In 1871.", answer_faithfulness=True, document_id="fara")
+
+
+def passage(document: int, number: int) -> str:
+    return f"Passage {number} of document {document}. {LONG}"
+
+
+@st.composite
+def files(draw: st.DrawFn) -> list[AresRow]:
+    """Rows without a split: positives, and negatives with a passage from anywhere."""
+    count = draw(st.integers(1, 8))
+    rows: list[AresRow] = []
+    for _ in range(draw(st.integers(1, 30))):
+        document, number = draw(st.integers(0, count)), draw(st.integers(0, 2))
+        own = AresRow(question="q", document=passage(document, number), document_id=f"d{document}")
+        if draw(st.booleans()):
+            rows.append(replace(own, context_relevance=True))
+        else:
+            elsewhere = passage(draw(st.integers(0, count)), draw(st.integers(0, 2)))
+            rows.append(replace(own, document=elsewhere, context_relevance=False))
+    return rows
+
+
+@given(files(), st.integers(0, 3))
+def test_no_document_is_on_two_sides(rows: list[AresRow], seed: int) -> None:
+    sides, lost = sides_of(rows, seed)
+    assert sum(map(len, sides.values())) + lost == len(rows)
+    for one in SIDES:
+        for other in SIDES:
+            if one != other:
+                assert not {row.document_id for row in sides[one]} & {row.document_id for row in sides[other]}
+                assert not {row.document for row in sides[one]} & {row.document for row in sides[other]}
+
+
+def test_the_split_of_the_file_counts_and_one_that_leaks_is_refused() -> None:
+    rows = [replace(ROW, split=side, document_id=side, document=f"{side} {LONG}") for side in SIDES]
+    sides, lost = sides_of(rows, 0)
+    assert [sides[side] for side in SIDES] == [[row] for row in rows]
+    assert lost == 0
+    same_id = replace(rows[2], document_id="train")
+    with pytest.raises(SettingError, match="'train' is on two sides of the split, train and held out"):
+        sides_of([rows[0], rows[1], same_id], 0)
+    same_text = replace(rows[2], document=rows[0].document)
+    with pytest.raises(SettingError, match="is on two sides of the split"):
+        sides_of([rows[0], rows[1], same_text], 0)
+    with pytest.raises(SettingError, match="split is 'dev' in a row, expected train, validation, held out"):
+        sides_of([replace(ROW, split="dev")], 0)
+
+
+def test_documents_for_validation_are_drawn_from_those_to_train_on_where_the_file_has_none() -> None:
+    rows = [
+        replace(ROW, document_id=str(n), document=f"{n} {LONG}", split="held out" if n < 3 else "train")
+        for n in range(13)
+    ]
+    sides, _ = sides_of(rows, 0)
+    assert [row.document_id for row in sides["held out"]] == ["0", "1", "2"]
+    assert (len(sides["train"]), len(sides["validation"])) == (8, 2)
+
+
+def test_the_filters_of_ares_drop_and_count() -> None:
+    rows = [
+        ROW,
+        ROW,
+        replace(ROW, document="x" * 100),
+        replace(ROW, document="x" * 101),
+        replace(ROW, answer=" "),
+        replace(ROW, question="Who?", context_relevance=False),
+        replace(ROW, question="Where?"),
+        replace(ROW, question="Where?", answer_faithfulness=False),
+        replace(ROW, question="Why?", answer_faithfulness=None),
+    ]
+    dropped: Counter[str] = Counter()
+    found = examples_of(rows, "answer_faithfulness", dropped)
+    assert [(one.question, len(one.document)) for one in found] == [("When?", len(LONG)), ("When?", 101)]
+    assert dropped == {
+        "twice": 1,
+        "document of at most 100 characters": 1,
+        "without an answer": 1,
+        "its passage does not help": 1,
+        "labelled both ways": 2,
+    }
+
+
+def test_context_relevance_takes_passages_that_do_not_help_and_no_answers() -> None:
+    rows = [replace(ROW, context_relevance=True), replace(ROW, question="Who?", context_relevance=False)]
+    found = examples_of(rows, "context_relevance", Counter())
+    assert [(one.holds, one.answer) for one in found] == [(True, ""), (False, "")]
+
+
+def test_what_people_said_is_taken_as_it_is_and_clustered_by_question() -> None:
+    rows = [replace(ROW, document="short", document_id=""), replace(ROW, answer=""), ROW]
+    found = labelled_examples(rows, "answer_faithfulness")
+    assert [(one.document, one.cluster) for one in found] == [("short", "When?"), (LONG, "fara")]

@@ -1,0 +1,70 @@
+"""A judge beside what reads nothing, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragboard.stats import Interval, NoInterval
+from ragboard.training.card import verdicts
+from ragboard.training.examples import Example
+from ragboard.training.scores import Contender, Scored, cuts_of, scored, trivial
+
+
+def example(number: int, *, holds: bool, answer: str = "red") -> Example:
+    return Example(
+        question="what is red", document="red blue", answer=answer, holds=holds, cluster=f"d{number}", strong=False
+    )
+
+
+def test_word_overlap_is_of_what_the_quality_is_about() -> None:
+    one = example(0, holds=True, answer="red house")
+    assert trivial("context_relevance", one) == {"word overlap": pytest.approx(1 / 3), "length": 8.0}
+    assert trivial("answer_faithfulness", one) == {"word overlap": 0.5, "length": -9.0}
+    assert trivial("answer_relevance", one) == {"word overlap": pytest.approx(1 / 3), "length": 9.0}
+
+
+def test_scores_are_counted_by_hand() -> None:
+    """Overlap is 1 for "red", 0 for "old": it errs once in ten; the judge never."""
+    given = [example(n, holds=n % 2 == 0, answer="red" if n % 2 == 0 else "old") for n in range(20)]
+    given[1] = example(1, holds=False, answer="red")
+    cuts = cuts_of("answer_faithfulness", given)
+    assert cuts["word overlap"] == 1.0
+    ours = [0.9 if one.holds else 0.2 for one in given]
+    ours[0] = 0.1
+    found = scored("labels", "answer_faithfulness", given, ours, cuts, threshold=0.5)
+    assert found
+    assert (found.n, found.positive, found.clusters) == (20, 10, 20)
+    judge, overlap, _ = found.contenders
+    assert isinstance(judge.auroc, Interval)
+    assert judge.auroc.estimate == pytest.approx(0.9)
+    assert isinstance(judge.balanced_accuracy, Interval)
+    assert judge.balanced_accuracy.estimate == pytest.approx(0.95)
+    assert isinstance(overlap.balanced_accuracy, Interval)
+    assert overlap.balanced_accuracy.estimate == pytest.approx(0.95)
+    assert isinstance(overlap.judge_better_by, Interval)
+    assert overlap.judge_better_by.estimate == pytest.approx(0.9 - 0.95)
+
+
+def test_one_class_alone_is_not_scored() -> None:
+    assert scored("labels", "answer_relevance", [example(0, holds=True)], [0.5], {}, threshold=0.5) is None
+
+
+def interval(low: float, high: float) -> Interval:
+    return Interval(estimate=(low + high) / 2, low=low, high=high, level=0.95, n=12, method="by hand")
+
+
+def against(auroc: Interval, difference: Interval | NoInterval) -> list[str]:
+    judge = Contender(name="judge", auroc=auroc, balanced_accuracy=auroc, judge_better_by=None)
+    other = Contender(name="word overlap", auroc=auroc, balanced_accuracy=auroc, judge_better_by=difference)
+    return [*verdicts(Scored(on="labels", n=9, positive=4, clusters=9, contenders=(judge, other)))]
+
+
+def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:
+    assert against(interval(0.6, 0.9), interval(0.01, 0.2)) == ["On labels it ranks better than word overlap."]
+    assert against(interval(0.4, 0.9), interval(-0.1, 0.2)) == [
+        "On labels **it is not shown to be better than a coin**.",
+        "On labels **it is not shown to rank better than word overlap**.",
+    ]
+    assert against(interval(0.6, 0.9), interval(-0.2, -0.1)) == ["On labels **it ranks worse than word overlap**."]
+    (said,) = against(interval(0.6, 0.9), NoInterval(reason="9 groups", n=9))
+    assert said == "On labels it cannot be told whether it ranks better than word overlap (9 groups)."

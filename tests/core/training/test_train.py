@@ -1,0 +1,217 @@
+"""Training, with a model so small that it takes seconds, and the judge that comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.core.training.conftest import all_rows, write_rows
+from tests.local_models import needed
+
+from ragboard.cli import main
+from ragboard.errors import JudgeError, SettingError
+from ragboard.judges import TrainedJudge, judge_named
+from ragboard.judges.local.models import digest
+from ragboard.judges.tasks import AresQuality, Classified, Classify, Failure, Similarity, Task
+from ragboard.training import Course, train_judge
+
+QUALITY: AresQuality = "answer_faithfulness"
+COURSE = Course(epochs=4, batch=16, learning_rate=5e-3, max_length=96)
+FAITHFUL, NOT = "yes it is so indeed", "no never not at all"
+
+
+def weights(folder: Path) -> str:
+    return digest(folder / QUALITY)
+
+
+def ask(judge: TrainedJudge, *tasks: Task) -> list[Any]:
+    return list(asyncio.run(judge.answer(tasks)))
+
+
+def classify(answer: str, *contexts: str, quality: AresQuality = QUALITY) -> Classify:
+    return Classify(quality=quality, question="what is it", contexts=contexts or ("amber birch",), answer=answer)
+
+
+@pytest.fixture(scope="module")
+def folder(model: str, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A judge of one quality, trained by the command."""
+    out = tmp_path_factory.mktemp("trained") / "judge"
+    labels = write_rows(out.parent / "people.tsv", [replace(row, document_id="") for row in all_rows(train=9)])
+    arguments = ["train-judge", str(data), "--out", str(out), "--model", model, "--labels", str(labels)]
+    arguments += ["--epochs", "4", "--learning-rate", "5e-3", "--max-length", "96"]
+    done = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "answer_faithfulness: 4 epochs" in done.stdout
+    assert "context_relevance: not trained: its examples for train are not of both classes" in done.stdout
+    assert f"judge: trained:{out}" in done.stdout
+    return out
+
+
+def test_it_learns_what_the_rows_say(folder: Path) -> None:
+    judge = judge_named(f"trained:{folder}")
+    assert isinstance(judge, TrainedJudge)
+    yes, no = ask(judge, classify(FAITHFUL), classify(NOT))
+    assert (yes.holds, no.holds) == (True, False)
+    assert 0 <= no.probability < 0.5 <= yes.probability <= 1
+    assert yes.reason == f"Probability {yes.probability:.2f}; it holds from 0.50 on."
+
+
+def test_the_folder_holds_a_card_a_file_and_no_pickle(folder: Path) -> None:
+    names = {path.suffix for path in folder.rglob("*") if path.is_file()}
+    assert names <= {".json", ".md", ".safetensors", ".txt"}
+    card = (folder / "card.md").read_text(encoding="utf-8")
+    for said in (
+        "documents: 24 train, 12 validation, 12 held out; none is on two sides",
+        "24 and 24 train, 12 and 12 validation, 12 and 12 held out",
+        "On held-out synthetic documents: 24 examples, of which 12 hold, in 12 clusters.",
+        "On people's labels: 96 examples",
+        "| word overlap | 0.500",
+        "| the commoner class | 0.5 | 0.5 | |",
+        "**not trained**: answer_relevance",
+    ):
+        assert said in card
+    said = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
+    assert said["format"] == 1
+    assert said["qualities"][QUALITY]["reads"] == ["question", "document", "answer"]
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(
+    folder: Path, model: str, data: Path, tmp_path: Path
+) -> None:
+    course = replace(COURSE, model=model)
+    needed("torch").rand(3)  # chance elsewhere changes nothing
+    train_judge(data, tmp_path / "same", course)
+    train_judge(data, tmp_path / "other", replace(course, seed=1, epochs=1))
+    assert weights(tmp_path / "same") == weights(folder) != weights(tmp_path / "other")
+
+
+def test_what_is_held_out_changes_no_weight(folder: Path, model: str, tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.tsv", all_rows(held=7))
+    train_judge(data, tmp_path / "judge", replace(COURSE, model=model))
+    assert weights(tmp_path / "judge") == weights(folder)
+    other = write_rows(tmp_path / "other.tsv", all_rows(train=7))
+    train_judge(other, tmp_path / "judge2", replace(COURSE, model=model))
+    assert weights(tmp_path / "judge2") != weights(folder)
+
+
+def test_it_stops_when_the_loss_falls_no_more_and_keeps_the_best_weights(
+    model: str, data: Path, tmp_path: Path
+) -> None:
+    course = replace(COURSE, model=model, epochs=12, patience=1, learning_rate=0.2)
+    (pupil,) = train_judge(data, tmp_path, course).pupils
+    losses = [epoch.validation_loss for epoch in pupil.epochs]
+    assert len(losses) < 12
+    assert pupil.kept == losses.index(min(losses)) + 1 == len(losses) - 1
+
+
+def test_a_document_on_two_sides_is_refused(model: str, tmp_path: Path) -> None:
+    rows = all_rows()
+    leaked = [*rows, replace(rows[0], split="held out")]
+    with pytest.raises(SettingError, match="is on two sides of the split, train and held out"):
+        train_judge(write_rows(tmp_path / "data.tsv", leaked), tmp_path / "judge", Course(model=model))
+    assert not (tmp_path / "judge" / "judge.json").exists()
+
+
+def test_replies_come_in_order_and_do_not_hang_on_what_is_asked_beside(folder: Path) -> None:
+    judge = TrainedJudge(folder)
+    tasks = [classify(answer, context) for answer in (FAITHFUL, NOT) for context in ("dune fjord", "grove " * 30)]
+    together, alone = ask(judge, *tasks), [ask(judge, task)[0] for task in tasks]
+    assert [one.holds for one in together] == [one.holds for one in alone] == [True, True, False, False]
+    assert [one.probability for one in together] == pytest.approx([one.probability for one in alone], abs=2e-3)
+
+
+def test_long_passages_are_read_in_windows_to_their_end(folder: Path) -> None:
+    judge = TrainedJudge(folder)
+    long, short, *_ = ask(judge, classify(FAITHFUL, *["amber birch cedar dune. " * 20] * 3), classify(FAITHFUL))
+    assert isinstance(long, Classified)
+    assert ", the highest of " in long.reason
+    assert ", the highest of " not in short.reason
+    shown = judge._classifier(QUALITY).texts("q", ["amber " * 300 + "omega"], "a")
+    assert len(shown) > 1
+    assert shown[-1].endswith("omega | a")
+    assert all(text.startswith("q | ") for text in shown)
+
+
+def test_what_it_cannot_answer_is_a_failure_that_says_why(folder: Path) -> None:
+    judge = TrainedJudge(folder)
+    found = ask(
+        judge,
+        classify("a", quality="context_relevance"),
+        classify("word " * 500),
+        Classify(quality=QUALITY, question="q", contexts=(), answer="a"),
+        Similarity(text="a", others=("b",)),
+        classify(FAITHFUL),
+        classify("\ud800 \x00 it is"),
+    )
+    details = [each.detail if isinstance(each, Failure) else "" for each in found]
+    assert "was not taught context_relevance, only answer_faithfulness" in details[0]
+    assert "which leaves no room" in details[1]
+    assert details[2] == "there are no passages to read"
+    assert "does not answer Similarity" in details[3]
+    assert all(isinstance(each, Classified) for each in found[4:])
+
+
+def test_its_identity_is_its_files_and_not_their_place(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    known = TrainedJudge(folder).identity(Classify)
+    assert TrainedJudge(copy).identity(Classify) == known
+    (copy / "card.md").write_text("other words", encoding="utf-8")
+    assert TrainedJudge(copy).identity(Classify) == known
+    said = json.loads((copy / "judge.json").read_text(encoding="utf-8"))
+    said["qualities"][QUALITY]["threshold"] = 0.7
+    (copy / "judge.json").write_text(json.dumps(said), encoding="utf-8")
+    assert TrainedJudge(copy).identity(Classify) != known
+
+
+def test_damaged_files_are_one_line(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    (copy / QUALITY / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(JudgeError, match="the model cannot be loaded"):
+        ask(TrainedJudge(copy), classify(FAITHFUL))
+    shutil.rmtree(copy / QUALITY)
+    with pytest.raises(JudgeError, match=r"holds no model, which judge\.json speaks of"):
+        TrainedJudge(copy)
+
+
+def test_without_sentence_transformers_one_line_says_what_to_install(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragboard.judges.local.models.find_spec", lambda _: None)
+    done = CliRunner().invoke(main, ["train-judge", str(data), "--out", str(tmp_path / "judge"), "--model", "m"])
+    assert done.exit_code == 1
+    assert "local models need sentence-transformers; pip install 'ragboard[local]'" in done.output
+
+
+RUN = [
+    {"question": "what is it", "answer": FAITHFUL, "contexts": ["amber birch cedar"]},
+    {"question": "what is it", "answer": NOT, "contexts": ["dune ember fjord"]},
+]
+
+
+def evaluated(tmp_path: Path, *arguments: str) -> Any:
+    path = tmp_path / "run.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in RUN), encoding="utf-8")
+    return CliRunner().invoke(main, ["evaluate", str(path), "--store", str(tmp_path / "store"), "--json", *arguments])
+
+
+@pytest.mark.parametrize("option", ["--judge", "--verify"])
+def test_an_evaluation_is_judged_by_it_in_either_place(folder: Path, tmp_path: Path, option: str) -> None:
+    done = evaluated(tmp_path, "--metrics", "ares.answer_faithfulness", option, f"trained:{folder}")
+    assert done.exit_code == 0, done.output
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["metrics"]["ares.answer_faithfulness"]["mean"] == 0.5
+
+
+def test_a_metric_that_needs_more_names_the_role_that_nobody_fills(folder: Path, tmp_path: Path) -> None:
+    said = f"trained:{folder} does not answer {{}}; name another judge for the role '{{}}'"
+    done = evaluated(tmp_path, "--metrics", "faithfulness", "--judge", f"trained:{folder}")
+    assert done.exit_code == 1
+    assert said.format("ExtractStatements", "extract") in done.output
+    done = evaluated(tmp_path, "--metrics", "faithfulness", "--verify", f"trained:{folder}")
+    assert said.format("Verify", "verify") in done.output
