@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from ragboard.judges.embedded.figures import Figure, in_digits, numeric
+from ragboard.judges.embedded.digits import in_digits
+from ragboard.judges.embedded.figures import Figure, numeric
 from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, UNITS
 from ragboard.judges.embedded.text import Language, Remembered, term
 
@@ -19,6 +20,8 @@ ANY = "?"
 """The clue of a word that does not tell by itself what its figure is."""
 LONGEST = 8
 """Digits that stay exact in any unit."""
+HUGE = 1e100
+"""A number that scales could make infinite."""
 COMPOUND = 20
 """From this number word on another may follow: `twenty-one`."""
 
@@ -37,7 +40,7 @@ def clues(language: Language) -> Remembered[str]:
         if plain in MONTHS:
             return f"month {MONTHS[plain]}"
         value = in_digits(word, language) if word[0].isdigit() else NUMBER_WORDS[plain]
-        plainly = value is not None and (value < COMPOUND or word[0].isdigit()) and word.count(".") < 2
+        plainly = (value or HUGE) < (HUGE if word[0].isdigit() else COMPOUND) and word.count(".") < 2
         clue = _clue(value) if value and plainly else ANY
         return clue if len(clue) <= LONGEST else ANY
 
