@@ -36,15 +36,22 @@ def clues(language: Language) -> Remembered[str]:
     def known(word: str) -> str:
         if not numeric(word):
             return ""
-        plain = word.lower()
-        if plain in MONTHS:
-            return f"month {MONTHS[plain]}"
-        value = in_digits(word, language) if word[0].isdigit() else NUMBER_WORDS[plain]
-        plainly = (value or HUGE) < (HUGE if word[0].isdigit() else COMPOUND) and word.count(".") < 2
-        clue = _clue(value) if value and plainly else ANY
-        return clue if len(clue) <= LONGEST else ANY
+        month = MONTHS.get(word.lower())
+        return f"month {month}" if month else _clue_in(word, language)
 
     return Remembered(known)
+
+
+def _clue_in(word: str, language: Language) -> str:
+    """Of a number in digits or in letters; a word with two stops may be a date."""
+    if word[0].isdigit():
+        value, most = in_digits(word, language), HUGE
+    else:
+        value, most = NUMBER_WORDS[word.lower()], COMPOUND
+    if not value or value >= most or word.count(".") > 1:
+        return ANY
+    clue = _clue(value)
+    return clue if len(clue) <= LONGEST else ANY
 
 
 def clues_of(figures: Iterable[Figure]) -> frozenset[str]:
