@@ -12,14 +12,14 @@ from functools import lru_cache
 from ragboard.judges.embedded.digits import in_digits
 from ragboard.judges.embedded.figures import Figure, numeric
 from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, UNITS
-from ragboard.judges.embedded.text import Language, Remembered, term
+from ragboard.judges.embedded.text import Language, term
 
-__all__ = ["clues", "clues_of", "figure_terms"]
+__all__ = ["clue_in", "clues_of", "figure_terms", "month_clue"]
 
-ANY = "?"
+ANY = "=?"
 """The clue of a word that does not tell by itself what its figure is."""
-LONGEST = 8
-"""Digits that stay exact in any unit."""
+LONGEST = 9
+"""A sign, and digits that stay exact in any unit."""
 HUGE = 1e100
 """A number that scales could make infinite."""
 COMPOUND = 20
@@ -29,21 +29,8 @@ _SIZES = {"s": (1.0, 60.0, 3600.0), "day": (1.0, 7.0), "month": (1.0, 12.0)}
 """For what is counted in units that differ by no powers of ten, their sizes."""
 
 
-@lru_cache(maxsize=8)
-def clues(language: Language) -> Remembered[str]:
-    """The clue of each word at which a figure may begin, `` for any other."""
-
-    def known(word: str) -> str:
-        if not numeric(word):
-            return ""
-        month = MONTHS.get(word.lower())
-        return f"month {month}" if month else _clue_in(word, language)
-
-    return Remembered(known)
-
-
-def _clue_in(word: str, language: Language) -> str:
-    """Of a number in digits or in letters; a word with two stops may be a date."""
+def clue_in(word: str, language: Language) -> str:
+    """The clue of a number in digits or in letters: no term is like it. A word with two stops may be a date."""
     if word[0].isdigit():
         value, most = in_digits(word, language), HUGE
     else:
@@ -54,15 +41,21 @@ def _clue_in(word: str, language: Language) -> str:
     return clue if len(clue) <= LONGEST else ANY
 
 
-def clues_of(figures: Iterable[Figure]) -> frozenset[str]:
-    """The clues of which a sentence has one if it says one of these figures."""
-    return frozenset((ANY, *(clue for figure in figures for clue in _clues_of(figure))))
+def month_clue(word: str) -> str:
+    """The clue of a month's name that is a function word too, such as May; `` for any other word."""
+    return f"=month {MONTHS[word.lower()]}" if numeric(word) else ""
 
 
-def _clues_of(figure: Figure) -> Iterator[str]:
+def clues_of(figures: Iterable[Figure], language: Language) -> frozenset[str]:
+    """The clues, and terms of months, of which a sentence has one if it says one of these figures."""
+    return frozenset((ANY, *(clue for figure in figures for clue in _clues_of(figure, language))))
+
+
+def _clues_of(figure: Figure, language: Language) -> Iterator[str]:
     if figure.kind.startswith("date"):
         month = int(figure.value) // 100 if figure.kind == "date day" else int(figure.value)
-        yield from (f"month {month}", _clue(month))
+        yield from (_clue(month), f"=month {month}")
+        yield from (term(name, language) for name, number in MONTHS.items() if number == month)
     else:
         yield from (_clue(figure.value / size) for size in _SIZES.get(figure.kind, (1.0,)))
     if 1000 <= figure.value < 10000:
@@ -70,7 +63,7 @@ def _clues_of(figure: Figure) -> Iterator[str]:
 
 
 def _clue(value: float) -> str:
-    return f"{value:.8e}".partition("e")[0].replace(".", "").rstrip("0")
+    return f"={value:.8e}".partition("e")[0].replace(".", "").rstrip("0")
 
 
 @lru_cache(maxsize=8)

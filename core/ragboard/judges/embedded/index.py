@@ -51,7 +51,7 @@ class Index:
         vocabulary = _Vocabulary(library)
         forms = {item: vocabulary.forms(item) for item in items}
         sought = frozenset(form for found in forms.values() for form, _ in found)
-        told = clues_of(figure for claim in claims for figure in claim.reading.figures)
+        told = clues_of((figure for claim in claims for figure in claim.reading.figures), library.language)
         where = _places(library, sought, told)
         if missing := sought - where.keys():
             forms = {item: tuple(each for each in found if each[0] not in missing) for item, found in forms.items()}
@@ -106,7 +106,7 @@ def _places(library: Library, sought: frozenset[str], told: frozenset[str]) -> d
     doubtful = sought & figure_terms(library.language)
     for number, sentence in enumerate(library.sentences):
         found = sought.intersection(sentence.terms)
-        if sentence.clues and not (told.isdisjoint(sentence.clues) and doubtful.isdisjoint(found)):
+        if not (told.isdisjoint(sentence.terms) and doubtful.isdisjoint(found)):
             found = sought & sentence.everything
         for form in found:
             where[form].append(number)

@@ -9,13 +9,14 @@ from itertools import chain, compress, count
 from operator import attrgetter
 from typing import NamedTuple
 
-from ragboard.judges.embedded.clues import clues
-from ragboard.judges.embedded.figures import Figure, figures_at
+from ragboard.judges.embedded.clues import clue_in, month_clue
+from ragboard.judges.embedded.figures import Figure, figures_at, numeric
 from ragboard.judges.embedded.lexicon import (
     AUXILIARIES,
     BACKWARD,
     FUNCTION_WORDS,
     NEGATORS,
+    NUMBER_WORDS,
     PRONOUNS,
     UNNEGATED,
     word_set,
@@ -54,9 +55,7 @@ class _Read(NamedTuple):
     spelt: Sequence[str]
     """Its words as they stand."""
     terms: Sequence[str]
-    """For each word its term where it may be a content word, else ``."""
-    clues: Sequence[str]
-    """For each word at which a figure may begin what it tells of it, else ``; empty where there is none."""
+    """For each word its term where it may be a content word, its clue where it is a number, else ``."""
 
 
 class Reading(_Read):
@@ -65,15 +64,13 @@ class Reading(_Read):
     @once
     def figures(self) -> tuple[Figure, ...]:
         """Its numbers, quantities and dates."""
-        if not self.clues:
-            return ()
-        numbers = list(compress(count(), self.clues))
-        return figures_at(self.placed, numbers, self.language)
+        numbers = list(compress(count(), map(_NUMERIC.__getitem__, self.spelt)))
+        return figures_at(self.placed, numbers, self.language) if numbers else ()
 
     @once
     def places(self) -> Sequence[str]:
         """For each word its term where it is a content word, else ``."""
-        places = list(self.terms)
+        places = ["" if place[:1] == "=" else place for place in self.terms]
         for figure in self.figures:
             places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
         return places
@@ -164,8 +161,10 @@ def read(text: str, start: int, end: int, language: Language) -> Reading:
     """Read `text[start:end]`."""
     spelt = words_in(text, start, end)
     terms = list(map(_terms(language).__getitem__, spelt))
-    told = list(map(clues(language).__getitem__, spelt))
-    return Reading(text, start, end, language, spelt, terms, told if any(told) else ())
+    return Reading(text, start, end, language, spelt, terms)
+
+
+_NUMERIC = Remembered(numeric)
 
 
 _KEYS = attrgetter("key", "loose")
@@ -173,13 +172,16 @@ _KEYS = attrgetter("key", "loose")
 
 @lru_cache(maxsize=8)
 def _terms(language: Language) -> Remembered[str]:
-    """The term of every content word of a language, `` for any other word."""
+    """The term of every content word of a language, the clue of every number, `` for any other word."""
     function_words = FUNCTION_WORDS[language] | NEGATORS
 
     def known(word: str) -> str:
         plain = word.lower()
-        empty = plain in function_words or plain.endswith("n't") or word[0].isdigit()
-        return "" if empty else term(word, language)
+        if word[0].isdigit() or plain in NUMBER_WORDS:
+            return clue_in(word, language)
+        if plain in function_words or plain.endswith("n't"):
+            return month_clue(word)
+        return term(word, language)
 
     return Remembered(known)
 
