@@ -34,7 +34,7 @@ from ragboard.evaluation.labelled import Labelled
 from ragboard.judges.embedded.changes import changed, names_in
 from ragboard.judges.embedded.features import FEATURES, Seen, look
 from ragboard.judges.embedded.library import Library
-from ragboard.judges.embedded.lookup import Lookup
+from ragboard.judges.embedded.lookup import lookups
 from ragboard.judges.embedded.matching import best_match, judged
 from ragboard.judges.embedded.model import Model
 from ragboard.judges.embedded.select import FEATURES as HELP
@@ -77,7 +77,7 @@ def examples(rows: Sequence[Labelled]) -> Iterator[Example]:
             if label is None:
                 continue
             said = [each.text for each in extract(text).statements] if row.kind == "answers" else [text]
-            looks = [Lookup(library, library.claim(each)) for each in said]
+            looks = lookups(library, [library.claim(each) for each in said])
             found = tuple(tuple(look(each, lead, None) for lead in each.leads(None)) for each in looks)
             if found:
                 yield Example(found, label, row, text)
@@ -171,7 +171,7 @@ def written_from(folder: Path) -> Iterator[Labelled]:
         library = Library.of(row["contexts"])
         statements = [library.claim(each.text) for each in extract(row["answer"]).statements]
         found = [
-            match.seen for match in (best_match(Lookup(library, claim), None) for claim in statements) if match.seen
+            match.seen for match in (best_match(each, None) for each in lookups(library, statements)) if match.seen
         ]
         helps = {number for seen in found if seen.pair >= BORNE_OUT for number in seen.sentences}
         if row["model"] == "reference" and helps:

@@ -7,7 +7,8 @@ The usual work: samples of 5 passages of about 120 words and an answer of 4 sent
 extracted and held against the passages together. Judge and as many plain passes as take about as long take turns, and
 the best turn of each counts, in processor time; a busy machine slows the judge more, for it touches more memory.
 Then a passage of up to 5 MB and an answer of up to 10,000 statements: microseconds for a character of the passage and
-for a statement, which should not grow.
+for a statement, which should not grow. And the most memory the process has held after 1,000 and 10,000 samples, each
+made and forgotten as it is judged (not on Windows).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import json
 import random
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -32,6 +34,8 @@ PASSAGES = (1_250_000, 2_500_000, 5_000_000)
 """Characters."""
 ANSWERS = (2_500, 5_000, 10_000)
 """Statements."""
+JUDGED, AT_ONCE = (1_000, 10_000), 100
+"""Samples after which memory is looked at; samples that are held at a time."""
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -71,6 +75,21 @@ def usual_work() -> dict[str, float]:
     return {"times_plain": judge / plain, "samples_per_second": SAMPLES / judge}
 
 
+def memory() -> Iterator[tuple[str, float]]:
+    """Megabytes, at their highest since the process began; this comes first, before what takes more."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    done = 0
+    for count in JUDGED:
+        for batch in range(done, count, AT_ONCE):
+            judged_all(made_samples(AT_ONCE, seed=batch))
+        done = count
+        kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+        yield f"peak_after_{count}_samples_mb", kilobytes / 1024
+
+
 def growth() -> Iterator[tuple[str, float]]:
     rng = random.Random(1)
     words = sorted({word for each in made_samples(200) for word in re.findall(r"\w+", each.answer or "")})
@@ -89,7 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    found = usual_work() | dict(growth())
+    found = dict(memory()) | usual_work() | dict(growth())
     if given.json:
         print(json.dumps(found, indent=1))
     else:

@@ -17,7 +17,7 @@ from typing import Any
 from ragboard.judges.embedded.answering import rate
 from ragboard.judges.embedded.features import FEATURES
 from ragboard.judges.embedded.library import Library
-from ragboard.judges.embedded.lookup import Lookup
+from ragboard.judges.embedded.lookup import lookups
 from ragboard.judges.embedded.matching import SUPPORTED, best_match, supporting
 from ragboard.judges.embedded.model import Model
 from ragboard.judges.embedded.select import FEATURES as HELP
@@ -41,7 +41,8 @@ def faithfulness(dropped: set[str]) -> Side:
 
     def score(row: Row, answer: str) -> float:
         library = Library.of(row["contexts"], row["question"])
-        seen = [best_match(Lookup(library, library.claim(each.text)), None).seen for each in extract(answer).statements]
+        claims = [library.claim(each.text) for each in extract(answer).statements]
+        seen = [best_match(each, None).seen for each in lookups(library, claims)]
         scores = [model(each.values) if each else 0.0 for each in seen]
         return sum((each >= SUPPORTED) + each / 1000 for each in scores) / len(scores) if scores else 0.0
 

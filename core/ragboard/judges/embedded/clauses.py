@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ragboard.judges.embedded.lexicon import AUXILIARIES, PAST, word_set
-from ragboard.judges.embedded.text import Language, Token, tokens, words_in
+from ragboard.judges.embedded.text import Language, Words, first_words, tokens, words_in
 
 __all__ = ["Clause", "Subject", "clauses", "subject_of"]
 
@@ -36,6 +36,9 @@ _AFTER_VERB = word_set(
     "after before during"
 )
 _AND = re.compile(r"(,?)\s{1,3}(and|but|while|whereas|und|aber|während)\s", re.IGNORECASE)
+_MAY_JOIN = re.compile(r"\s(?:and|but|while|whereas|und|aber|während)\s", re.IGNORECASE)
+"""A quick look before it."""
+_PARTS = re.compile(r"[,;:()]")
 _UNCUT = re.compile(r"[^;]+")
 _RELATIVE = re.compile(r",\s+(?:which|who)\s+")
 _PARTICIPLE = re.compile(r"\w+(?:t|en)\W*$")
@@ -61,28 +64,33 @@ class Subject(NamedTuple):
 
 def subject_of(text: str, start: int, end: int, language: Language) -> Subject | None:
     """The subject and the auxiliary or English past tense that follows it, where both are plain."""
-    words = tokens(text, start, min(end, start + READ), most=LONGEST_SUBJECT + 1)
-    if not words or words[0].text.lower() in (_NOT_SUBJECT_DE if language == "de" else _NOT_SUBJECT):
+    words = first_words(text, start, min(end, start + READ), LONGEST_SUBJECT + 1)
+    if not words or words[0].lower() in (_NOT_SUBJECT_DE if language == "de" else _NOT_SUBJECT):
         return None
-    for at, word in enumerate(words):
-        if at and word.text.lower() in AUXILIARIES[language]:
-            subject = text[words[0].start : words[at - 1].end]
-            return None if re.search(r"[,;:()]", subject) else Subject(subject, word.text, word.end, word.start)
-        if at and language == "en" and _is_past(word.text):
-            return _past_tense(text, words, at, end)
-        if at and word.text.lower() in _BREAKS_SUBJECT:
+    auxiliaries = AUXILIARIES[language]
+    for at, word in enumerate(words[1:], 1):
+        plain = word.lower()
+        if plain in auxiliaries:
+            return _before_verb(text, Words.of(text, start, words[: at + 1]))
+        if language == "en" and _is_past(plain):
+            return _past_tense(text, Words.of(text, start, words[: at + 1]), end)
+        if plain in _BREAKS_SUBJECT:
             return None
     return None
 
 
-def _past_tense(text: str, words: tuple[Token, ...], at: int, end: int) -> Subject | None:
+def _before_verb(text: str, words: Words) -> Subject | None:
+    """All these words but the last, which is the verb; none where a mark parts them."""
+    subject = text[words.start(0) : words.ends[-2]]
+    return None if _PARTS.search(subject) else Subject(subject, words.spelt[-1], words.ends[-1], words.start(-1))
+
+
+def _past_tense(text: str, words: Words, end: int) -> Subject | None:
     """`The bridge opened in ...`: no auxiliary may follow, or the verb could be a participle."""
-    after = words_in(text, words[at].end, min(end, words[at].end + READ))
+    stop = words.ends[-1]
+    after = words_in(text, stop, min(end, stop + READ))
     follows = not after or after[0].lower() in _AFTER_VERB or after[0][0].isdigit()
-    subject = text[words[0].start : words[at - 1].end]
-    if not follows or re.search(r"[,;:()]", subject) or _verb_within(after, "en"):
-        return None
-    return Subject(subject, words[at].text, words[at].end, words[at].start)
+    return None if not follows or _verb_within(after, "en") else _before_verb(text, words)
 
 
 def clauses(text: str, start: int, end: int, language: Language) -> Iterator[Clause]:
@@ -104,7 +112,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _coordinated(text: str, start: int, end: int, language: Language) -> Iterator[Clause]:
-    for found in _AND.finditer(text, start, end):
+    for found in _AND.finditer(text, start, end) if _MAY_JOIN.search(text, start, end) else ():
         restated = _second(text, start, found, end, language)
         if restated is None:
             continue
@@ -120,7 +128,7 @@ def _coordinated(text: str, start: int, end: int, language: Language) -> Iterato
 def _second(text: str, start: int, conjunction: re.Match[str], end: int, language: Language) -> str | None:
     """How what follows the conjunction reads by itself: restated, "" as it stands, None for no cut."""
     subject = subject_of(text, start, conjunction.start(), language)
-    words = [word.text for word in tokens(text, conjunction.end(), end, most=NEAR_VERB + 1)]
+    words = first_words(text, conjunction.end(), end, NEAR_VERB + 1)
     if subject is None or len(words) < 2:
         return None
     if conjunction[1] and _opens(words) and _verb_within(words[1:], language):
@@ -140,11 +148,12 @@ def _opens(words: Sequence[str]) -> bool:
 
 
 def _verb_within(words: Sequence[str], language: Language) -> bool:
-    return any(word.lower() in AUXILIARIES[language] or (language == "en" and _is_past(word)) for word in words)
+    plain = list(map(str.lower, words))
+    return not AUXILIARIES[language].isdisjoint(plain) or (language == "en" and any(map(_is_past, plain)))
 
 
-def _is_past(word: str) -> bool:
-    plain = word.lower()
+def _is_past(plain: str) -> bool:
+    """Whether the word, in small letters, may be a past tense."""
     return plain in PAST or (plain.endswith("ed") and len(plain) > 4)
 
 
@@ -153,13 +162,13 @@ def _is_verb_phrase(words: Sequence[str]) -> bool:
     if first in AUXILIARIES["en"]:
         return True
     following = second.lower() in _AFTER_VERB or second[0].isdigit() or second[0].isupper()
-    return _is_past(words[0]) and following
+    return _is_past(first) and following
 
 
 def _complete(text: str, subject: Subject, end: int) -> bool:
     """Whether the first verb phrase holds more than its verb, so that nothing said later belongs to both."""
-    words = words_in(text, subject.after, end)
-    return len(words) > 2 and not _is_past(words[-1]) and any(word.lower() in _AFTER_VERB for word in words[:-1])
+    words = list(map(str.lower, words_in(text, subject.after, end)))
+    return len(words) > 2 and not _is_past(words[-1]) and not _AFTER_VERB.isdisjoint(words[:-1])
 
 
 def _german(text: str, subject: Subject, conjunction: re.Match[str], second: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ragboard.judges.embedded.conflicts import Conflict, close, conflict
@@ -59,9 +60,8 @@ def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
     held = _with_rough_figures(claim, first, lookup.held(lead))
     second, both = _second(lookup, lead, scope, held)
     sentences = (first,) if second is None else (first, library.sentences[second])
-    around = lookup.worth(lookup.said(scope))
-    around = {item: max(around.get(item, 0.0), both.get(item, 0.0)) for item in around.keys() | both.keys()}
-    against = conflict(claim, first, _meant(claim, first, frozenset(held), frozenset(around)))
+    around = lookup.said(scope) | both.keys()
+    against = conflict(claim, first, _meant(claim, first, frozenset(held), around))
     values = (
         lookup.share(held),
         lookup.share(both),
@@ -76,6 +76,8 @@ def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
 
 
 def _with_rough_figures(claim: Claim, sentence: Reading, held: dict[str, float]) -> dict[str, float]:
+    if not claim.counted - held.keys():
+        return held
     rough = {
         figure.key: 1.0
         for figure in claim.reading.figures
@@ -93,10 +95,11 @@ def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> 
     if not told or len(held) == len(lookup.weights):
         return None, held
     gains: list[tuple[float, int, dict[str, float]]] = []
+    weights, counted = lookup.weights, lookup.claim.counted
     for number in lookup.companions(lead, scope):
         worth = lookup.held(number)
-        if not worth.keys() <= lookup.claim.counted:
-            gained = math.fsum([lookup.weights[item] * part for item, part in worth.items() if item not in held])
+        if not worth.keys() <= counted:
+            gained = math.fsum([weights[item] * part for item, part in worth.items() if item not in held])
             gains.append((-gained, number, worth))
     gained, number, worth = min(gains, default=(0.0, -1, held))
     if not gained or conflict(lookup.claim, lookup.library.sentences[number], frozenset(worth)):
@@ -104,7 +107,7 @@ def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> 
     return number, worth | held
 
 
-def _meant(claim: Claim, sentence: Reading, found: frozenset[str], around: frozenset[str]) -> frozenset[str]:
+def _meant(claim: Claim, sentence: Reading, found: frozenset[str], around: AbstractSet[str]) -> frozenset[str]:
     """What the sentence says, or may mean by a pronoun: what its passage names."""
     if sentence.refers_back:
         return found | ((claim.items - claim.counted) & around)
@@ -116,30 +119,25 @@ def _against(found: Conflict | None) -> tuple[float, float, float]:
     return float(kind == "figure"), float(kind == "name"), float(kind in {"opposite", "denial"})
 
 
-def _wording(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:
+def _wording(claim: Reading, sentences: tuple[Reading, ...], around: AbstractSet[str]) -> tuple[float, ...]:
     return (
         _within(claim.words, [sentence.words for sentence in sentences]),
         math.log1p(len(claim.words - around)),
     )
 
 
-def _within(wanted: frozenset[object], offered: list[frozenset[object]]) -> float:
+def _within(wanted: frozenset[str], offered: list[frozenset[str]]) -> float:
     """The share of what is wanted that is offered; 1 where nothing is wanted."""
-    if not wanted:
-        return 1.0
-    found = wanted & offered[0] if len(offered) == 1 else (wanted & offered[0]) | (wanted & offered[1])
-    return len(found) / len(wanted)
+    return (len(wanted) - len(wanted.difference(*offered))) / len(wanted) if wanted else 1.0
 
 
-def _absent(items: frozenset[str], both: dict[str, float], around: dict[str, float]) -> tuple[float, float]:
+def _absent(items: frozenset[str], both: dict[str, float], around: AbstractSet[str]) -> tuple[float, float]:
     if not items:
         return 0.0, 0.0
-    return math.fsum([each not in both for each in items]) / len(items), math.fsum(
-        [each not in around for each in items]
-    ) / len(items)
+    return len(items - both.keys()) / len(items), len(items - around) / len(items)
 
 
-def _manner(claim: Reading, sentences: tuple[Reading, ...], around: frozenset[str]) -> tuple[float, ...]:
+def _manner(claim: Reading, sentences: tuple[Reading, ...], around: AbstractSet[str]) -> tuple[float, ...]:
     said = sentences[0].words if len(sentences) == 1 else sentences[0].words | sentences[1].words
     strong = claim.words & STRONG
     mine = (claim.words & FIRST_PERSON) - around

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
 from math import fsum
 from typing import TypeAlias
 
+from ragboard.judges.embedded.index import Index
 from ragboard.judges.embedded.library import Claim, Library
 from ragboard.judges.embedded.once import once
 
-__all__ = ["Lookup", "Scope"]
+__all__ = ["Lookup", "Scope", "lookups"]
 
 POSTINGS = 4000
 """Places looked at for one claim: rare words first, so that what is left out tells little."""
@@ -28,15 +31,21 @@ Scope: TypeAlias = int | None
 
 @dataclass(frozen=True)
 class Lookup:
-    """A claim held against a library."""
+    """A claim held against a library, by an index that it is in."""
 
-    library: Library
+    index: Index
     claim: Claim
+
+    @property
+    def library(self) -> Library:
+        """The sentences."""
+        return self.index.library
 
     @once
     def weights(self) -> dict[str, float]:
         """How much each item tells, in a fixed order."""
-        return {item: self.library.weight(item) for item in sorted(self.claim.items)}
+        weights = self.index.weights
+        return {item: weights[item] for item in sorted(self.claim.items)}
 
     @once
     def total(self) -> float:
@@ -44,23 +53,19 @@ class Lookup:
         return fsum(self.weights.values())
 
     @once
-    def forms(self) -> dict[str, tuple[tuple[str, float], ...]]:
-        """Under which terms of the passages each item is said, and what each is worth."""
-        return {item: tuple(self.library.forms(item)) for item in self.weights}
-
-    @once
     def _held(self) -> dict[int, dict[str, float]]:
         """For each sentence that holds any of them the items and their worth."""
-        where = self.library.where
+        where, forms = self.index.where, self.index.forms
         postings = sorted(
-            (len(where[form]), item, form, worth) for item, forms in self.forms.items() for form, worth in forms
+            [(len(where[form]), item, form, worth) for item in self.weights for form, worth in forms[item]]
         )
-        held: dict[int, dict[str, float]] = {}
+        held: defaultdict[int, dict[str, float]] = defaultdict(dict)
         left = POSTINGS
         for length, item, form, worth in postings:
             for number in where[form] if length <= left else islice(where[form], left):
-                row = held.setdefault(number, {})
-                row[item] = max(worth, row.get(item, 0.0))
+                row = held[number]
+                if worth > row.get(item, 0.0):
+                    row[item] = worth
             left = max(left - length, 1)
         return held
 
@@ -74,9 +79,9 @@ class Lookup:
         weights, library = self.weights, self.library
         ranked: list[tuple[float, int]] = []
         for number, row in self._held.items():
-            weight = fsum([weights[item] * row[item] for item in row])
+            weight = fsum([weights[item] * worth for item, worth in row.items()])
             if library.sentences[number].refers_back:
-                around = library.contents[library.passage_of[number]]
+                around = self.index.contents[library.passage_of[number]]
                 leant = [item for item in weights if item not in row and item[0] != "#" and item in around]
                 weight += LEANT * fsum([weights[item] for item in leant])
             ranked.append((-weight, number))
@@ -113,17 +118,11 @@ class Lookup:
         ]
         return best + near
 
-    @once
-    def _sought(self) -> frozenset[str]:
-        return frozenset(form for forms in self.forms.values() for form, _ in forms)
-
-    def worth(self, said: frozenset[str]) -> dict[str, float]:
+    def worth(self, said: AbstractSet[str]) -> dict[str, float]:
         """What each item is worth where these terms are said; items not said are left out."""
         found: dict[str, float] = {}
-        if said.isdisjoint(self._sought):
-            return found
-        for item, forms in self.forms.items():
-            for form, worth in forms:
+        for item in self.weights:
+            for form, worth in self.index.forms[item]:
                 if form in said:
                     found[item] = worth
                     break
@@ -133,6 +132,16 @@ class Lookup:
         """The share of the claim's weight that is found, in [0, 1]."""
         return fsum([self.weights[item] * part for item, part in worth.items()]) / self.total if self.total else 0.0
 
-    def said(self, scope: Scope) -> frozenset[str]:
-        """Terms and figure keys of a scope."""
-        return self.library.everything if scope is None else self.library.contents[scope]
+    def said(self, scope: Scope) -> AbstractSet[str]:
+        """The items that a scope says."""
+        return self._said if scope is None else self.worth(self.index.contents[scope]).keys()
+
+    @once
+    def _said(self) -> frozenset[str]:
+        return frozenset(filter(self.index.forms.__getitem__, self.weights))
+
+
+def lookups(library: Library, claims: Sequence[Claim]) -> Iterator[Lookup]:
+    """The claims held against a library, in their order: together, so that its sentences are gone through once."""
+    index = Index.of(library, claims)
+    return (Lookup(index, claim) for claim in claims)

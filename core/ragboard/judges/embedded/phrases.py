@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CITATION", "CITATION_ENDS", "LEAD_WORD", "hedge", "is_filler", "is_refusal"]
+__all__ = ["CITATION", "CITATION_END", "LEAD_WORD", "hedge", "is_filler", "is_refusal"]
 
 CITATION = re.compile(
     r"\s{0,3}(?:\[\^?\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*\]|\u3010[^\u3011]{1,40}\u3011"
@@ -14,7 +14,7 @@ CITATION = re.compile(
 )
 """A mark such as `[1]`, `[2, 3]` or `(Source 3)`, with the space before it."""
 
-CITATION_ENDS = "])\u3011"
+CITATION_END = re.compile(r"[\])\u3011]")
 
 LEAD_WORD = re.compile(
     r"(?:yes|no|sure|certainly|of course|okay|ok|well|ja|nein|gerne?|natürlich"
@@ -124,21 +124,21 @@ _MAY_HEDGE = (
 """Letters without which nothing is declined or taken back: a quick look before the patterns."""
 
 
-def _any_of(letters: tuple[str, ...], sentence: str) -> bool:
-    plain = sentence.lower()
+def _any_of(letters: tuple[str, ...], plain: str) -> bool:
     return any(map(plain.__contains__, letters))
 
 
 def is_refusal(sentence: str) -> bool:
     """Whether it declines to answer, or says that the sources do not."""
-    if not _NO.search(sentence.lower()) and not _any_of(_MAY_DECLINE, sentence):
+    plain = sentence.lower()
+    if not _NO.search(plain) and not _any_of(_MAY_DECLINE, plain):
         return False
     return bool(_REFUSAL.search(sentence[:LONGEST_REFUSAL].replace("\u2019", "'")))
 
 
 def hedge(sentence: str) -> str:
     """The words by which it takes back what it says, as they stand; empty where there are none."""
-    found = _any_of(_MAY_HEDGE, sentence) and _HEDGE.search(sentence[:LONGEST_REFUSAL].replace("\u2019", "'"))
+    found = _any_of(_MAY_HEDGE, sentence.lower()) and _HEDGE.search(sentence[:LONGEST_REFUSAL].replace("\u2019", "'"))
     return found.group() if found else ""
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress, count
+from itertools import chain, compress, count
 from operator import attrgetter
 from typing import NamedTuple
 
+from ragboard.judges.embedded.clues import clue_in, month_clue
 from ragboard.judges.embedded.figures import Figure, figures_at, numeric
 from ragboard.judges.embedded.lexicon import (
     AUXILIARIES,
     BACKWARD,
     FUNCTION_WORDS,
     NEGATORS,
+    NUMBER_WORDS,
     PRONOUNS,
     UNNEGATED,
     word_set,
@@ -52,23 +54,46 @@ class _Read(NamedTuple):
     language: Language
     spelt: Sequence[str]
     """Its words as they stand."""
-    places: Sequence[str]
-    """For each word its term where it is a content word, else ``."""
-    figures: tuple[Figure, ...]
-
-    content: frozenset[str]
-    """Terms of all content words; figures are apart."""
-    everything: frozenset[str]
-    """Content terms and figure keys, with and without their units."""
+    terms: Sequence[str]
+    """For each word its term where it may be a content word, its clue where it is a number, else ``."""
 
 
 class Reading(_Read):
     """A stretch of a text and what it says, by words: what few sentences are asked is found when it is asked."""
 
     @once
+    def figures(self) -> tuple[Figure, ...]:
+        """Its numbers, quantities and dates."""
+        numbers = list(compress(count(), map(_NUMERIC.__getitem__, self.spelt)))
+        return figures_at(self.placed, numbers, self.language) if numbers else ()
+
+    @once
+    def places(self) -> Sequence[str]:
+        """For each word its term where it is a content word, else ``."""
+        places = ["" if place[:1] == "=" else place for place in self.terms]
+        for figure in self.figures:
+            places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
+        return places
+
+    @once
+    def content(self) -> frozenset[str]:
+        """Terms of all content words; figures are apart."""
+        return frozenset(filter(None, self.places))
+
+    @once
+    def everything(self) -> frozenset[str]:
+        """Content terms and figure keys, with and without their units."""
+        return self.content | self.keys
+
+    @once
+    def keys(self) -> frozenset[str]:
+        """Keys of all figures, with and without their units."""
+        return frozenset(chain.from_iterable(map(_KEYS, self.figures)))
+
+    @once
     def lowered(self) -> Sequence[str]:
         """Its words in small letters."""
-        return [word.lower() for word in self.spelt]
+        return list(map(str.lower, self.spelt))
 
     @once
     def placed(self) -> Words:
@@ -78,7 +103,7 @@ class Reading(_Read):
     @once
     def words(self) -> frozenset[str]:
         """All words as they stand, in small letters, function words among them."""
-        return frozenset(self.lowered)
+        return frozenset(map(str.lower, self.spelt))
 
     @once
     def hedged(self) -> float:
@@ -86,12 +111,7 @@ class Reading(_Read):
         said = self.text[self.start : self.end]
         return (len(hedge(said).split()) + said.count("?")) / len(self.spelt) if self.spelt else 0.0
 
-    @property
-    def keys(self) -> frozenset[str]:
-        """Keys of all figures, with and without their units."""
-        return self.everything - self.content
-
-    @property
+    @once
     def refers_back(self) -> bool:
         """Whether it begins with a pronoun, and so is about what was named before it."""
         return bool(self.spelt) and self.spelt[0].lower() in BACKWARD
@@ -140,36 +160,28 @@ class Reading(_Read):
 def read(text: str, start: int, end: int, language: Language) -> Reading:
     """Read `text[start:end]`."""
     spelt = words_in(text, start, end)
-    places = list(map(_terms(language).__getitem__, spelt))
-    numbers = list(compress(count(), map(_NUMERIC.__getitem__, spelt)))
-    if not numbers:
-        content = frozenset(filter(None, places))
-        return Reading(text, start, end, language, spelt, places, (), content, content)
-    found = figures_at(Words.of(text, start, spelt[: numbers[-1] + AFTER_NUMBER]), numbers, language)
-    for figure in found:
-        places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
-    content = frozenset(filter(None, places))
-    everything = content.union(*map(_KEYS, found))
-    return Reading(text, start, end, language, spelt, places, found, content, everything)
-
-
-_KEYS = attrgetter("key", "loose")
-AFTER_NUMBER = 8
-"""Words from a number on that may belong to its figure."""
+    terms = list(map(_terms(language).__getitem__, spelt))
+    return Reading(text, start, end, language, spelt, terms)
 
 
 _NUMERIC = Remembered(numeric)
 
 
+_KEYS = attrgetter("key", "loose")
+
+
 @lru_cache(maxsize=8)
 def _terms(language: Language) -> Remembered[str]:
-    """The term of every content word of a language, `` for any other word."""
+    """The term of every content word of a language, the clue of every number, `` for any other word."""
     function_words = FUNCTION_WORDS[language] | NEGATORS
 
     def known(word: str) -> str:
         plain = word.lower()
-        empty = plain in function_words or plain.endswith("n't") or word[0].isdigit()
-        return "" if empty else term(word, language)
+        if word[0].isdigit() or plain in NUMBER_WORDS:
+            return clue_in(word, language)
+        if plain in function_words or plain.endswith("n't"):
+            return month_clue(word)
+        return term(word, language)
 
     return Remembered(known)
 

@@ -62,31 +62,32 @@ def _contradiction(library: Library, match: Match) -> str:
 
 
 def _absence(lookup: Lookup, match: Match, only: Scope) -> str:
-    library, claim = lookup.library, lookup.claim
-    absent = claim.items - lookup.worth(lookup.said(only)).keys()
+    claim = lookup.claim
+    absent = claim.items - lookup.said(only)
     hard = claim.words(absent & (claim.counted | claim.named))
     if hard and only is not None:
         return f"Passage {only + 1} does not mention {_quoted(hard, 'or')}."
     if hard:
         return f"{_quoted(hard)} {'appears' if len(hard) == 1 else 'appear'} in no passage."
     if match.sentences and match.seen and match.seen.pair >= NEAREST:
-        return _nearest(library, claim, match)
-    words = claim.words(_heaviest(library, absent))
+        return _nearest(lookup, match)
+    words = claim.words(_heaviest(lookup, absent))
     listed = _listed(words, "or") if words else ""
     if only is not None:
         return f"Passage {only + 1} does not {f'speak of {listed}' if listed else 'say this in one place'}."
     return f"No passage {f'speaks of {listed}' if listed else 'says this in one place'}."
 
 
-def _nearest(library: Library, claim: Claim, match: Match) -> str:
-    where = f"Passage {_passages(library, match)[0]} comes nearest but"
+def _nearest(lookup: Lookup, match: Match) -> str:
+    claim = lookup.claim
+    where = f"Passage {_passages(lookup.library, match)[0]} comes nearest but"
     hard = claim.words(match.missing & (claim.counted | claim.named))
-    words = hard or claim.words(_heaviest(library, match.missing))
+    words = hard or claim.words(_heaviest(lookup, match.missing))
     return f"{where} does not say {_quoted(words, 'or')} there." if words else f"{where} says it otherwise."
 
 
-def _heaviest(library: Library, items: frozenset[str]) -> list[str]:
-    return sorted(items, key=lambda item: (-library.weight(item), -len(item), item))[:FEW]
+def _heaviest(lookup: Lookup, items: frozenset[str]) -> list[str]:
+    return sorted(items, key=lambda item: (-lookup.weights[item], -len(item), item))[:FEW]
 
 
 def _quoted(words: Sequence[str], last: str = "and") -> str:

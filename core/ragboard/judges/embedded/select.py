@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from ragboard.judges.embedded.answering import Kind, asked, gives
-from ragboard.judges.embedded.library import Claim, Library
-from ragboard.judges.embedded.lookup import Lookup
+from ragboard.judges.embedded.library import Library
+from ragboard.judges.embedded.lookup import lookups
 from ragboard.judges.embedded.model import Model, model
-from ragboard.judges.embedded.reading import Reading, read
+from ragboard.judges.embedded.reading import Reading
 from ragboard.judges.embedded.text import language_of
 
 __all__ = ["FEATURES", "HELPS", "helping", "marks"]
@@ -49,7 +49,7 @@ def marks(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
     """The features of each sentence, in their order; for a question without a word all are 0."""
     language = language_of(" ".join((question, *sentences[:HEAD])))
     library = Library.of_sentences(sentences, language)
-    lookup = Lookup(library, Claim(read(question, 0, len(question), language)))
+    [lookup] = lookups(library, [library.claim(question)])
     if not lookup.weights:
         return [(0.0,) * len(FEATURES) for _ in sentences]
     held = [lookup.worth(sentence.everything) for sentence in library.sentences]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ragboard.judges.embedded.clauses import Clause, Subject, clauses, subject_of
-from ragboard.judges.embedded.phrases import CITATION, CITATION_ENDS, LEAD_WORD, is_filler, is_refusal
+from ragboard.judges.embedded.phrases import CITATION, CITATION_END, LEAD_WORD, is_filler, is_refusal
 from ragboard.judges.embedded.text import Language, language_of, says_something, sentence_spans
 from ragboard.judges.tasks import Extracted, Extraction
 from ragboard.records import Span
@@ -76,7 +76,7 @@ def _without_citations(text: str, start: int, end: int) -> int:
 
 def _may_cite(text: str, start: int, end: int) -> bool:
     """A quick look before the pattern: every citation mark ends in a bracket."""
-    return any(text.find(bracket, start, end) >= 0 for bracket in CITATION_ENDS)
+    return CITATION_END.search(text, start, end) is not None
 
 
 def _after_but(text: str, start: int, end: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragboard.judges.embedded.library import Library
-from ragboard.judges.embedded.lookup import Lookup, Scope
+from ragboard.judges.embedded.lookup import Lookup, Scope, lookups
 from ragboard.judges.embedded.matching import Match, best_match
 from ragboard.judges.embedded.reasons import reason
 from ragboard.judges.tasks import Verification, Verify
@@ -17,8 +17,7 @@ def verify(task: Verify) -> Verification:
     library = Library.of(task.passages, task.question)
     joint: list[Verdict] = []
     single: list[tuple[Verdict, ...]] = []
-    for statement in task.statements:
-        lookup = Lookup(library, library.claim(statement))
+    for lookup in lookups(library, [library.claim(statement) for statement in task.statements]):
         if task.joint:
             joint.append(_verdict(lookup, None))
         if task.single:

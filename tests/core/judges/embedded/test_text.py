@@ -14,6 +14,7 @@ from ragboard.judges.embedded.text import (
     Language,
     Remembered,
     Words,
+    first_words,
     language_of,
     sentence_spans,
     term,
@@ -204,4 +205,13 @@ def test_what_is_remembered_of_words_is_bounded_and_leaves_out_what_is_no_word()
 
 @given(st.text(alphabet="aBs1 9.,_'-()\n", max_size=60))
 def test_a_text_in_ascii_is_taken_apart_as_any_other(text: str) -> None:
-    assert words_in(text, 0, len(text)) == words_in(f"{text}\u00e9", 0, len(text))
+    said = [each.text for each in tokens(text)]
+    assert words_in(text, 0, len(text)) == words_in(f"{text}\u00e9", 0, len(text)) == said
+    assert first_words(text, 0, len(text), 3) == said[:3]
+
+
+@given(st.text(alphabet="aB1 9.,'\u00e9\u2013\u0663", max_size=30), st.text(alphabet="aBs1 9.,'-", max_size=30))
+def test_a_part_in_ascii_is_taken_apart_as_any_other(before: str, text: str) -> None:
+    whole = before + text
+    said = [each.text for each in tokens(whole, len(before))]
+    assert words_in(whole, len(before), len(whole)) == said
