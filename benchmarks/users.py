@@ -44,7 +44,9 @@ SHOWN = {
     "hallucinations": "#findings a",
     "compare?a=bm25-k3&b=bm25-rerank-k5": "#compare tbody tr",
     "sample?run=bm25-k3&sample=q23": "#reader [role=option]",
-    "upload": "input[type=file]",
+    "upload": "[data-testid=stFileUploader]",
+    "diagnosis?run=bm25-k3": ".rb-rules, table",
+    "estimate?runs=bm25-k3": "[data-testid=stAlert]",
     "metrics": "h1, h2",
 }
 """Pages, and what is there once one has come."""
@@ -200,8 +202,8 @@ async def open_page(found: Soak, page: Page, address: str, path: str) -> None:
     found.done["page"] += 1
     await _look(found, page, path)
     if path == "runs":
-        shown = await page.locator("#board tbody tr").all_inner_texts()
-        old = [name for name in there if not any(text.split()[0] == name for text in shown)]
+        shown = await page.locator("#board th.run a").all_inner_texts()
+        old = [name for name in there if name not in shown]
         found.problems += [f"runs: {name} is not shown, {len(shown)} runs are" for name in old[-1:]]
 
 
