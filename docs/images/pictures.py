@@ -11,12 +11,14 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard.metrics import metrics_named
 from ragboard_dashboard.server import wait_until_healthy
 
 IMAGES = Path(__file__).parent
@@ -25,12 +27,13 @@ ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu"]
 PAGES = {
     "runs": ("runs", "#board tbody tr"),
     "run": ("run?run=bm25-k3", "#shapes svg[role=img]"),
-    "sample": ("sample?run=bm25-k3&sample=q23", "#reader [role=option]"),
+    "sample": ("sample?run=bm25-k3&sample=q28&statement=1", "#reader [role=option]"),
     "hallucinations": ("hallucinations", "#findings a"),
     "compare": ("compare?a=bm25-k3&b=bm25-rerank-k5", "#compare tbody tr"),
-    "diagnosis": ("diagnosis?run=bm25-k3", "#diagnosis li"),
 }
 """Picture, address, and what is there once the page has come."""
+CLAIMS = {"diagnosis": ("diagnosis?run=bm25-k3", "table tbody tr")}
+"""The same, once RAGChecker's metrics are counted too."""
 
 
 def main() -> None:
@@ -45,18 +48,21 @@ def main() -> None:
         command = [sys.executable, "-m", "ragboard", "serve", "--no-browser", "--port", port, "--store"]
         with subprocess.Popen([*command, str(store.folder)]) as server:
             try:
-                photograph(f"http://127.0.0.1:{port}")
+                photograph(f"http://127.0.0.1:{port}", PAGES)
+                metrics = (*DEFAULT_METRICS, *metrics_named(["ragchecker"]))
+                evaluate_run(store, store.resolve("bm25-k3").run_id, metrics, Panel(judge=EmbeddedJudge()))
+                photograph(f"http://127.0.0.1:{port}", CLAIMS)
             finally:
                 server.terminate()
 
 
-def photograph(address: str) -> None:
-    """Open every page and keep what its first screen shows."""
+def photograph(address: str, pages: Mapping[str, tuple[str, str]]) -> None:
+    """Open pages and keep what their first screens show."""
     if not wait_until_healthy(address, 60):
         sys.exit("the server did not start")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        for name, (path, content) in PAGES.items():
+        for name, (path, content) in pages.items():
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(f"{address}/{path}")
             page.locator(content).first.wait_for()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Never
 
 import click
 from tqdm import tqdm
@@ -93,7 +94,7 @@ class _Bars:
 
     def __init__(self) -> None:
         self._quality: AresQuality | None = None
-        self._bar: tqdm[None] | None = None
+        self._bar: tqdm[Never] | None = None
 
     def close(self) -> None:
         """The bar as it is."""

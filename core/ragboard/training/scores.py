@@ -124,6 +124,6 @@ def _balanced(said: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]
         downs = [not said[row] for row in rows if not truth[row]]
         if not ups or not downs:
             raise ValueError("balanced accuracy needs both classes")
-        return (sum(ups) / len(ups) + sum(downs) / len(downs)) / 2
+        return (float(np.mean(ups)) + float(np.mean(downs))) / 2
 
     return Figure(value=of(np.arange(len(truth))), interval=clustered_interval(of, groups))
