@@ -64,7 +64,7 @@ class TrainedJudge:
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
         with self._reading:
             shown = [self._shown(task) for task in tasks]
-            asked = {
+            asked: dict[AresQuality, list[str]] = {
                 quality: [
                     text
                     for task, texts in zip(tasks, shown, strict=True)
