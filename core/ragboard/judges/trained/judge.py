@@ -73,7 +73,9 @@ class TrainedJudge:
                 ]
                 for quality in self.said.qualities
             }
-            said = {quality: self._logits(quality, texts) for quality, texts in asked.items() if texts}
+            said: dict[AresQuality, dict[str, float]] = {
+                quality: self._logits(quality, texts) for quality, texts in asked.items() if texts
+            }
         return [self._reply(task, texts, said) for task, texts in zip(tasks, shown, strict=True)]
 
     def _shown(self, task: Task) -> tuple[str, ...] | Failure:
