@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import sync_playwright
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard.htmlreport import run_report
 from ragboard.metrics import metrics_named
 from ragboard_dashboard.server import wait_until_healthy
 
@@ -28,7 +29,6 @@ PAGES = {
     "runs": ("runs", "#board tbody tr"),
     "run": ("run?run=bm25-k3", "#shapes svg[role=img]"),
     "sample": ("sample?run=bm25-k3&sample=q28&statement=1", "#reader [role=option]"),
-    "hallucinations": ("hallucinations", "#findings a"),
     "compare": ("compare?a=bm25-k3&b=bm25-rerank-k5", "#compare tbody tr"),
 }
 """Picture, address, and what is there once the page has come."""
@@ -48,25 +48,28 @@ def main() -> None:
         command = [sys.executable, "-m", "ragboard", "serve", "--no-browser", "--port", port, "--store"]
         with subprocess.Popen([*command, str(store.folder)]) as server:
             try:
+                if not wait_until_healthy(f"http://127.0.0.1:{port}", 60):
+                    sys.exit("the server did not start")
                 photograph(f"http://127.0.0.1:{port}", PAGES)
                 metrics = (*DEFAULT_METRICS, *metrics_named(["ragchecker"]))
                 evaluate_run(store, store.resolve("bm25-k3").run_id, metrics, Panel(judge=EmbeddedJudge()))
                 photograph(f"http://127.0.0.1:{port}", CLAIMS)
+                report = Path(folder) / "report.html"
+                report.write_text(run_report(store, store.resolve("bm25-k3")), encoding="utf-8")
+                photograph(Path(folder).as_uri(), {"report": ("report.html", "h1")})
             finally:
                 server.terminate()
 
 
 def photograph(address: str, pages: Mapping[str, tuple[str, str]]) -> None:
     """Open pages and keep what their first screens show."""
-    if not wait_until_healthy(address, 60):
-        sys.exit("the server did not start")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         for name, (path, content) in pages.items():
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(f"{address}/{path}")
             page.locator(content).first.wait_for()
-            page.locator("[data-testid=stApp]:not([data-test-script-state=running])").wait_for()
+            page.locator("[data-test-script-state=running]").wait_for(state="detached")
             page.wait_for_timeout(1500)  # fonts and charts settle
             page.screenshot(path=IMAGES / f"{name}.png")
             page.close()
