@@ -89,7 +89,7 @@ def train(
 
 
 class _Bars:
-    """A bar for each quality, with its last epoch beside it."""
+    """A bar for each quality, with its last epoch beside it; where no terminal is, a line an epoch."""
 
     def __init__(self) -> None:
         self._quality: AresQuality | None = None
@@ -106,7 +106,14 @@ class _Bars:
             self._quality, self._bar = quality, tqdm(total=of, desc=quality, unit="step", disable=None)
         self._bar.update(done - self._bar.n)
         if epoch is not None:
-            self._bar.set_postfix_str(f"epoch {epoch.number}, validation loss {epoch.validation_loss:.3f}")
+            self._tell(quality, epoch)
+
+    def _tell(self, quality: AresQuality, epoch: Epoch) -> None:
+        said = f"epoch {epoch.number}, loss {epoch.training_loss:.3f}, on validation {epoch.validation_loss:.3f}"
+        if self._bar is not None and not self._bar.disable:
+            self._bar.set_postfix_str(said)
+        else:
+            click.echo(f"{quality}: {said}", err=True)
 
 
 def _print(trained: Trained) -> None:
