@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -51,7 +51,9 @@ def lesson(school: School, quality: AresQuality, out: Path, hear: Hear | None) -
     """Teach the quality and write its model into the folder `out`. Raises NothingToLearnError."""
     start = time.perf_counter()
     dropped = Counter({"that join documents of two sides": school.straddling} if school.straddling else ())
-    examples = {side: examples_of(rows, quality, dropped) for side, rows in school.sides.items()}
+    examples: dict[Side, list[Example]] = {
+        side: examples_of(rows, quality, dropped) for side, rows in school.sides.items()
+    }
     with _seeded(school.course.seed):
         pupil = Classifier(_fresh(school.folder), READS[quality], school.max_length)
         lessons, validation = (_shown(pupil, examples[side], dropped) for side in ("train", "validation"))
@@ -75,7 +77,7 @@ def lesson(school: School, quality: AresQuality, out: Path, hear: Hear | None) -
 
 
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
+def _seeded(seed: int) -> Generator[None]:
     """Chance of torch as the seed has it, and then as it was."""
     torch = import_module("torch")
     with torch.random.fork_rng():
@@ -84,7 +86,7 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet() -> Generator[None]:
     """Without a word of the libraries: that an output is new is no news."""
     logs = import_module("transformers.utils.logging")
     heard, shown = logs.get_verbosity(), logs.is_progress_bar_enabled()

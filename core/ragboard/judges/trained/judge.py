@@ -64,7 +64,7 @@ class TrainedJudge:
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
         with self._reading:
             shown = [self._shown(task) for task in tasks]
-            asked = {
+            asked: dict[AresQuality, list[str]] = {
                 quality: [
                     text
                     for task, texts in zip(tasks, shown, strict=True)
@@ -73,7 +73,9 @@ class TrainedJudge:
                 ]
                 for quality in self.said.qualities
             }
-            said = {quality: self._logits(quality, texts) for quality, texts in asked.items() if texts}
+            said: dict[AresQuality, dict[str, float]] = {
+                quality: self._logits(quality, texts) for quality, texts in asked.items() if texts
+            }
         return [self._reply(task, texts, said) for task, texts in zip(tasks, shown, strict=True)]
 
     def _shown(self, task: Task) -> tuple[str, ...] | Failure:
