@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import Never
+from typing import NoReturn
 
 import click
 from tqdm import tqdm
@@ -90,24 +90,29 @@ def train(
 
 
 class _Bars:
-    """A bar for each quality, with its last epoch beside it."""
+    """A bar for each quality, with its last epoch beside it; where no terminal is, a line an epoch."""
 
     def __init__(self) -> None:
-        self._quality: AresQuality | None = None
-        self._bar: tqdm[Never] | None = None
+        self._bars: dict[AresQuality, tqdm[NoReturn]] = {}
 
     def close(self) -> None:
-        """The bar as it is."""
-        if self._bar is not None:
-            self._bar.close()
+        """Leave the bars as they are."""
+        for bar in self._bars.values():
+            bar.close()
 
     def hear(self, quality: AresQuality, done: int, of: int, epoch: Epoch | None) -> None:
-        if self._bar is None or quality != self._quality:
+        if quality not in self._bars:
             self.close()
-            self._quality, self._bar = quality, tqdm(total=of, desc=quality, unit="step", disable=None)
-        self._bar.update(done - self._bar.n)
-        if epoch is not None:
-            self._bar.set_postfix_str(f"epoch {epoch.number}, validation loss {epoch.validation_loss:.3f}")
+            self._bars[quality] = tqdm(total=of, desc=quality, unit="step", disable=None)
+        bar = self._bars[quality]
+        bar.update(done - bar.n)
+        if epoch is None:
+            return
+        said = f"epoch {epoch.number}, loss {epoch.training_loss:.3f}, on validation {epoch.validation_loss:.3f}"
+        if bar.disable:
+            click.echo(f"{quality}: {said}", err=True)
+        else:
+            bar.set_postfix_str(said)
 
 
 def _print(trained: Trained) -> None:

@@ -135,7 +135,7 @@ def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Add
 def insert_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> None:
     """Put a run with its samples and scores into the tables."""
     key = _questions_key(sample.question for sample in run.samples)
-    dataset = run.dataset or f"{len({sample.question for sample in run.samples})} questions ({key[:4]})"
+    dataset = run.dataset or f"{len({sample.question for sample in run.samples}):,} questions ({key[:4]})"
     connection.execute(
         "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC', '')",
         [

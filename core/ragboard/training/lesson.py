@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -86,17 +87,21 @@ def _seeded(seed: int) -> Generator[None]:
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    """Without a word of transformers: that an output is new is no news."""
-    logging = import_module("transformers.utils.logging")
-    heard, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    """Without a word of the libraries: that an output is new is no news."""
+    logs = import_module("transformers.utils.logging")
+    heard, shown = logs.get_verbosity(), logs.is_progress_bar_enabled()
+    library = logging.getLogger("sentence_transformers")
+    level = library.level
+    logs.set_verbosity_error()
+    logs.disable_progress_bar()
+    library.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        logging.set_verbosity(heard)
+        library.setLevel(level)
+        logs.set_verbosity(heard)
         if shown:
-            logging.enable_progress_bar()
+            logs.enable_progress_bar()
 
 
 def _fresh(folder: Path) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ragboard.evaluation.judge_report import word_overlap
 from ragboard.judges.tasks import AresQuality
-from ragboard.stats import Interval, NoInterval, auroc, best_cut, clustered_interval, roc
+from ragboard.stats import Interval, NoInterval, auroc, best_cut, binary_agreement, clustered_interval, roc
 from ragboard.stats.bootstrap import Rows
 from ragboard.stats.clustered import auroc_difference, clustered_auroc
 from ragboard.training.examples import Example
@@ -120,10 +120,9 @@ def scored(
 
 def _balanced(said: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]) -> Figure:
     def of(rows: Rows) -> float:
-        ups = [said[row] for row in rows if truth[row]]
-        downs = [not said[row] for row in rows if not truth[row]]
-        if not ups or not downs:
+        share = binary_agreement([said[row] for row in rows], [truth[row] for row in rows]).balanced_accuracy
+        if share is None:
             raise ValueError("balanced accuracy needs both classes")
-        return (float(np.mean(ups)) + float(np.mean(downs))) / 2
+        return share
 
     return Figure(value=of(np.arange(len(truth))), interval=clustered_interval(of, groups))

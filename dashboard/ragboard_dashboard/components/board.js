@@ -78,7 +78,7 @@ function statementBar(row) {
   bar.setAttribute("aria-hidden", "true")
   for (const label of row.labels) {
     if (!label.count) continue
-    const word = element("span", label.name, `${label.icon} ${label.count}`)
+    const word = element("span", label.name, `${label.icon} ${label.count.toLocaleString("en")}`)
     word.title = `${label.count} ${label.name}`
     word.setAttribute("aria-label", word.title)
     word.setAttribute("role", "img")

@@ -159,7 +159,7 @@ def _reasons(unscored: Mapping[str, int]) -> str:
 def _refusals(run: RunSummary) -> str:
     if run.refusals is None:
         return "–"
-    return f"{run.refusals / run.samples:.0%} ({run.refusals})"
+    return f"{run.refusals / run.samples:.0%} ({run.refusals:,})"
 
 
 def ago(then: datetime, now: datetime) -> str:

@@ -110,7 +110,7 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "b": f"{found.second:.3f}" if found else "–",
         "pairs": f"{found.n:,}" if found else "0",
         "unscored": "; ".join(filter(None, [metric.note, _unscored(metric)])),
-        "won": f"{found.sign.wins} / {found.ties} / {found.sign.losses}" if found else "–",
+        "won": f"{found.sign.wins:,} / {found.ties:,} / {found.sign.losses:,}" if found else "–",
         "detectable": f"{found.detectable:.3f}" if found and found.detectable is not None else "–",
     }
 
