@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import pandas as pd
 import streamlit as st
@@ -25,6 +27,13 @@ from ragboard_dashboard.uploads import kept_upload, without_folder
 
 __all__ = ["page"]
 
+Then: TypeAlias = Literal["evaluate", "choose", "keep"]
+THEN: Mapping[Then, tuple[str, str]] = {
+    "evaluate": ("Import and evaluate", ":material/play_arrow:"),
+    "choose": ("Import and choose a judge", ":material/gavel:"),
+    "keep": ("Import only", ":material/save:"),
+}
+"""What may follow, with the label and icon of its button."""
 ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
 FIELDS = {
     "question": "what the user asked (required)",
@@ -117,54 +126,79 @@ def _mapping(seen: Preview) -> dict[str, str]:
     return {field: column for field, column in chosen.items() if column and detected.get(field) != column}
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Wanted:
+    """What a person filled in, and what is to happen then."""
+
+    name: str
+    settings: str
+    split: str | None
+    specs: tuple[str, ...]
+    skip: bool
+    then: Then
+
+
 def _form(path: Path, mapping: dict[str, str], seen: Preview, source: str) -> None:
     with st.form("import"):
-        left, right = st.columns(2)
-        name = left.text_input("Name of the run", value=path.stem, max_chars=120)
-        settings = right.text_input(
-            "Configuration",
-            placeholder="k=5, reranker=none",
-            help="What distinguishes this run: key=value, separated by commas",
-        )
-        split = left.selectbox(
-            "Several configurations in one file, by column",
-            [None, *(use.column for use in seen.columns)],
-            format_func=lambda column: "(one run)" if column is None else str(column),
-        )
-        specs = st.pills(
-            "Metrics",
-            list(known_metrics()),
-            selection_mode="multi",
-            default=[metric.spec for metric in DEFAULT_METRICS],
-            format_func=column_label,
-        )
-        skip = st.checkbox("Leave bad rows out and list them, instead of refusing the file")
-        plain(
-            "Evaluated at once by the embedded judge, which needs no key and no network and is a heuristic: rules of"
-            " thumb on shared words. Or choose a judge, and see what it would cost first.",
-            "note",
-        )
-        buttons = st.container(horizontal=True)
-        evaluate = choose = False
-        if evaluates():
-            evaluate = buttons.form_submit_button("Import and evaluate", icon=":material/play_arrow:")
-            choose = buttons.form_submit_button("Import and choose a judge", icon=":material/gavel:")
-        keep = buttons.form_submit_button("Import only", icon=":material/save:")
-    if not (evaluate or choose or keep):
-        return
+        wanted = _fields(path, seen)
+    if wanted:
+        _keep(path, mapping, wanted, source)
+
+
+def _fields(path: Path, seen: Preview) -> _Wanted | None:
+    """Draw the form's fields; None until one of its buttons was pressed."""
+    left, right = st.columns(2)
+    name = left.text_input("Name of the run", value=path.stem, max_chars=120)
+    settings = right.text_input(
+        "Configuration", placeholder="k=5, reranker=none", help="What distinguishes this run: key=value, by commas"
+    )
+    split = left.selectbox(
+        "Several configurations in one file, by column",
+        [None, *(use.column for use in seen.columns)],
+        format_func=lambda column: "(one run)" if column is None else str(column),
+    )
+    specs = st.pills(
+        "Metrics",
+        list(known_metrics()),
+        selection_mode="multi",
+        default=[metric.spec for metric in DEFAULT_METRICS],
+        format_func=column_label,
+    )
+    skip = st.checkbox("Leave bad rows out and list them, instead of refusing the file")
+    then = _buttons()
+    if then is None:
+        return None
+    return _Wanted(name=name, settings=settings, split=split, specs=tuple(specs), skip=skip, then=then)
+
+
+def _buttons() -> Then | None:
+    """What to do with the file; None until that was said."""
+    plain(
+        "Evaluated at once by the embedded judge, which needs no key and no network and is a heuristic: rules of"
+        " thumb on shared words. Or choose a judge, and see what it would cost first.",
+        "note",
+    )
+    row = st.container(horizontal=True)
+    offered = [one for one in THEN if one == "keep" or evaluates()]
+    pressed = [one for one in offered if row.form_submit_button(THEN[one][0], icon=THEN[one][1])]
+    return pressed[0] if pressed else None
+
+
+def _keep(path: Path, mapping: dict[str, str], wanted: _Wanted, source: str) -> None:
+    """Read the file into the store, and do what is wanted then."""
     result = read_runs(
         path,
-        name=name.strip() if split is None or name != path.stem else None,
-        config=read_pairs(pair for pair in settings.split(",") if pair.strip()),
+        name=wanted.name.strip() if wanted.split is None or wanted.name != path.stem else None,
+        config=read_pairs(pair for pair in wanted.settings.split(",") if pair.strip()),
         mapping=mapping,
-        run_column=split,
-        skip_bad=skip,
+        run_column=wanted.split,
+        skip_bad=wanted.skip,
     )
     added = store().add_runs(replace(run, source=source) for run in result.runs)
     _imported(result.report, added)
-    if evaluate and specs:
-        _start(added, tuple(specs))
-    if choose and added:
+    if wanted.then == "evaluate" and wanted.specs:
+        _start(added, wanted.specs)
+    if wanted.then == "choose" and added:
         open_evaluate(added[0].name)
 
 
