@@ -51,6 +51,7 @@ from ragboard.report import (
     judge_noise,
     judges_of,
     leaderboard,
+    list_runs,
     listen,
     loose_statements,
     metric_descriptions,
@@ -103,6 +104,7 @@ __all__ = [
     "get_preferences",
     "get_queue",
     "get_run",
+    "get_runs",
     "get_sample",
     "get_sample_rows",
     "get_tables",
@@ -190,6 +192,7 @@ def _kept(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[Re
 
 resolve = kept(64)(Store.resolve)
 get_leaderboard = kept(4)(leaderboard)
+get_runs = kept(4)(list_runs)
 get_run = kept()(run_summary)
 get_sample_rows = kept(64)(sample_rows)
 get_hallucinations = kept(64)(hallucinations)

@@ -12,7 +12,7 @@ from ragboard.evaluation.background import start_evaluation
 from ragboard.evaluation.live import LiveEvaluation, LiveState, cancel_evaluation, live_evaluations
 from ragboard.judges import JudgeOptions
 from ragboard.store import RunRef
-from ragboard_dashboard.data import evaluates, get_leaderboard, store, surroundings
+from ragboard_dashboard.data import evaluates, get_runs, store, surroundings
 from ragboard_dashboard.navigation import open_run
 from ragboard_dashboard.shared import dollars, facts, plain
 
@@ -107,7 +107,7 @@ def _lines(before: tuple[tuple[str, bool], ...]) -> None:
     found = _under_way()
     if _known(found) != before:
         st.rerun()
-    names = {run.run_id: run.name for run in get_leaderboard()}
+    names = {run.run_id: run.name for run in get_runs()}
     for live in found:
         _line(live, names.get(live.run_id, ""))
 

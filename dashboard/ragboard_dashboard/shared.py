@@ -11,12 +11,12 @@ import streamlit as st
 
 from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Score
-from ragboard.report import STANDINGS, MetricSummary, Overruled, RunSummary, UnscoredPolicy
+from ragboard.report import STANDINGS, ListedRun, MetricSummary, Overruled, RunSummary, SampleReport, UnscoredPolicy
 from ragboard.spans import inert
 from ragboard.stats import Interval
 from ragboard.store import RunRef
 from ragboard_dashboard.components.board import ago, mean_shown
-from ragboard_dashboard.data import get_leaderboard, get_metrics, resolve, writable
+from ragboard_dashboard.data import get_metrics, get_runs, resolve, writable
 from ragboard_dashboard.navigation import open_query, open_upload
 
 __all__ = [
@@ -167,9 +167,9 @@ def dollars(cost: float | None) -> str:
     return "cost unknown" if cost is None else f"${cost:,.4f}"
 
 
-def config_line(summary: RunSummary) -> str:
+def config_line(of: RunSummary | SampleReport) -> str:
     """A run's configuration in one line."""
-    return ", ".join(f"{key} {value}" for key, value in summary.config.items())
+    return ", ".join(f"{key} {value}" for key, value in of.config.items())
 
 
 def judged_line(summary: RunSummary) -> None:
@@ -202,7 +202,7 @@ def offer_sql(sql: str, key: str) -> None:
 def choose_run(where: str) -> RunRef | None:
     """The run that the address names, else the newest; None after saying what to do instead."""
     wanted = st.query_params.get("run")
-    runs = get_leaderboard()
+    runs = get_runs()
     if not runs:
         st.header("No run yet", anchor=False)
         st.markdown(f"There is nothing to show on the {where} page before a run is uploaded.")
@@ -226,7 +226,7 @@ def page_number() -> int:
     return max(number, 1)
 
 
-def default_pair(runs: Sequence[RunSummary]) -> tuple[str, str]:
+def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
     """The newest run and the next over the same questions, the older as the baseline, of at least two runs."""
     newest = runs[0]
     other = next((run for run in runs[1:] if run.dataset_key == newest.dataset_key), runs[1])

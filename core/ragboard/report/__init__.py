@@ -94,6 +94,7 @@ from ragboard.report.nouns import (
     JudgedBy,
     JudgedStatement,
     Judgement,
+    ListedRun,
     LooseStatement,
     MetricSummary,
     Only,
@@ -134,7 +135,7 @@ from ragboard.report.preferring import (
     preference_report,
 )
 from ragboard.report.ranks import RankedRuns, Ranking, rank_runs
-from ragboard.report.runs import leaderboard, run_summary, runs_matching
+from ragboard.report.runs import leaderboard, list_runs, run_summary, runs_matching
 from ragboard.report.samples import loose_statements, sample_report, sample_rows, sample_table
 from ragboard.report.shapes import (
     Bin,
@@ -211,6 +212,7 @@ __all__ = [
     "Kappa",
     "KeptAgreement",
     "KnownOrder",
+    "ListedRun",
     "Look",
     "LooseStatement",
     "Measure",
@@ -295,6 +297,7 @@ __all__ = [
     "judge_noise",
     "judges_of",
     "leaderboard",
+    "list_runs",
     "listen",
     "loose_statements",
     "metric_descriptions",

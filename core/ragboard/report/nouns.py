@@ -182,6 +182,18 @@ class Spending:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ListedRun:
+    """A run to choose from."""
+
+    run_id: str
+    name: str
+    dataset_key: str
+    imported: datetime
+    evaluated: bool
+    """Whether there is an evaluation of our own."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunSummary:
     """One line of the leaderboard."""
 
@@ -299,6 +311,8 @@ class SampleReport:
 
     run: RunRef
     judged: JudgedBy | None
+    config: Mapping[str, JsonValue]
+    """Of the run."""
     position: int
     sample: Sample
     scores: Mapping[str, Outcome]

@@ -12,12 +12,12 @@ from ragboard.errors import NotFoundError
 from ragboard.metrics.partition import ORIGINS, Origin
 from ragboard.records import Label
 from ragboard.report.means import metric_summaries
-from ragboard.report.nouns import JudgedBy, RunSummary
+from ragboard.report.nouns import JudgedBy, ListedRun, RunSummary
 from ragboard.report.spending import spending_read
 from ragboard.report.unscored import UnscoredPolicy
 from ragboard.store import RunRef, Store
 
-__all__ = ["judged_by", "leaderboard", "run_summary", "runs_matching"]
+__all__ = ["judged_by", "leaderboard", "list_runs", "run_summary", "runs_matching"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -30,6 +30,19 @@ def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple
     with store.database.read() as connection:
         rows = connection.execute(_RUNS + " ORDER BY r.imported DESC, r.name").fetchall()
         return _summaries(connection, rows, unscored)
+
+
+def list_runs(store: Store) -> tuple[ListedRun, ...]:
+    """Every run, in the leaderboard's order; reads no scores."""
+    with store.database.read() as connection:
+        rows = connection.execute(
+            "SELECT run_id, name, dataset_key, imported, EXISTS (SELECT 1 FROM evaluations e WHERE e.run_id = r.run_id"
+            " AND NOT e.imported) FROM runs r ORDER BY imported DESC, name"
+        ).fetchall()
+    return tuple(
+        ListedRun(run_id=run_id, name=name, dataset_key=key, imported=imported, evaluated=evaluated)
+        for run_id, name, key, imported, evaluated in rows
+    )
 
 
 def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "excluded") -> RunSummary:

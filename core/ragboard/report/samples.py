@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -203,6 +204,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
     with store.database.read() as connection:
         position, sample = find_sample(connection, run, sample_id)
         at = {"evaluation": run.evaluation_id, "position": position}
+        config = connection.execute("SELECT config FROM runs WHERE run_id = ?", [run.run_id]).fetchone()
         judged = connection.execute(
             "SELECT evaluation_id, judge, heuristic, finished, covered, samples FROM evaluations"
             " JOIN runs USING (run_id) WHERE evaluation_id = ?",
@@ -216,6 +218,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
         return SampleReport(
             run=run,
             judged=judged_by(judged) if judged else None,
+            config=json.loads(config[0]) if config else {},
             position=position,
             sample=sample,
             scores=scores,

@@ -19,7 +19,7 @@ from ragboard_dashboard.annotating import (
     note_field,
     take_statements,
 )
-from ragboard_dashboard.data import get_kappas, get_leaderboard, get_queue, resolve, store, writable
+from ragboard_dashboard.data import get_kappas, get_queue, get_runs, resolve, store, writable
 from ragboard_dashboard.navigation import open_run
 from ragboard_dashboard.shared import choose_run, plain
 
@@ -86,7 +86,7 @@ def _sitting(row: Any, run: RunRef) -> tuple[Sitting, LabelKind]:
 
 def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
     """Draw the choice of the run, and of the one to compare with; they are named here only, so as not to be seen."""
-    names = [one.name for one in get_leaderboard()]
+    names = [one.name for one in get_runs()]
     chosen = st.selectbox("Run", names, index=names.index(run.name), key="annotate-run")
     if chosen != run.name:
         st.query_params["run"] = chosen

@@ -14,8 +14,8 @@ from ragboard.htmlreport import comparison_report
 from ragboard.report import (
     Comparison,
     JudgeNoise,
+    ListedRun,
     PairQuery,
-    RunSummary,
     Unpaired,
     UnscoredPolicy,
     Which,
@@ -28,11 +28,11 @@ from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
 from ragboard_dashboard.data import (
     get_comparison,
-    get_leaderboard,
     get_noise,
     get_pair,
     get_pair_place,
     get_pair_rows,
+    get_runs,
     resolve,
     store,
 )
@@ -64,7 +64,7 @@ WHICH: dict[Which, str] = {
 
 def page() -> None:
     """Draw the page."""
-    runs = get_leaderboard()
+    runs = get_runs()
     if len(runs) < 2:
         _empty()
         return
@@ -87,7 +87,7 @@ def _empty() -> None:
     offer_upload()
 
 
-def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef, UnscoredPolicy] | None:
+def _choose(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef, UnscoredPolicy] | None:
     """The two runs of the address, else the newest two over the same questions, and how the unscored count."""
     first, second = default_pair(runs)
     left, right, count = st.columns([3, 3, 1.6], vertical_alignment="bottom")
@@ -100,7 +100,7 @@ def _choose(runs: tuple[RunSummary, ...]) -> tuple[RunRef, RunRef, UnscoredPolic
     return (a, b, unscored) if a and b else None
 
 
-def _select(label: str, key: str, runs: tuple[RunSummary, ...], default: str) -> RunRef | None:
+def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> RunRef | None:
     names = [run.name for run in runs]
     wanted = st.query_params.get(key) or default
     st.query_params[key] = wanted

@@ -20,7 +20,7 @@ from ragboard.report import (
 )
 from ragboard_dashboard.components.diagnosis import figure_html, finding_html, rules_html
 from ragboard_dashboard.components.findings import Way, way_list
-from ragboard_dashboard.data import evaluates, get_diagnosis, get_leaderboard, get_run
+from ragboard_dashboard.data import evaluates, get_diagnosis, get_run, get_runs
 from ragboard_dashboard.navigation import link_to, open_page
 from ragboard_dashboard.shared import choose_run, column_label, column_title, judged_line, plain
 from ragboard_dashboard.views.run import ONLY, ORDERS
@@ -94,7 +94,7 @@ def _address(look: Look, name: str) -> tuple[str, dict[str, str], str]:
 
     Statements are listed of a run's newest evaluation; of another, its samples with such statements are.
     """
-    if isinstance(look, HallucinationQuery) and all(run.name != name for run in get_leaderboard()):
+    if isinstance(look, HallucinationQuery) and all(run.name != name for run in get_runs()):
         look = SampleQuery(order="worst", only="loose", search=look.question)
     if isinstance(look, HallucinationQuery):
         query = {"runs": name, "verdict": look.verdict or "all", "question": look.question, "passage": look.passage}

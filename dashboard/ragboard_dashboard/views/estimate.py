@@ -8,11 +8,11 @@ from typing import get_args
 import streamlit as st
 
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.report import Estimated, Estimates, Measured, RunSummary, against_order, needed_for
+from ragboard.report import Estimated, Estimates, ListedRun, Measured, against_order, needed_for
 from ragboard.stats import PoweredMean
 from ragboard.store import RunRef
 from ragboard_dashboard.components.estimates import differences_html, estimates_html, ranking_html
-from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_leaderboard, resolve
+from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve
 from ragboard_dashboard.shared import offer_upload, plain
 
 __all__ = ["page"]
@@ -26,7 +26,7 @@ DEFAULT = "ragas.faithfulness"
 
 def page() -> None:
     """Draw the page."""
-    runs = [run for run in get_leaderboard() if run.judged]
+    runs = [run for run in get_runs() if run.evaluated]
     if not runs:
         st.header("No evaluated run yet", anchor=False)
         st.markdown("An estimate takes what a judge says of a run, and people's labels of a random part of it.")
@@ -43,7 +43,7 @@ def page() -> None:
         _estimate(*chosen)
 
 
-def _choose(runs: list[RunSummary]) -> tuple[tuple[RunRef, ...], str, Measured, bool] | None:
+def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, bool] | None:
     names = [run.name for run in runs]
     left, middle, right, last = st.columns([3, 2, 2, 1], vertical_alignment="bottom")
     wanted = left.multiselect("Runs", names, default=_default(runs), key="runs", bind="query-params")
@@ -66,7 +66,7 @@ def _choose(runs: list[RunSummary]) -> tuple[tuple[RunRef, ...], str, Measured, 
     return refs, str(metric), said, raw
 
 
-def _default(runs: list[RunSummary]) -> list[str]:
+def _default(runs: list[ListedRun]) -> list[str]:
     """The newest run and its neighbour over the same questions."""
     return [run.name for run in runs if run.dataset_key == runs[0].dataset_key][:2]
 

@@ -24,7 +24,7 @@ from ragboard_dashboard.data import (
     get_hallucination_groups,
     get_hallucinations,
     get_judges,
-    get_leaderboard,
+    get_runs,
     resolve,
     store,
 )
@@ -58,7 +58,7 @@ def page() -> None:
     opened = opened_hallucination(LISTED)
     if opened:
         open_sample(*opened)
-    if not get_leaderboard():
+    if not get_runs():
         _empty()
         return
     title, action = st.columns([5, 1], vertical_alignment="bottom")
@@ -88,7 +88,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
     shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **bound)
     text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **bound)
     retrieved = passage.text_input("Passage", placeholder="Passage id", key="passage", **bound)
-    names = [run.name for run in get_leaderboard()]
+    names = [run.name for run in get_runs()]
     chosen = runs.multiselect("Runs", names, placeholder="All runs", key="runs", **bound)
     judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **bound)
     human = people.selectbox("People", list(HUMAN), key="people", **bound)

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from ragboard.exporting import runs_frame
-from ragboard.report import RunSummary, UnscoredPolicy, runs_matching, runs_sql
+from ragboard.report import ListedRun, RunSummary, UnscoredPolicy, runs_matching, runs_sql
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
-from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, writable
+from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, get_runs, writable
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
@@ -26,7 +26,7 @@ BOTH = 2
 
 def page() -> None:
     """Draw the page."""
-    if not get_leaderboard():
+    if not get_runs():
         _empty()
         return
     runs, shown, unscored = _head()
@@ -42,11 +42,11 @@ def page() -> None:
         open_run(by_id[asked.open].name)
     if writable() and asked.edit in by_id:
         edit_run(by_id[asked.edit], back=True)
-    _compare(runs)
+    _compare(get_runs())
     _first()
 
 
-def _compare(runs: tuple[RunSummary, ...]) -> None:
+def _compare(runs: tuple[ListedRun, ...]) -> None:
     """Draw the choice of two runs to compare; the first of them is the baseline."""
     names = [run.name for run in runs]
     if len(names) == 1:

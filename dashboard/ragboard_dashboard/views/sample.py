@@ -9,7 +9,7 @@ from ragboard.report import SampleQuery, SampleReport
 from ragboard.store import RunRef
 from ragboard_dashboard.components.calls import call_list
 from ragboard_dashboard.components.reader import statement_reader
-from ragboard_dashboard.data import get_calls, get_run, get_sample, get_sample_rows
+from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows
 from ragboard_dashboard.labelling import recounted_note, verdict_row
 from ragboard_dashboard.navigation import open_run, open_sample
 from ragboard_dashboard.shared import choose_run, config_line, facts, file_facts, outcome_fact, plain
@@ -25,7 +25,7 @@ def page() -> None:
     report = _report(run)
     if report is None:
         return
-    _head(report, config_line(get_run(run)))
+    _head(report, config_line(report))
     plain(report.sample.question, "title")
     facts([outcome_fact(spec, outcome, recounted_note(report, spec)) for spec, outcome in report.scores.items()])
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])

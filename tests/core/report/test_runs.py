@@ -9,7 +9,7 @@ from tests.core.conftest import PlainJudge, make_run, make_sample
 
 from ragboard import DEFAULT_METRICS, Interval, Panel, Run, Store, evaluate_run
 from ragboard.judges.tasks import Failure, Task, Verify
-from ragboard.report import leaderboard, loose_statements, run_summary, sample_report
+from ragboard.report import leaderboard, list_runs, loose_statements, run_summary, sample_report
 from ragboard.stats import NoInterval
 
 ALL = DEFAULT_METRICS
@@ -25,6 +25,22 @@ def test_a_run_never_evaluated_has_no_numbers(store: Store) -> None:
     assert run.judged is None
     assert run.metrics == {}
     assert run.refusals is None
+
+
+def test_the_list_of_runs_is_the_leaderboard_without_its_numbers(store: Store) -> None:
+    evaluated(store, make_run())
+    store.add_runs([Run(name="new", samples=(make_sample(1),), config={"k": 5})])
+    board = leaderboard(store)
+    assert [(run.run_id, run.name, run.dataset_key, run.imported) for run in list_runs(store)] == [
+        (run.run_id, run.name, run.dataset_key, run.imported) for run in board
+    ]
+    assert {run.name: run.evaluated for run in list_runs(store)} == {"new": False, "run": True}
+
+
+def test_a_sample_carries_the_configuration_of_its_run(store: Store) -> None:
+    store.add_runs([Run(name="new", samples=(make_sample(1),), config={"k": 5})])
+    run = store.resolve("new")
+    assert sample_report(store, run, make_sample(1).id).config == {"k": 5}
 
 
 def test_the_mean_stands_with_its_interval_and_its_denominator(store: Store) -> None:

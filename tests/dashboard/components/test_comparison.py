@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
-from ragboard.report import PairQuery, compare_runs, leaderboard, pair_report, pair_rows, pair_runs
+from ragboard.report import PairQuery, compare_runs, list_runs, pair_report, pair_rows, pair_runs
 from ragboard_dashboard.components.comparison import forest_data, pair_data, pairs_data
 from ragboard_dashboard.shared import default_pair
 
@@ -49,4 +49,4 @@ def test_each_answer_is_shown_whole_with_its_own_words_marked(store: Store) -> N
 
 
 def test_the_older_run_is_the_baseline_and_of_two_brought_together_the_first_listed(store: Store) -> None:
-    assert default_pair(leaderboard(store)) == ("bm25-k3", "bm25-rerank-k5")
+    assert default_pair(list_runs(store)) == ("bm25-k3", "bm25-rerank-k5")
