@@ -87,7 +87,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(
     course = replace(COURSE, model=model)
     needed("torch").rand(3)  # chance elsewhere changes nothing
     train_judge(data, tmp_path / "same", course)
-    train_judge(data, tmp_path / "other", replace(course, seed=1, epochs=1))
+    train_judge(data, tmp_path / "other", replace(course, seed=1))
     assert weights(tmp_path / "same") == weights(folder) != weights(tmp_path / "other")
 
 
