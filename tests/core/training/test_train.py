@@ -39,7 +39,7 @@ def classify(answer: str, *contexts: str, quality: AresQuality = QUALITY) -> Cla
 
 
 @pytest.fixture(scope="module")
-def folder(model: str, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(one_thread: None, model: str, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001
     """A judge of one quality, trained by the command."""
     out = tmp_path_factory.mktemp("trained") / "judge"
     labels = write_rows(out.parent / "people.tsv", [replace(row, document_id="") for row in all_rows(train=9)])
