@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.local_models import small_model
+from tests.local_models import needed, small_model
 
 from ragboard.exporting.ares import ares_tsv
 from ragboard.readers.ares import AresRow
@@ -43,6 +43,16 @@ def write_rows(path: Path, rows: Sequence[AresRow]) -> Path:
 def all_rows(**seeds: int) -> list[AresRow]:
     """The rows of all parts; those of a part with another seed differ."""
     return [row for part, count in PARTS.items() for row in rows_of(part, count, seeds.get(part.split()[0], 0))]
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """So small a model is slower on several."""
+    torch = needed("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")
