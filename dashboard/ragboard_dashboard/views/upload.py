@@ -179,7 +179,7 @@ def _buttons() -> Then | None:
         "note",
     )
     row = st.container(horizontal=True)
-    offered = [one for one in THEN if one == "keep" or evaluates()]
+    offered: list[Then] = [one for one in THEN if one == "keep" or evaluates()]
     pressed = [one for one in offered if row.form_submit_button(THEN[one][0], icon=THEN[one][1])]
     return pressed[0] if pressed else None
 
