@@ -180,7 +180,7 @@ def _buttons() -> Then | None:
     )
     row = st.container(horizontal=True)
     offered: list[Then] = [one for one in THEN if one == "keep" or evaluates()]
-    pressed = [one for one in offered if row.form_submit_button(THEN[one][0], icon=THEN[one][1])]
+    pressed: list[Then] = [one for one in offered if row.form_submit_button(THEN[one][0], icon=THEN[one][1])]
     return pressed[0] if pressed else None
 
 
