@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
@@ -178,12 +179,14 @@ def _kept(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[Re
             read.__module__,
             read.__qualname__,
         )  # a cache knows a function by these
-        remembered = cache(reading)
+        remembered, form = cache(reading), signature(read)
 
         @wraps(read)
         def get(*given: P.args, **options: P.kwargs) -> T:
             ours = store()
-            return remembered(str(ours.folder), ours.version, *given, **options)
+            meant = form.bind(ours, *given, **options)
+            meant.apply_defaults()
+            return remembered(str(ours.folder), ours.version, *meant.args[1:], **meant.kwargs)
 
         return get
 

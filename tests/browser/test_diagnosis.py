@@ -57,7 +57,7 @@ def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_p
     assert (spoke + silent, spoke) == (20, page.get_by_text("The rule speaks where all of it lies").count())
     page.get_by_role("link", name="Read the samples: Claim recall, lowest first").first.click()
     page.wait_for_url("**/run?*")
-    expect(page.get_by_role("radio", name="Claim recall")).to_be_checked()
+    expect(page.get_by_role("combobox", name="Column", exact=True)).to_have_value("Claim recall")
     expect(page.get_by_role("combobox", name="Order")).to_have_value("Lowest first")
     no_exception(page)
 

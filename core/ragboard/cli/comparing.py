@@ -180,6 +180,9 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> N
         ],
         [_row(metric) for metric in shown],
     )
+    for metric in shown:
+        if metric.note:
+            click.echo(plain(f"{metric.label}: {metric.note}"))
 
 
 def _pairing(found: Comparison) -> str:

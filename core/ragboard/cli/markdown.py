@@ -27,6 +27,7 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
             ["metric", "A", "B", "B - A (95% interval)", "p (Holm)", "", "won / tied / lost", "pairs"],
             [_metric(metric) for metric in shown],
         ),
+        "\n".join(f"- {escaped(one.label)}: {escaped(one.note)}" for one in shown if one.note),
         markdown_table(
             ["setting", "A", "B"],
             [[escaped(one.key), _value(one.a), _value(one.b)] for one in found.config],

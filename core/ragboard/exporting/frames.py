@@ -18,13 +18,13 @@ _BOUNDS = ("low", "high", "level", "method", "no_interval")
 _RUNS = (
     *("run", "dataset", "samples", "config", "tags", "evaluation", "judge", "heuristic", "finished", "covered"),
     *("metric", "counted_here", "mean", *_BOUNDS, "scored", "total", "unscored"),
-    *("unscored_count_as", "mean_least", "mean_greatest"),
+    *("unscored_count_as", "unscored_note", "mean_least", "mean_greatest"),
 )
 _METRICS = ("metric", "label", "source", "text", "formula", "low", "high", "direction", "requires", "calls", "paper")
 _COMPARED = (
     *("a", "b", "metric", "label", "direction", "mean_a", "mean_b", "difference", *_BOUNDS, "p", "p_holm", "change"),
     *("pairs", "b_higher", "equal", "b_lower", "only_a", "only_b", "neither", "unscored_a", "unscored_b", "detectable"),
-    *("unscored_count_as", "difference_least", "difference_greatest"),
+    *("unscored_count_as", "unscored_note", "difference_least", "difference_greatest"),
 )
 _PAIRS = (
     *("metric", "sample_a", "sample_b", "question", "value_a", "reason_a", "value_b", "reason_b"),
@@ -93,6 +93,7 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
             "total": metric.total,
             "unscored": _counts(metric.unscored),
             "unscored_count_as": metric.policy,
+            "unscored_note": metric.note,
         }
         | _between("mean", metric.bounds)
         | _interval(metric.interval)
@@ -112,6 +113,7 @@ def _compared(one: MetricComparison) -> dict[str, Any]:
         "neither": one.unscored,
         "unscored_a": _counts(one.reasons_a),
         "unscored_b": _counts(one.reasons_b),
+        "unscored_note": one.note,
     }
     found = one.pairs
     if found is None:

@@ -19,8 +19,8 @@ TALL = 34
 """Height of a histogram."""
 
 
-def interval_chart(mean: float, interval: Interval | NoInterval, low: float, high: float) -> Element:
-    """A mean and its interval on the scale from `low` to `high`."""
+def interval_chart(mean: float | None, interval: Interval | NoInterval, low: float, high: float) -> Element:
+    """A mean, unless it is None, and its interval on the scale from `low` to `high`."""
     return _whisker(mean, interval, low, high, class_="chart data")
 
 
@@ -80,7 +80,7 @@ def _bar(parts: Sequence[tuple[int, str]]) -> Element:
 
 
 def _whisker(
-    value: float, interval: Interval | NoInterval, low: float, high: float, *, class_: str, zero: bool = False
+    value: float | None, interval: Interval | NoInterval, low: float, high: float, *, class_: str, zero: bool = False
 ) -> Element:
     def at(place: float) -> str:
         share = (min(max(place, low), high) - low) / ((high - low) or 1)
@@ -92,7 +92,8 @@ def _whisker(
         parts.append(element("line", x1=at(0), x2=at(0), y1=0, y2=HEIGHT, class_="zero"))
     if isinstance(interval, Interval):
         parts.append(element("line", x1=at(interval.low), x2=at(interval.high), y1=middle, y2=middle, class_="whisker"))
-    parts.append(element("circle", cx=at(value), cy=middle, r=4, class_="dot"))
+    if value is not None:
+        parts.append(element("circle", cx=at(value), cy=middle, r=4, class_="dot"))
     return _picture(*parts, height=HEIGHT, class_=class_)
 
 

@@ -115,7 +115,9 @@ def _metric(
     return [
         _noted(f"{label}\N{NO-BREAK SPACE}{arrow}", "from the run file, not counted here" if from_file else ""),
         _noted(_mean(metric), _bounds(metric.interval)),
-        None if metric.mean is None else _scaled(interval_chart(metric.mean, metric.interval, low, high), low, high),
+        _scaled(interval_chart(None if metric.bounds else metric.mean, metric.interval, low, high), low, high)
+        if metric.bounds or metric.mean is not None
+        else None,
         None if metric.mean is None else _scaled(histogram(spread.bins), low, high),
         _noted(
             f"{metric.scored:,} of {metric.total:,}",

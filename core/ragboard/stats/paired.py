@@ -98,10 +98,7 @@ def paired_difference(
     differences: Floats = np.asarray(second, dtype=float) - np.asarray(first, dtype=float)
     known = moments(differences)
     by_t = known.varying >= FEWEST_VARYING
-    rare = by_t and known.varying < RARE * known.n
-    if rare:
-        known = _widened(differences, known)
-    method = BY_WIDER_T if rare else BY_T
+    known, method = _widened(differences, known) if by_t else (known, BY_T)
     sign = sign_test(*_sides(differences))
     p, p_method = (_p(known), method) if by_t else _exact_p(differences, sign)
     interval = _interval(differences, known, bounds, level, method)
@@ -183,11 +180,13 @@ def _commonest(differences: Floats) -> float:
     return float(values[counts.argmax()])
 
 
-def _widened(differences: Floats, known: Moments) -> Moments:
-    """With half a difference more on either side of the commonest, of the root mean square size."""
+def _widened(differences: Floats, known: Moments) -> tuple[Moments, str]:
+    """Where few differ, with half a difference more on either side of the commonest, of the root mean square size."""
+    if known.varying >= RARE * known.n:
+        return known, BY_T
     apart = differences - _commonest(differences)
     square = float(apart @ apart) / known.varying
-    return replace(known, deviation=math.sqrt(known.deviation**2 + square / known.n))
+    return replace(known, deviation=math.sqrt(known.deviation**2 + square / known.n)), BY_WIDER_T
 
 
 def _p(known: Moments) -> float:

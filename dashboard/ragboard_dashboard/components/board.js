@@ -145,6 +145,17 @@ function head(columns) {
   return top
 }
 
+// What is wider than its room moves by the arrow keys, which takes focus and a name; the run stays in view.
+function fit(wide, table) {
+  const moves = wide.scrollWidth > wide.clientWidth
+  table.classList.toggle("many", moves)
+  const named = { tabindex: "0", role: "region", "aria-label": "Runs, scrolls sideways" }
+  for (const [name, value] of Object.entries(named)) {
+    if (moves) wide.setAttribute(name, value)
+    else wide.removeAttribute(name)
+  }
+}
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector("#board")
@@ -169,10 +180,7 @@ export default function (component) {
   const wide = element("div", "wide")
   wide.append(table)
   root.replaceChildren(wide)
-  if (wide.scrollWidth > wide.clientWidth) {
-    table.className = "many"
-    wide.tabIndex = 0 // so that the arrow keys move it
-    wide.setAttribute("role", "region")
-    wide.setAttribute("aria-label", "Runs, scrolls sideways")
-  }
+  const watching = new ResizeObserver(() => fit(wide, table))
+  watching.observe(wide)
+  return () => watching.disconnect()
 }

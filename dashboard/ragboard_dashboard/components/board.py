@@ -157,9 +157,9 @@ def _reasons(unscored: Mapping[str, int]) -> str:
 
 
 def _refusals(run: RunSummary) -> str:
-    if run.refusals is None:
+    if run.refusals is None or run.judged is None or not run.judged.covered:
         return "–"
-    return f"{run.refusals / run.samples:.0%} ({run.refusals:,})"
+    return f"{run.refusals / run.judged.covered:.0%} ({run.refusals:,})"
 
 
 def ago(then: datetime, now: datetime) -> str:

@@ -68,9 +68,9 @@ __all__ = ["page"]
 
 PAGE_SIZE = 25
 KINDS = 20
+"""Kinds of failure that are listed."""
 SIDE_BY_SIDE = 7
 """Columns to draw that are offered side by side; more are in a list."""
-"""Kinds of failure that are listed."""
 ORDERS: dict[Order, str] = {
     "worst": "Most unsupported first",
     "lowest": "Lowest first",

@@ -81,7 +81,7 @@ def _help() -> None:
 
 
 def _refused(name: str, error: RagboardError) -> None:
-    st.error("This file cannot be read. Nothing was stored.", icon=":material/error:")
+    st.error("This file cannot be imported so. Nothing was stored.", icon=":material/error:")
     plain(without_folder(str(error)) or name)
 
 
@@ -227,15 +227,16 @@ def _untidy(report: ImportReport) -> bool:
 
 
 def _start(added: tuple[AddedRun, ...], specs: tuple[str, ...]) -> None:
-    watched = [
-        start_evaluation(
-            store(),
-            RunRef(run_id=run.id, name=run.name, evaluation_id=None),
-            Choice(metrics=specs),
-            surroundings(),
-        )
-        for run in added
-    ]
+    watched: list[str] = []
+    for run in added:
+        ref = RunRef(run_id=run.id, name=run.name, evaluation_id=None)
+        try:
+            watched.append(start_evaluation(store(), ref, Choice(metrics=specs), surroundings()))
+        except RagboardError as error:
+            st.error("Kept, but its evaluation was not started.", icon=":material/error:")
+            plain(f"{run.name}: {error}")
+    if len(watched) < len(added):
+        return
     st.query_params["watch"] = ",".join(watched)
     st.query_params["run"] = added[0].name
     st.rerun()

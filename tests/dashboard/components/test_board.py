@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,3 +29,14 @@ def test_a_metric_s_source_is_named_where_there_are_several(
     evaluate_run(store, added.id, metrics_named(metrics), Panel(judge=EmbeddedJudge()))
     data = board_data(leaderboard(store), metric_descriptions(store), datetime.now(UTC).replace(tzinfo=None))
     assert [column["source"] for column in data["columns"]] == sources
+
+
+def test_the_share_of_refusals_is_of_the_samples_that_were_evaluated(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    (added,) = store.add_runs(sample_runs()[:1])
+    evaluate_run(store, added.id, metrics_named(["overlap.token_f1"]), Panel(judge=EmbeddedJudge()))
+    (run,) = leaderboard(store)
+    assert run.judged
+    part = replace(run, samples=2000, refusals=10, judged=replace(run.judged, covered=50, samples=2000))
+    data = board_data([part], metric_descriptions(store), datetime.now(UTC).replace(tzinfo=None))
+    assert data["rows"][0]["refusals"] == "20% (10)"
