@@ -80,3 +80,11 @@ def test_a_run_labelled_alone_is_corrected_less_where_nothing_is_pooled() -> Non
     assert isinstance(alone.best, PoweredMean)
     assert isinstance(pooled.best, PoweredMean)
     assert alone.best.weight < pooled.best.weight == 1
+
+
+def test_a_run_without_a_score_is_refused_and_the_others_are_not() -> None:
+    report = pooled_report([A, System(name="c", scores={}, labels={})])
+    a, c = report.systems
+    assert isinstance(a.best, PoweredMean)
+    assert (c.means, c.refusal) == (None, "no sample of this run has a score")
+    assert [one.name for one in report.ranking] == ["a"]
