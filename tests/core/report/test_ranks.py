@@ -143,6 +143,28 @@ def test_a_document_that_is_one_of_the_passages_is_enough(store: Store, tmp_path
     assert ranked(store, tmp_path, *given, runs=("a",)).tables[0].report.systems[0].labels == 40
 
 
+def test_rows_on_one_sample_count_once_with_their_mean_in_any_order(store: Store, tmp_path: Path) -> None:
+    """A row for each passage, here said by one yes and one no of each sample."""
+    good, bad = ([row | {"grades": {"faithfulness": grade}} for row in rows(store, "a")] for grade in (5, 1))
+    bad = [row | {"contexts": [row["contexts"][0][:10]]} for row in bad]
+    for given in ([*good, *bad], [*bad, *good]):
+        (one,) = ranked(store, tmp_path, *given, runs=("a",)).tables[0].report.systems
+        assert one.means is not None
+        assert isinstance(one.means.classical, PoweredMean)
+        assert (one.labels, one.means.classical.interval.estimate) == (40, pytest.approx(0.5))
+
+
+def test_rows_of_two_qualities_on_one_sample_count_in_both(store: Store, tmp_path: Path) -> None:
+    """The last row says nothing of faithfulness, and was not drawn at random as the first was."""
+    other = rows(store, "a", grades={"tone": 5}, design="not random")
+    found = ranked(
+        store, tmp_path, *rows(store, "a"), *other, runs=("a",), metrics=("faithfulness", "context_relevance=tone")
+    )
+    faithful, tone = (table.report.systems[0] for table in found.tables)
+    assert (faithful.labels, faithful.refusal) == (40, "")
+    assert "not drawn at random" in tone.refusal
+
+
 def test_a_metric_is_held_against_the_labels_it_is_named_with(store: Store, tmp_path: Path) -> None:
     given = [row | {"grades": {"tone": 4, **row["grades"]}} for row in rows(store, "a")]
     found = ranked(store, tmp_path, *given, runs=("a",))
