@@ -172,7 +172,7 @@ def _ranked(
 def _system(
     store: Store, run: RunRef, spec: str, measured: str, answers: Mapping[int, Sequence[FiledAnswer]]
 ) -> System:
-    scores, notes = judged_scores(store, run, spec, measured)
+    scores, notes = judged_scores(store, run, spec, measured, filed=True)
     about = _about(answers, measured)
     drawn = {place: one for place, one in about.items() if one.design == "random"}
     used = drawn or about
@@ -182,7 +182,7 @@ def _system(
         name=run.name,
         scores=dict(scores.values()),
         labels={scores[place][0]: one.outcome for place, one in used.items() if place in scores},
-        refusal="" if drawn or not about else not_random(len(about), _design(one.design for one in about.values())),
+        refusal=_refusal(about, unscored),
         notes=(
             *notes,
             *((f"{unscored:,} labelled samples have no score and do not count",) if unscored else ()),
@@ -190,6 +190,14 @@ def _system(
             *(("that the labelled samples were drawn at random is what was declared",) if drawn else ()),
         ),
     )
+
+
+def _refusal(about: Mapping[int, _Joined], unscored: int) -> str:
+    designs = [one.design for one in about.values()]
+    if about and "random" not in designs:
+        return not_random(len(about), _design(designs))
+    drawn = designs.count("random")
+    return f"none of its {drawn:,} labelled samples has a score" if drawn and unscored == drawn else ""
 
 
 def _about(answers: Mapping[int, Sequence[FiledAnswer]], measured: str) -> dict[int, _Joined]:
