@@ -145,11 +145,16 @@ def judged_by(run: RunSummary) -> JudgedBy:
 
 
 def judged_scores(
-    store: Store, run: RunRef, spec: str, measured: str
+    store: Store, run: RunRef, spec: str, measured: str, *, filed: bool = False
 ) -> tuple[dict[int, tuple[str, float]], tuple[str, ...]]:
-    """By place the key and the judge's score of each sample that could be labelled so; what to know of the others."""
+    """By place the key and the judge's score of each sample that could be labelled so; what to know of the others.
+
+    Labels that are `filed` are of whole answers, those on statements too: without statements any answer has them.
+    """
     with store.database.read() as connection:
         could = set(countable(connection, run, "verdict" if measured == "verdicts" else "grade"))
+        if filed and not could:
+            could = set(countable(connection, run, "grade"))
         scores = {place: one for place, one in _scores(connection, run, spec).items() if place in could}
     left = len(could) - len(scores)
     said = f"{left:,} of {len(could):,} samples have no score: estimates leave them out, whatever is chosen for means"

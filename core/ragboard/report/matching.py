@@ -19,7 +19,8 @@ Text = tuple[str, str]
 class Matched:
     """The answers of a file by run and place, and how many were left out."""
 
-    by_run: Mapping[RunRef, Mapping[int, FiledAnswer]]
+    by_run: Mapping[RunRef, Mapping[int, Sequence[FiledAnswer]]]
+    """All that speak of a place, in the order of the file: ARES has a row for each passage of an answer."""
     other_runs: int
     """Answers that the file says are of runs that were not asked for."""
     unknown: int
@@ -42,7 +43,7 @@ def match_answers(store: Store, runs: Sequence[RunRef], answers: Collection[File
     fit several: which of them was drawn from cannot be told.
     """
     places = {run: _places(store, run, {_text(one.answer.sample) for one in answers}) for run in runs}
-    found: dict[RunRef, dict[int, FiledAnswer]] = {run: {} for run in runs}
+    found: dict[RunRef, dict[int, list[FiledAnswer]]] = {run: {} for run in runs}
     elsewhere = unknown = 0
     for one in answers:
         if one.run and one.run not in {run.name for run in runs}:
@@ -56,7 +57,8 @@ def match_answers(store: Store, runs: Sequence[RunRef], answers: Collection[File
             )
         unknown += not fits
         for run, at in fits.items():
-            found[run] |= dict.fromkeys(at, one)
+            for place in at:
+                found[run].setdefault(place, []).append(one)
     return Matched(by_run=found, other_runs=elsewhere, unknown=unknown)
 
 

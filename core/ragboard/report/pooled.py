@@ -43,6 +43,7 @@ CAUTION = (
     " judge"
 )
 _OTHERS = "the labels are of several runs, and without the judge say nothing of one of them"
+_UNSCORED = "no sample of this run has a score"
 _DRAWN = "a weight below 1 would draw each run towards the mean label of all"
 
 
@@ -71,6 +72,8 @@ def _usable(system: System) -> bool:
 
 
 def _pooled(system: System, labels: Floats, judged: Floats, level: float) -> SystemEstimate:
+    if not system.scores:
+        return estimate_system(replace(system, refusal=_UNSCORED), level=level)
     unusable = (f"its own labels do not count: {system.refusal}",) if system.labels and system.refusal else ()
     scores = list(system.scores.values())
     found = powered_means(labels, judged, scores, bounds=system.bounds, design="separate", level=level)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from ragboard.errors import SettingError
 from ragboard.labels import Design, FiledAnswer
@@ -51,6 +51,14 @@ class Ranking:
     """What of the file was left out, and why."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Joined:
+    """What the rows on one sample say of one quality together."""
+
+    outcome: float
+    design: Design
+
+
 def rank_runs(
     store: Store,
     runs: Sequence[RunRef],
@@ -66,7 +74,8 @@ def rank_runs(
     `metrics` are names of metrics, `NAME=QUALITY` where the name does not say which labels they are held against; else
     there is a table for each quality that people spoke of and a metric of all runs stands for. The labels of a run put
     the judge right on that run alone; `pool` has the labels of all put it right on each. `order` is the order of runs
-    known from elsewhere, best first. Raises SettingError for runs that are no several, rows that fit several, labels
+    known from elsewhere, best first. Where several rows are on one sample, their mean counts in each quality that they
+    speak of: of those drawn at random where there are any. Raises SettingError for runs that are no several, rows that fit several, labels
     of none of the runs, and metrics that are not from 0 to 1 and higher for the better.
     """
     names = [run.name for run in runs]
@@ -160,9 +169,11 @@ def _ranked(
     )
 
 
-def _system(store: Store, run: RunRef, spec: str, measured: str, answers: Mapping[int, FiledAnswer]) -> System:
-    scores, notes = judged_scores(store, run, spec, measured)
-    about = {place: one for place, one in answers.items() if measured in one.outcomes}
+def _system(
+    store: Store, run: RunRef, spec: str, measured: str, answers: Mapping[int, Sequence[FiledAnswer]]
+) -> System:
+    scores, notes = judged_scores(store, run, spec, measured, filed=True)
+    about = _about(answers, measured)
     drawn = {place: one for place, one in about.items() if one.design == "random"}
     used = drawn or about
     unscored = sum(place not in scores for place in used)
@@ -170,8 +181,8 @@ def _system(store: Store, run: RunRef, spec: str, measured: str, answers: Mappin
     return System(
         name=run.name,
         scores=dict(scores.values()),
-        labels={scores[place][0]: one.outcomes[measured] for place, one in used.items() if place in scores},
-        refusal="" if drawn or not about else not_random(len(about), _design(about)),
+        labels={scores[place][0]: one.outcome for place, one in used.items() if place in scores},
+        refusal=_refusal(about, unscored),
         notes=(
             *notes,
             *((f"{unscored:,} labelled samples have no score and do not count",) if unscored else ()),
@@ -181,10 +192,30 @@ def _system(store: Store, run: RunRef, spec: str, measured: str, answers: Mappin
     )
 
 
-def _design(answers: Mapping[int, FiledAnswer]) -> Design:
-    """How answers that nobody declared random were chosen, where all were in the same way."""
-    found = Counter(one.design for one in answers.values())
-    return "not random" if set(found) == {"not random"} else "unknown"
+def _refusal(about: Mapping[int, _Joined], unscored: int) -> str:
+    designs = [one.design for one in about.values()]
+    if about and "random" not in designs:
+        return not_random(len(about), _design(designs))
+    drawn = designs.count("random")
+    return f"none of its {drawn:,} labelled samples has a score" if drawn and unscored == drawn else ""
+
+
+def _about(answers: Mapping[int, Sequence[FiledAnswer]], measured: str) -> dict[int, _Joined]:
+    """By place what all rows say of one quality."""
+    about = {place: [one for one in rows if measured in one.outcomes] for place, rows in answers.items()}
+    return {place: _joined(rows, measured) for place, rows in about.items() if rows}
+
+
+def _joined(rows: Sequence[FiledAnswer], measured: str) -> _Joined:
+    """The mean of the rows: of those drawn at random where there are any."""
+    used = [one for one in rows if one.design == "random"] or rows
+    return _Joined(outcome=fmean(one.outcomes[measured] for one in used), design=_design(one.design for one in used))
+
+
+def _design(found: Iterable[Design]) -> Design:
+    """How several were chosen, where all were in the same way."""
+    only = set(found)
+    return only.pop() if len(only) == 1 else "unknown"
 
 
 def _told(system: System, systems: Sequence[System]) -> System:

@@ -129,7 +129,7 @@ class KnownOrder:
     tau: float | None
     """Kendall's tau-b of the estimates with it; None with fewer than 2 systems, or without any order."""
     judge: float | None
-    """The same of the judge's means."""
+    """The same of the judge's means; None too where one of them rests on too few scores to be told."""
 
 
 def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
@@ -217,7 +217,7 @@ def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
     return KnownOrder(
         names=tuple(names),
         tau=_kendall(places, [ours[name] for name in names]),
-        judge=_kendall(places, [judge[name] for name in names]),
+        judge=_kendall(places, [judge[name] for name in names]) if judge.keys() >= set(names) else None,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragboard.report import System
+from ragboard.report import System, against_order
 from ragboard.report.pooled import CAUTION, pooled_report
 from ragboard.report.systems import systems_report
 from ragboard.stats import NoInterval, PoweredMean, mean_interval, moments
@@ -80,3 +80,22 @@ def test_a_run_labelled_alone_is_corrected_less_where_nothing_is_pooled() -> Non
     assert isinstance(alone.best, PoweredMean)
     assert isinstance(pooled.best, PoweredMean)
     assert alone.best.weight < pooled.best.weight == 1
+
+
+def test_a_run_without_a_score_is_refused_and_the_others_are_not() -> None:
+    report = pooled_report([A, System(name="c", scores={}, labels={})])
+    a, c = report.systems
+    assert isinstance(a.best, PoweredMean)
+    assert (c.means, c.refusal) == (None, "no sample of this run has a score")
+    assert [one.name for one in report.ranking] == ["a"]
+
+
+def test_a_run_of_few_scores_leaves_the_judges_order_untold() -> None:
+    few = System(name="c", scores={"c0": 1.0, "c1": 0.0, "c2": 1.0}, labels={})
+    report = pooled_report([A, few])
+    c = report.systems[1]
+    assert isinstance(c.best, PoweredMean)
+    assert c.means is not None
+    assert isinstance(c.means.judge_only, NoInterval)
+    found = against_order(report, ["c", "a"])
+    assert (found.names, found.tau, found.judge) == (("c", "a"), pytest.approx(1.0), None)

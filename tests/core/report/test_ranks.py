@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, METRICS, Panel, Run, SettingError, Store, evaluate_run
+from ragboard.judges.tasks import ExtractStatements, Failure, Task
 from ragboard.labels import filed_answers
 from ragboard.report import Ranking, rank_runs
 from ragboard.stats import PoweredMean
@@ -59,6 +60,10 @@ def ranked(store: Store, folder: Path, *given: dict[str, Any], **options: Any) -
     return rank_runs(store, runs, filed_answers(file), **options)
 
 
+def silent(task: Task) -> Failure | None:
+    return Failure(detail="gone") if isinstance(task, ExtractStatements) and "Mute" in task.text else None
+
+
 def ppi(found: Ranking, place: int = 0) -> float:
     means = found.tables[0].report.systems[place].means
     assert means is not None
@@ -106,6 +111,27 @@ def test_rows_that_are_random_count_beside_others_that_are_not(store: Store, tmp
     assert "5 labels that are not declared random do not count" in one.notes
 
 
+def test_labels_on_statements_count_where_the_judge_found_none(store: Store, tmp_path: Path) -> None:
+    """ARES's judges score an answer as a whole, and leave no statements."""
+    samples = tuple(make_sample(n, answer=f"{ANSWERS[n % 2][:-1]}, says whole of {n}.") for n in range(SAMPLES))
+    run = store.add_runs([Run(name="whole", samples=samples)])[0]
+    evaluate_run(store, run.id, [METRICS["ares.answer_faithfulness"]], Panel(judge=PlainJudge()))
+    said = [{"text": "It is so.", "verdict": "supported"}]
+    given = [row | {"statements": said} for row in rows(store, "whole", grades={})]
+    (one,) = ranked(store, tmp_path, *given, runs=("whole",)).tables[0].report.systems
+    assert (one.items, one.labels, one.refusal) == (SAMPLES, 40, "")
+
+
+def test_labelled_samples_of_which_none_has_a_score_are_the_reason(store: Store, tmp_path: Path) -> None:
+    """The judge answers for the samples that nobody labelled, and for none of the others."""
+    shown = [f"{'Mute' if n < LABELLED else 'Heard'} and red, says mute of {n}." for n in range(SAMPLES)]
+    samples = tuple(make_sample(n, answer=answer) for n, answer in enumerate(shown))
+    run = store.add_runs([Run(name="mute", samples=samples)])[0]
+    evaluate_run(store, run.id, [METRICS["ragas.faithfulness"]], Panel(judge=PlainJudge(before=silent)))
+    (one,) = ranked(store, tmp_path, *rows(store, "mute"), runs=("mute",)).tables[0].report.systems
+    assert one.refusal == "none of its 40 labelled samples has a score"
+
+
 def test_a_row_that_names_its_run_counts_there_alone(store: Store, tmp_path: Path) -> None:
     given = [*rows(store, "a", run="a"), *rows(store, "b", run="absent")]
     found = ranked(store, tmp_path, *given)
@@ -141,6 +167,28 @@ def test_a_document_that_is_one_of_the_passages_is_enough(store: Store, tmp_path
     """ARES keeps one document a row, and its own white space."""
     given = [row | {"contexts": ["  ".join(row["contexts"][0].split())]} for row in rows(store, "a")]
     assert ranked(store, tmp_path, *given, runs=("a",)).tables[0].report.systems[0].labels == 40
+
+
+def test_rows_on_one_sample_count_once_with_their_mean_in_any_order(store: Store, tmp_path: Path) -> None:
+    """A row for each passage, here said by one yes and one no of each sample."""
+    good, bad = ([row | {"grades": {"faithfulness": grade}} for row in rows(store, "a")] for grade in (5, 1))
+    bad = [row | {"contexts": [row["contexts"][0][:10]]} for row in bad]
+    for given in ([*good, *bad], [*bad, *good]):
+        (one,) = ranked(store, tmp_path, *given, runs=("a",)).tables[0].report.systems
+        assert one.means is not None
+        assert isinstance(one.means.classical, PoweredMean)
+        assert (one.labels, one.means.classical.interval.estimate) == (40, pytest.approx(0.5))
+
+
+def test_rows_of_two_qualities_on_one_sample_count_in_both(store: Store, tmp_path: Path) -> None:
+    """The last row says nothing of faithfulness, and was not drawn at random as the first was."""
+    other = rows(store, "a", grades={"tone": 5}, design="not random")
+    found = ranked(
+        store, tmp_path, *rows(store, "a"), *other, runs=("a",), metrics=("faithfulness", "context_relevance=tone")
+    )
+    faithful, tone = (table.report.systems[0] for table in found.tables)
+    assert (faithful.labels, faithful.refusal) == (40, "")
+    assert "not drawn at random" in tone.refusal
 
 
 def test_a_metric_is_held_against_the_labels_it_is_named_with(store: Store, tmp_path: Path) -> None:
