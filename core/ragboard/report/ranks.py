@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -75,8 +75,8 @@ def rank_runs(
     there is a table for each quality that people spoke of and a metric of all runs stands for. The labels of a run put
     the judge right on that run alone; `pool` has the labels of all put it right on each. `order` is the order of runs
     known from elsewhere, best first. Where several rows are on one sample, their mean counts in each quality that they
-    speak of: of those drawn at random where there are any. Raises SettingError for runs that are no several, rows that fit several, labels
-    of none of the runs, and metrics that are not from 0 to 1 and higher for the better.
+    speak of: of those drawn at random where there are any. Raises SettingError for runs that are no several, rows that
+    fit several, labels of none of the runs, and metrics that are not from 0 to 1 and higher for the better.
     """
     names = [run.name for run in runs]
     _check_names(names, order)
@@ -193,7 +193,7 @@ def _system(
 
 
 def _refusal(about: Mapping[int, _Joined], unscored: int) -> str:
-    designs = [one.design for one in about.values()]
+    designs: list[Design] = [one.design for one in about.values()]
     if about and "random" not in designs:
         return not_random(len(about), _design(designs))
     drawn = designs.count("random")
@@ -209,13 +209,12 @@ def _about(answers: Mapping[int, Sequence[FiledAnswer]], measured: str) -> dict[
 def _joined(rows: Sequence[FiledAnswer], measured: str) -> _Joined:
     """The mean of the rows: of those drawn at random where there are any."""
     used = [one for one in rows if one.design == "random"] or rows
-    return _Joined(outcome=fmean(one.outcomes[measured] for one in used), design=_design(one.design for one in used))
+    return _Joined(outcome=fmean(one.outcomes[measured] for one in used), design=_design([one.design for one in used]))
 
 
-def _design(found: Iterable[Design]) -> Design:
+def _design(found: Sequence[Design]) -> Design:
     """How several were chosen, where all were in the same way."""
-    only = set(found)
-    return only.pop() if len(only) == 1 else "unknown"
+    return found[0] if len(set(found)) == 1 else "unknown"
 
 
 def _told(system: System, systems: Sequence[System]) -> System:

@@ -172,7 +172,7 @@ def test_a_document_that_is_one_of_the_passages_is_enough(store: Store, tmp_path
 def test_rows_on_one_sample_count_once_with_their_mean_in_any_order(store: Store, tmp_path: Path) -> None:
     """A row for each passage, here said by one yes and one no of each sample."""
     good, bad = ([row | {"grades": {"faithfulness": grade}} for row in rows(store, "a")] for grade in (5, 1))
-    bad = [row | {"contexts": [row["contexts"][0][:10]]} for row in bad]
+    bad = [row | {"contexts": ["The thing"]} for row in bad]
     for given in ([*good, *bad], [*bad, *good]):
         (one,) = ranked(store, tmp_path, *given, runs=("a",)).tables[0].report.systems
         assert one.means is not None
