@@ -105,9 +105,14 @@ def _quiet() -> Generator[None]:
 
 
 def _fresh(folder: Path) -> Any:
-    """The model with one output, which is new where it had none or others."""
+    """The model with one output, which is new where it had none or others; in whole floats, as AdamW needs."""
     with _quiet():
-        return load("CrossEncoder", folder, num_labels=1, model_kwargs={"ignore_mismatched_sizes": True})
+        return load(
+            "CrossEncoder",
+            folder,
+            num_labels=1,
+            model_kwargs={"ignore_mismatched_sizes": True, "torch_dtype": "float32"},
+        )
 
 
 def _saved(pupil: Classifier, out: Path) -> None:
