@@ -12,7 +12,7 @@ from ragboard.errors import SettingError
 from ragboard.judges.tasks import AresQuality
 from ragboard.readers.ares import AresRow
 
-__all__ = ["SIDES", "Example", "Side", "documents_in", "examples_of", "labelled_examples", "sides_of"]
+__all__ = ["SIDES", "Example", "Side", "documents_in", "examples_of", "labelled_examples", "sides_of", "unlearnt"]
 
 Side: TypeAlias = Literal["train", "validation", "held out"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -126,7 +126,7 @@ def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list
             dropped[reason] += 1
             continue
         example = _example(row, quality, cluster=_document(row))
-        held = found.setdefault((example.question, example.document, example.answer), set())
+        held = found.setdefault(_read(example), set())
         if any(other.holds == example.holds for other in held):
             dropped["twice"] += 1
         else:
@@ -152,6 +152,16 @@ def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
         for row in rows
         if getattr(row, quality) is not None and (row.answer.strip() or quality == "context_relevance")
     ]
+
+
+def unlearnt(examples: Sequence[Example], learnt: Sequence[Example]) -> list[Example]:
+    """Those that read otherwise than all that was learnt from."""
+    known = set(map(_read, learnt))
+    return [example for example in examples if _read(example) not in known]
+
+
+def _read(example: Example) -> tuple[str, str, str]:
+    return example.question, example.document, example.answer
 
 
 def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> Example:

@@ -18,7 +18,7 @@ from ragboard.judges.trained.files import Taught
 from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
-from ragboard.training.examples import Example, Side, examples_of, labelled_examples
+from ragboard.training.examples import Example, Side, examples_of, labelled_examples, unlearnt
 from ragboard.training.nouns import Course, Hear, Pupil
 from ragboard.training.scores import PEOPLE, Scored, cuts_of, scored
 from ragboard.training.teaching import Shown, teach
@@ -158,7 +158,7 @@ def _scores(
     sets = {
         "held-out synthetic documents": held_out,
         "the same, strong negatives only": [one for one in held_out if one.holds or one.strong],
-        PEOPLE: labelled_examples(school.labels, quality),
+        PEOPLE: unlearnt(labelled_examples(school.labels, quality), [*examples["train"], *examples["validation"]]),
     }
     for on, given in sets.items():
         said = [(one, _probability(pupil, one, taught.calibration)) for one in given]

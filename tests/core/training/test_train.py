@@ -15,7 +15,7 @@ from tests.core.training.conftest import all_rows, write_rows
 from tests.local_models import needed
 
 from ragboard.cli import main
-from ragboard.errors import JudgeError, SettingError
+from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges import TrainedJudge, judge_named
 from ragboard.judges.local.models import digest
 from ragboard.judges.tasks import AresQuality, Classified, Classify, Failure, Similarity, Task
@@ -72,7 +72,8 @@ def test_the_folder_holds_a_card_a_file_and_no_pickle(folder: Path) -> None:
         "documents: 24 train, 12 validation, 12 held out; none is on two sides",
         "24 and 24 train, 12 and 12 validation, 12 and 12 held out",
         "On held-out synthetic documents: 24 examples, of which 12 hold, in 12 clusters.",
-        "On people's labels: 96 examples",
+        "On people's labels: 72 examples",  # not the 24 of validation, which are the same
+        "people.tsv; examples that it learnt from are left out, but labelled passages may be of documents",
         "| word overlap | 0.500 (no interval: every draw gives the same value)",
         "| the commoner class | 0.5 | 0.5 | |",
         "**not trained**: answer_relevance",
@@ -124,6 +125,19 @@ def test_a_loss_that_is_no_number_is_refused_with_what_to_lower(model: str, data
     course = replace(COURSE, model=model, learning_rate=1e30)
     with pytest.raises(SettingError, match="epoch 1: the loss is no number any more; lower --learning-rate"):
         train_judge(data, tmp_path, course)
+
+
+@pytest.mark.usefixtures("model")
+def test_a_folder_without_a_model_is_one_line(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(JudgeError, match="holds no model that can be read: ") as caught:
+        train_judge(data, tmp_path / "judge", replace(COURSE, model=str(tmp_path)))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_cannot_be_written_is_one_line(model: str, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "card.md").mkdir()
+    with pytest.raises(StoreError, match="cannot be written: .*; name another with --out"):
+        train_judge(data, tmp_path, replace(COURSE, model=model, epochs=1))
 
 
 def test_a_document_on_two_sides_is_refused(model: str, tmp_path: Path) -> None:
