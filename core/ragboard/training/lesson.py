@@ -23,7 +23,7 @@ from ragboard.training.nouns import Course, Hear, Pupil
 from ragboard.training.scores import PEOPLE, Scored, cuts_of, scored
 from ragboard.training.teaching import Shown, teach
 
-__all__ = ["NothingToLearnError", "School", "lesson"]
+__all__ = ["NothingToLearnError", "School", "fresh", "lesson"]
 
 THRESHOLD = 0.5
 """Of the calibrated probability."""
@@ -55,7 +55,7 @@ def lesson(school: School, quality: AresQuality, out: Path, hear: Hear | None) -
         side: examples_of(rows, quality, dropped) for side, rows in school.sides.items()
     }
     with _seeded(school.course.seed):
-        pupil = Classifier(_fresh(school.folder), READS[quality], school.max_length)
+        pupil = Classifier(fresh(school.folder), READS[quality], school.max_length)
         lessons, validation = (_shown(pupil, examples[side], dropped) for side in ("train", "validation"))
         _need_both({"train": lessons, "validation": validation})
         epochs, kept = teach(pupil, lessons, validation, school.course, _heard(quality, hear))
@@ -104,7 +104,7 @@ def _quiet() -> Generator[None]:
             logs.enable_progress_bar()
 
 
-def _fresh(folder: Path) -> Any:
+def fresh(folder: Path) -> Any:
     """The model with one output, which is new where it had none or others; in whole floats, as AdamW needs."""
     with _quiet():
         return load(

@@ -21,7 +21,7 @@ from ragboard.judges.local.models import digest
 from ragboard.judges.tasks import AresQuality, Classified, Classify, Failure, Similarity, Task
 from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
 from ragboard.training import Course, train_judge
-from ragboard.training.lesson import _fresh
+from ragboard.training.lesson import fresh
 
 QUALITY: AresQuality = "answer_faithfulness"
 COURSE = Course(epochs=4, learning_rate=5e-3, max_length=96)
@@ -118,7 +118,7 @@ def test_a_model_in_half_floats_is_trained_in_whole_ones(model: str, tmp_path: P
     shutil.copytree(model, tmp_path / "half")
     half.save_pretrained(tmp_path / "half")
     assert json.loads((tmp_path / "half" / "config.json").read_text(encoding="utf-8"))["dtype"] == "float16"
-    assert {values.dtype for values in _fresh(tmp_path / "half").parameters()} == {needed("torch").float32}
+    assert {values.dtype for values in fresh(tmp_path / "half").parameters()} == {needed("torch").float32}
 
 
 def test_a_loss_that_is_no_number_is_refused_with_what_to_lower(model: str, data: Path, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_folder_without_a_model_is_one_line(data: Path, tmp_path: Path) -> Non
 
 def test_what_cannot_be_written_is_one_line(model: str, data: Path, tmp_path: Path) -> None:
     (tmp_path / "card.md").mkdir()
-    with pytest.raises(StoreError, match="cannot be written: .*; name another with --out"):
+    with pytest.raises(StoreError, match=r"cannot be written: .*; name another with --out"):
         train_judge(data, tmp_path, replace(COURSE, model=model, epochs=1))
 
 
@@ -169,7 +169,7 @@ def test_long_passages_are_read_in_windows_to_their_end(folder: Path) -> None:
 
 
 def test_only_beside_a_document_must_room_be_left(folder: Path) -> None:
-    encoder = TrainedJudge(folder)._classifier(QUALITY).encoder
+    encoder = fresh(folder / QUALITY)
     answer = "word " * 70
     assert Classifier(encoder, READS["answer_relevance"], 96).texts("q", [], answer)
     with pytest.raises(NoRoomError):
