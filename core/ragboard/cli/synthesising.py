@@ -74,7 +74,8 @@ def synth(
     read = read_corpus(corpus, words=words)
     if only_plan:
         chosen = len(choose(read, recipe))
-        click.echo(f"at most {planned_calls(chosen, questions, len(KINDS[kind])):,} tasks for {chosen:,} passages")
+        tasks = planned_calls(chosen, questions, len(KINDS[kind]), by_meaning=bool(judging.embed))
+        click.echo(f"at most {tasks:,} tasks for {chosen:,} passages")
         return
     made = synthesise(read, recipe, panel_named(replace(judging, examples=None)), out, Terms(prices=prices, **limits))
     if as_json:

@@ -33,8 +33,8 @@ def read_corpus(path: Path, *, words: int = 120) -> tuple[CorpusPassage, ...]:
     """The passages of a folder of text or Markdown files, or of a JSONL, JSON, CSV, TSV or Parquet file.
 
     A document is cut where paragraphs end, into passages of at most so many words as far as its
-    paragraphs allow; of a table the rows of one document go together. Raises RunFileError where
-    nothing can be read.
+    paragraphs allow; of a table the rows of one document go together. A passage that another document
+    has before is left out. Raises RunFileError where nothing can be read.
     """
     found = tuple(_cut(_folder(path) if path.is_dir() else _table(path), words))
     if not found:
@@ -43,10 +43,13 @@ def read_corpus(path: Path, *, words: int = 120) -> tuple[CorpusPassage, ...]:
 
 
 def _cut(documents: Iterable[tuple[str, list[str]]], words: int) -> Iterator[CorpusPassage]:
+    homes: dict[str, str] = {}
     for name, texts in documents:
         numbers = count(1)
         for text in (piece for given in texts for piece in _pieces(given, words)):
-            yield CorpusPassage(document=name, number=next(numbers), text=text)
+            number = next(numbers)
+            if homes.setdefault(text, name) == name:
+                yield CorpusPassage(document=name, number=number, text=text)
 
 
 def _folder(path: Path) -> Iterator[tuple[str, list[str]]]:

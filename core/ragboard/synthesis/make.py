@@ -64,7 +64,7 @@ def synthesise(
         rows=len(rows) if recipe.kind == "ares" else lines.count("\n"),
         labels=_labels(rows),
         calls=asker.budget.calls,
-        planned=planned_calls(len(chosen), recipe.questions, len(KINDS[recipe.kind])),
+        planned=planned_calls(len(chosen), recipe.questions, len(KINDS[recipe.kind]), by_meaning=_by_meaning(panel)),
         failed=heard.problems,
         stopped=asker.budget.stopped,
     )
@@ -99,7 +99,7 @@ async def _ask_all(corpus: Sequence[CorpusPassage], chosen: Sequence[int], recip
     asked, unasked = await write_questions(corpus, chosen, recipe.questions, recipe.examples, asker.for_sample)
     filtered = await round_trip(corpus, asked, asker.for_sample("round trip") if _by_meaning(asker.panel) else None)
     kept, unanswered = await write_answers(corpus, filtered.kept, KINDS[recipe.kind], recipe.examples, asker.for_sample)
-    return _Heard(replace(filtered, kept=kept), len(asked), Counter([*unasked, *unanswered]))
+    return _Heard(replace(filtered, kept=kept), len(asked), Counter([*unasked, *filtered.failed, *unanswered]))
 
 
 def _by_meaning(panel: Panel) -> bool:

@@ -54,11 +54,16 @@ class Filtered:
     """Questions for which another passage comes first."""
     repeated: int
     """Questions that were there before, but for case, space and marks."""
+    failed: tuple[str, ...] = ()
+    """Why the embedder put the passages of a question in no order, for each such question."""
 
 
-def planned_calls(passages: int, questions: int, kinds: int) -> int:
-    """Most calls without repairs: one a passage, and one a question and kind of answer."""
-    return passages + passages * questions * kinds
+def planned_calls(passages: int, questions: int, kinds: int, *, by_meaning: bool) -> int:
+    """Most calls without repairs: one a passage, one a question and kind of answer, and one a question to an embedder.
+
+    The last only where the round trip goes by meaning.
+    """
+    return passages + passages * questions * (kinds + by_meaning)
 
 
 async def write_questions(
@@ -86,6 +91,7 @@ async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], ne
     seen: set[str] = set()
     kept: list[Asked] = []
     elsewhere = 0
+    failed: list[str] = []
     for each in asked:
         key = "".join(filter(str.isalnum, each.question.casefold()))
         if key in seen:
@@ -93,21 +99,23 @@ async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], ne
         seen.add(key)
         places = index.ranked(each.question, 1 if near is None else NEAREST)
         first = places[:1] if near is None else await _nearest(each.question, corpus, places, near)
-        if first == (each.place,):
+        if isinstance(first, Failure):
+            failed.append(first.detail)
+        elif first == (each.place,):
             kept.append(each)
         else:
             elsewhere += 1
-    return Filtered(kept=tuple(kept), elsewhere=elsewhere, repeated=len(asked) - len(seen))
+    return Filtered(kept=tuple(kept), elsewhere=elsewhere, repeated=len(asked) - len(seen), failed=tuple(failed))
 
 
 async def _nearest(
     question: str, corpus: Sequence[CorpusPassage], places: tuple[int, ...], near: Ask
-) -> tuple[int, ...]:
+) -> tuple[int, ...] | Failure:
     if not places:
         return ()
     said = await near(Similarity(text=question, others=tuple(corpus[place].text for place in places)))
     if not isinstance(said, Similarities):
-        return ()
+        return said if isinstance(said, Failure) else Failure(detail="another kind of reply")
     return (max(zip(places, said.values, strict=True), key=lambda pair: pair[1])[0],)
 
 

@@ -29,11 +29,20 @@ def card_of(trained: Trained, said: TrainedFile, course: Course, data: str, labe
         f" {course.learning_rate:g}, {said.max_length} tokens, seed {said.seed}, on {devices}",
         "- it learns from `train`; when it stops, and how its output becomes a probability, is decided on `validation`;"
         " `held out` and people's labels are only scored on",
-        f"- people's labels: {', '.join(labels) or 'none given (`--labels FILE`)'}",
+        f"- people's labels: {_given(labels)}",
         *(f"- **not trained**: {quality}: {why}" for quality, why in trained.left_out.items()),
         *(line for pupil in trained.pupils for line in _pupil(pupil, labels)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _given(labels: Sequence[str]) -> str:
+    if not labels:
+        return "none given (`--labels FILE`)"
+    return (
+        f"{', '.join(labels)}; examples that it learnt from are left out, but labelled passages may be of documents"
+        " that it learnt from"
+    )
 
 
 def _pupil(pupil: Pupil, labels: Sequence[str]) -> Iterator[str]:

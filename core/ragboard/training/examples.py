@@ -12,7 +12,7 @@ from ragboard.errors import SettingError
 from ragboard.judges.tasks import AresQuality
 from ragboard.readers.ares import AresRow
 
-__all__ = ["SIDES", "Example", "Side", "documents_in", "examples_of", "labelled_examples", "sides_of"]
+__all__ = ["SIDES", "Example", "Side", "documents_in", "examples_of", "labelled_examples", "sides_of", "unlearnt"]
 
 Side: TypeAlias = Literal["train", "validation", "held out"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -29,7 +29,7 @@ Rows: TypeAlias = Sequence[AresRow]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
-    """A question with a document and an answer, and whether the quality holds."""
+    """A question with what a judge of the quality reads of document and answer, and whether the quality holds."""
 
     question: str
     document: str
@@ -44,9 +44,9 @@ class Example:
 def sides_of(rows: Rows, seed: int) -> tuple[dict[Side, list[AresRow]], int]:
     """The rows of each side, and how many belong to none.
 
-    As the file's `split` says. Where it says nothing documents are drawn, and rows that join documents of two sides,
-    such as a question with a passage from elsewhere, are left out. Raises SettingError where the file's own split has
-    one document on two sides, or says something unknown.
+    As the file's `split` says. Where it says nothing documents are drawn, and rows that join two sides by their
+    document, its text or their question, such as a question with a passage from elsewhere, are left out.
+    Raises SettingError where the file's own split has one document on two sides, or says something unknown.
     """
     found: dict[Side, list[AresRow]] = {side: [] for side in SIDES}
     if not any(row.split for row in rows):
@@ -67,11 +67,11 @@ def sides_of(rows: Rows, seed: int) -> tuple[dict[Side, list[AresRow]], int]:
 
 def _drawn(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
     """Rows of the other documents, of the drawn ones, and how many join both."""
-    home = _homes(rows)
+    home, asked = _homes(rows), _asked(rows)
     documents = sorted({*home.values(), *map(_document, rows)})
     random.Random(seed).shuffle(documents)  # noqa: S311 - no secret hangs on it
     drawn = set(documents[: round(share * len(documents)) or int(len(documents) > 1)])
-    sides = [(_document(row) in drawn, home[row.document] in drawn) for row in rows]
+    sides = [[of in drawn for of in (_document(row), home[row.document], asked[row.question])] for row in rows]
     return (
         [row for row, side in zip(rows, sides, strict=True) if not any(side)],
         [row for row, side in zip(rows, sides, strict=True) if all(side)],
@@ -90,6 +90,14 @@ def _homes(rows: Rows) -> dict[str, str]:
         if row.context_relevance is not False:
             homes.setdefault(row.document, _document(row))
     return {row.document: row.document for row in rows} | homes
+
+
+def _asked(rows: Rows) -> dict[str, str]:
+    """For each question the document it is of: that of the first row whose document helps, else of its first row."""
+    asked: dict[str, str] = {}
+    for row in sorted(rows, key=lambda row: row.context_relevance is False):
+        asked.setdefault(row.question, _document(row))
+    return asked
 
 
 def _need_apart(sides: Mapping[Side, Rows]) -> None:
@@ -118,7 +126,7 @@ def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list
             dropped[reason] += 1
             continue
         example = _example(row, quality, cluster=_document(row))
-        held = found.setdefault((example.question, example.document, example.answer), set())
+        held = found.setdefault(_read(example), set())
         if any(other.holds == example.holds for other in held):
             dropped["twice"] += 1
         else:
@@ -146,10 +154,20 @@ def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
     ]
 
 
+def unlearnt(examples: Sequence[Example], learnt: Sequence[Example]) -> list[Example]:
+    """Those that read otherwise than all that was learnt from."""
+    known = set(map(_read, learnt))
+    return [example for example in examples if _read(example) not in known]
+
+
+def _read(example: Example) -> tuple[str, str, str]:
+    return example.question, example.document, example.answer
+
+
 def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> Example:
     return Example(
         question=row.question,
-        document=row.document,
+        document="" if quality == "answer_relevance" else row.document,
         answer="" if quality == "context_relevance" else row.answer,
         holds=bool(getattr(row, quality)),
         cluster=cluster,

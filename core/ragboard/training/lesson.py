@@ -18,12 +18,12 @@ from ragboard.judges.trained.files import Taught
 from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
-from ragboard.training.examples import Example, Side, examples_of, labelled_examples
+from ragboard.training.examples import Example, Side, examples_of, labelled_examples, unlearnt
 from ragboard.training.nouns import Course, Hear, Pupil
 from ragboard.training.scores import PEOPLE, Scored, cuts_of, scored
 from ragboard.training.teaching import Shown, teach
 
-__all__ = ["NothingToLearnError", "School", "lesson"]
+__all__ = ["NothingToLearnError", "School", "fresh", "lesson"]
 
 THRESHOLD = 0.5
 """Of the calibrated probability."""
@@ -55,7 +55,7 @@ def lesson(school: School, quality: AresQuality, out: Path, hear: Hear | None) -
         side: examples_of(rows, quality, dropped) for side, rows in school.sides.items()
     }
     with _seeded(school.course.seed):
-        pupil = Classifier(_fresh(school.folder), READS[quality], school.max_length)
+        pupil = Classifier(fresh(school.folder), READS[quality], school.max_length)
         lessons, validation = (_shown(pupil, examples[side], dropped) for side in ("train", "validation"))
         _need_both({"train": lessons, "validation": validation})
         epochs, kept = teach(pupil, lessons, validation, school.course, _heard(quality, hear))
@@ -104,10 +104,15 @@ def _quiet() -> Generator[None]:
             logs.enable_progress_bar()
 
 
-def _fresh(folder: Path) -> Any:
-    """The model with one output, which is new where it had none or others."""
+def fresh(folder: Path) -> Any:
+    """The model with one output, which is new where it had none or others; in whole floats, as AdamW needs."""
     with _quiet():
-        return load("CrossEncoder", folder, num_labels=1, model_kwargs={"ignore_mismatched_sizes": True})
+        return load(
+            "CrossEncoder",
+            folder,
+            num_labels=1,
+            model_kwargs={"ignore_mismatched_sizes": True, "torch_dtype": "float32"},
+        )
 
 
 def _saved(pupil: Classifier, out: Path) -> None:
@@ -153,7 +158,7 @@ def _scores(
     sets = {
         "held-out synthetic documents": held_out,
         "the same, strong negatives only": [one for one in held_out if one.holds or one.strong],
-        PEOPLE: labelled_examples(school.labels, quality),
+        PEOPLE: unlearnt(labelled_examples(school.labels, quality), [*examples["train"], *examples["validation"]]),
     }
     for on, given in sets.items():
         said = [(one, _probability(pupil, one, taught.calibration)) for one in given]

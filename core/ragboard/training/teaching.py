@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
+from ragboard.errors import SettingError
 from ragboard.judges.trained.reading import Classifier
 from ragboard.stats import auroc
 from ragboard.training.nouns import Course, Epoch
@@ -35,6 +36,7 @@ def teach(
     """Train the classifier, and leave it with the weights of its best epoch; the epochs, and the best one's number.
 
     Cross-entropy, classes weighed alike; AdamW; on a GPU that can, in bfloat16. Each side needs both classes.
+    Raises SettingError where the loss on validation is no number any more.
     """
     torch = import_module("torch")
     per_epoch = math.ceil(len(lessons) / course.batch)
@@ -54,6 +56,8 @@ def teach(
             pace.step()
             hear((number - 1) * per_epoch + len(losses), steps, None)
         epochs.append(_looked(pupil, number, sum(losses) / len(losses), validation))
+        if not math.isfinite(epochs[-1].validation_loss):
+            raise SettingError(f"epoch {number}: the loss is no number any more; lower --learning-rate")
         hear(number * per_epoch, steps, epochs[-1])
         if not best or epochs[-1].validation_loss < epochs[best - 1].validation_loss:
             best, weights = number, _copied(pupil)

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from ragboard.errors import SettingError, StoreError
+from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges.local.models import digest, model_folder
 from ragboard.judges.tasks import AresQuality
 from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
@@ -61,18 +61,27 @@ def train_judge(
         pupils=pupils,
         left_out=left_out,
     )
-    said = TrainedFile(
-        model=name,
-        base=digest(folder),
-        data=blake2b(file.read_bytes(), digest_size=8).hexdigest(),
-        seed=course.seed,
-        max_length=school.max_length,
-        qualities={pupil.quality: pupil.taught for pupil in pupils},
-    )
-    card = card_of(trained, said, course, file.name, [path.name for path in labels])
-    (out / "card.md").write_text(card, encoding="utf-8", newline="\n")
-    write_trained(out, said)
+    _written(trained, school, file, [path.name for path in labels])
     return trained
+
+
+def _written(trained: Trained, school: School, file: Path, labels: Sequence[str]) -> None:
+    """The card, and last the file that makes the folder a judge."""
+    out = trained.folder
+    said = TrainedFile(
+        model=trained.model,
+        base=digest(school.folder),
+        data=blake2b(file.read_bytes(), digest_size=8).hexdigest(),
+        seed=school.course.seed,
+        max_length=school.max_length,
+        qualities={pupil.quality: pupil.taught for pupil in trained.pupils},
+    )
+    card = card_of(trained, said, school.course, file.name, labels)
+    try:
+        (out / "card.md").write_text(card, encoding="utf-8", newline="\n")
+        write_trained(out, said)
+    except OSError as error:
+        raise _unwritable(out, error) from error
 
 
 def _all_taught(school: School, out: Path, hear: Hear | None) -> tuple[tuple[Pupil, ...], dict[AresQuality, str]]:
@@ -97,7 +106,11 @@ def _model(name: str | None) -> tuple[str, Path]:
 
 def _length(folder: Path, course: Course) -> int:
     """Tokens that the models read: as asked for, or 256, at most as many as the model has places."""
-    known = import_module("transformers").AutoConfig.from_pretrained(str(folder), local_files_only=True)
+    try:
+        known = import_module("transformers").AutoConfig.from_pretrained(str(folder), local_files_only=True)
+    except (OSError, ValueError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise JudgeError(f"{folder}: holds no model that can be read: {said}") from error
     most = int(getattr(known, "max_position_embeddings", LONGEST))
     if course.max_length is not None and course.max_length > most:
         raise SettingError(f"max length {course.max_length}: the model reads {most} tokens")
@@ -110,4 +123,8 @@ def _cleared(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         (out / FILE).unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"{out}: cannot be written: {error.strerror or error}; name another with --out") from error
+        raise _unwritable(out, error) from error
+
+
+def _unwritable(out: Path, error: OSError) -> StoreError:
+    return StoreError(f"{out}: cannot be written: {error.strerror or error}; name another with --out")

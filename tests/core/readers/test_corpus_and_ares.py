@@ -23,6 +23,13 @@ def test_a_folder_is_cut_into_passages_where_paragraphs_end(tmp_path: Path) -> N
     assert found == [("b.txt", 1, "alone"), ("deep/a.md", 1, "one two three\n\nfour five"), ("deep/a.md", 2, "six")]
 
 
+def test_a_passage_of_two_documents_is_kept_with_the_first(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two\n\nsame words", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("same words\n\nthree four", encoding="utf-8")
+    found = [(each.document, each.number, each.text) for each in read_corpus(tmp_path, words=2)]
+    assert found == [("a.txt", 1, "one two"), ("a.txt", 2, "same words"), ("b.txt", 2, "three four")]
+
+
 def test_rows_of_one_document_go_together(tmp_path: Path) -> None:
     file = tmp_path / "passages.jsonl"
     file.write_text(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from tests.chat_server import ChatServer, chat_server, closes_midway, replies, s
 from ragboard.errors import JudgeError, SettingError
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import EmbeddedJudge, JudgeOptions, Panel, panel_named
+from ragboard.judges.tasks import Failure, Hear, Reply, Task, unheard
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
 from ragboard.readers.corpus import CorpusPassage, read_corpus
 from ragboard.synthesis import Recipe, choose, synthesise
@@ -175,6 +176,23 @@ def test_a_model_is_asked_no_more_than_was_planned_and_sees_the_examples(
     assert 0 < server.count <= made.planned == 6 + 2 * 6 * 2
     assert made.calls == server.count
     assert made.rows == 4 * made.kept
+
+
+class NoEmbedder(EmbeddedJudge):
+    """Puts nothing in order."""
+
+    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+        return [Failure(detail="no vectors today") for _ in tasks]
+
+
+def test_an_embedder_is_planned_for_and_what_it_fails_is_counted_with_the_reason(
+    corpus: tuple[CorpusPassage, ...], tmp_path: Path
+) -> None:
+    panel = Panel(judge=EmbeddedJudge(), roles={"embed": NoEmbedder()})
+    made = synthesise(corpus, Recipe(passages=6, questions=2), panel, tmp_path)
+    assert made.planned == 6 + 6 * 2 * (2 + 1)
+    assert (made.kept, made.elsewhere) == (0, 0)
+    assert made.failed == {"no vectors today": made.written - made.repeated}
 
 
 def test_what_was_answered_is_not_asked_again_and_a_stopped_one_goes_on(

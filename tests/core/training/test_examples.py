@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
-from ragboard.training.examples import SIDES, examples_of, labelled_examples, sides_of
+from ragboard.training.examples import SIDES, examples_of, labelled_examples, sides_of, unlearnt
 
 LONG = "The lighthouse at Fara was built in 1871 by Ines Dahl, and its lamp burned whale oil until the war came to it."
 ROW = AresRow(question="When?", document=LONG, answer="In 1871.", answer_faithfulness=True, document_id="fara")
@@ -28,7 +28,9 @@ def files(draw: st.DrawFn) -> list[AresRow]:
     rows: list[AresRow] = []
     for _ in range(draw(st.integers(1, 30))):
         document, number = draw(st.integers(0, count)), draw(st.integers(0, 2))
-        own = AresRow(question="q", document=passage(document, number), document_id=f"d{document}")
+        own = AresRow(
+            question=f"q{draw(st.integers(0, 9))}", document=passage(document, number), document_id=f"d{document}"
+        )
         if draw(st.booleans()):
             rows.append(replace(own, context_relevance=True))
         else:
@@ -46,6 +48,29 @@ def test_no_document_is_on_two_sides(rows: list[AresRow], seed: int) -> None:
             if one != other:
                 assert not {row.document_id for row in sides[one]} & {row.document_id for row in sides[other]}
                 assert not {row.document for row in sides[one]} & {row.document for row in sides[other]}
+                assert not {row.question for row in sides[one]} & {row.question for row in sides[other]}
+
+
+def test_a_question_with_two_documents_is_on_the_side_of_the_one_that_helps() -> None:
+    """Nothing names the documents; each question has its own passage and one that belongs nowhere."""
+    rows = [
+        AresRow(question=f"q{n}", document=f"{side} {n} {LONG}", context_relevance=side == "own")
+        for n in range(20)
+        for side in ("other", "own")
+    ]
+    sides, lost = sides_of(rows, 0)
+    homes = [{row.question for row in sides[side]} for side in SIDES]
+    assert sum(map(len, homes)) == len(homes[0] | homes[1] | homes[2])
+    assert all(homes)
+    assert 0 < lost == len(rows) - sum(map(len, sides.values()))
+
+
+def test_without_a_document_to_read_rows_that_differ_only_there_are_the_same() -> None:
+    rows = [replace(ROW, answer_relevance=True), replace(ROW, document=f"x {LONG}", answer_relevance=True)]
+    dropped: Counter[str] = Counter()
+    assert [one.document for one in examples_of(rows, "answer_relevance", dropped)] == [""]
+    assert dropped["twice"] == 1
+    assert examples_of([rows[0], replace(rows[1], answer_relevance=False)], "answer_relevance", dropped) == []
 
 
 def test_the_split_of_the_file_counts_and_one_that_leaks_is_refused() -> None:
@@ -65,7 +90,9 @@ def test_the_split_of_the_file_counts_and_one_that_leaks_is_refused() -> None:
 
 def test_documents_for_validation_are_drawn_from_those_to_train_on_where_the_file_has_none() -> None:
     rows = [
-        replace(ROW, document_id=str(n), document=f"{n} {LONG}", split="held out" if n < 3 else "train")
+        replace(
+            ROW, question=f"{n}?", document_id=str(n), document=f"{n} {LONG}", split="held out" if n < 3 else "train"
+        )
         for n in range(13)
     ]
     sides, _ = sides_of(rows, 0)
@@ -101,6 +128,12 @@ def test_context_relevance_takes_passages_that_do_not_help_and_no_answers() -> N
     rows = [replace(ROW, context_relevance=True), replace(ROW, question="Who?", context_relevance=False)]
     found = examples_of(rows, "context_relevance", Counter())
     assert [(one.holds, one.answer) for one in found] == [(True, ""), (False, "")]
+
+
+def test_what_was_learnt_from_is_not_scored_on_again() -> None:
+    rows = [ROW, replace(ROW, question="Who?")]
+    learnt = examples_of(rows[:1], "answer_faithfulness", Counter())
+    assert [one.question for one in unlearnt(labelled_examples(rows, "answer_faithfulness"), learnt)] == ["Who?"]
 
 
 def test_what_people_said_is_taken_as_it_is_and_clustered_by_question() -> None:

@@ -15,11 +15,13 @@ from tests.core.training.conftest import all_rows, write_rows
 from tests.local_models import needed
 
 from ragboard.cli import main
-from ragboard.errors import JudgeError, SettingError
+from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges import TrainedJudge, judge_named
 from ragboard.judges.local.models import digest
 from ragboard.judges.tasks import AresQuality, Classified, Classify, Failure, Similarity, Task
+from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
 from ragboard.training import Course, train_judge
+from ragboard.training.lesson import fresh
 
 QUALITY: AresQuality = "answer_faithfulness"
 COURSE = Course(epochs=4, learning_rate=5e-3, max_length=96)
@@ -70,7 +72,8 @@ def test_the_folder_holds_a_card_a_file_and_no_pickle(folder: Path) -> None:
         "documents: 24 train, 12 validation, 12 held out; none is on two sides",
         "24 and 24 train, 12 and 12 validation, 12 and 12 held out",
         "On held-out synthetic documents: 24 examples, of which 12 hold, in 12 clusters.",
-        "On people's labels: 96 examples",
+        "On people's labels: 72 examples",  # not the 24 of validation, which are the same
+        "people.tsv; examples that it learnt from are left out, but labelled passages may be of documents",
         "| word overlap | 0.500 (no interval: every draw gives the same value)",
         "| the commoner class | 0.5 | 0.5 | |",
         "**not trained**: answer_relevance",
@@ -110,6 +113,33 @@ def test_it_stops_when_the_loss_falls_no_more_and_keeps_the_best_weights(
     assert pupil.kept == losses.index(min(losses)) + 1 == len(losses) - 1
 
 
+def test_a_model_in_half_floats_is_trained_in_whole_ones(model: str, tmp_path: Path) -> None:
+    half = needed("transformers").AutoModel.from_pretrained(model, dtype="float16")
+    shutil.copytree(model, tmp_path / "half")
+    half.save_pretrained(tmp_path / "half")
+    assert json.loads((tmp_path / "half" / "config.json").read_text(encoding="utf-8"))["dtype"] == "float16"
+    assert {values.dtype for values in fresh(tmp_path / "half").parameters()} == {needed("torch").float32}
+
+
+def test_a_loss_that_is_no_number_is_refused_with_what_to_lower(model: str, data: Path, tmp_path: Path) -> None:
+    course = replace(COURSE, model=model, learning_rate=1e30)
+    with pytest.raises(SettingError, match="epoch 1: the loss is no number any more; lower --learning-rate"):
+        train_judge(data, tmp_path, course)
+
+
+@pytest.mark.usefixtures("model")
+def test_a_folder_without_a_model_is_one_line(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(JudgeError, match="holds no model that can be read: ") as caught:
+        train_judge(data, tmp_path / "judge", replace(COURSE, model=str(tmp_path)))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_cannot_be_written_is_one_line(model: str, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "card.md").mkdir()
+    with pytest.raises(StoreError, match=r"cannot be written: .*; name another with --out"):
+        train_judge(data, tmp_path, replace(COURSE, model=model, epochs=1))
+
+
 def test_a_document_on_two_sides_is_refused(model: str, tmp_path: Path) -> None:
     rows = all_rows()
     leaked = [*rows, replace(rows[0], split="held out")]
@@ -136,6 +166,23 @@ def test_long_passages_are_read_in_windows_to_their_end(folder: Path) -> None:
     assert len(shown) > 1
     assert shown[-1].endswith("omega | a")
     assert all(text.startswith("q | ") for text in shown)
+
+
+def test_only_beside_a_document_must_room_be_left(folder: Path) -> None:
+    encoder = fresh(folder / QUALITY)
+    answer = "word " * 70
+    assert Classifier(encoder, READS["answer_relevance"], 96).texts("q", [], answer)
+    with pytest.raises(NoRoomError):
+        Classifier(encoder, READS[QUALITY], 96).texts("q", ["amber"], answer)
+
+
+def test_files_that_changed_since_it_was_named_are_not_read(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    judge = TrainedJudge(copy)
+    said = copy / "judge.json"
+    said.write_text(said.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    with pytest.raises(JudgeError, match="was changed since it was named; name it again"):
+        ask(judge, classify(FAITHFUL))
 
 
 def test_what_it_cannot_answer_is_a_failure_that_says_why(folder: Path) -> None:

@@ -98,6 +98,8 @@ class TrainedJudge:
         if quality not in self._loaded:
             taught = self.said.qualities[quality]
             encoder = load("CrossEncoder", self.folder / quality)
+            if digest(self.folder, ("", *self.said.qualities)) != self._digest:
+                raise JudgeError(f"{self.folder}: was changed since it was named; name it again")
             self._loaded[quality] = Classifier(encoder, taught.reads, self.said.max_length)
         return self._loaded[quality]
 

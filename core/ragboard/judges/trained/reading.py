@@ -61,7 +61,7 @@ class Classifier:
         given = {"question": _clean(question), "answer": _clean(answer)}
         beside = [given[part] for part in self.reads if part != "document"]
         room = self._limit - sum(len(self._offsets(text)) for text in beside)
-        if room < LEAST:
+        if room < (LEAST if "document" in self.reads else 0):
             raise NoRoomError(
                 f"question and answer take {self._limit - room} tokens of {self._limit}, which leaves no room"
             )
