@@ -90,30 +90,28 @@ def scored(
     groups = [example.cluster for example in examples]
     ours = list(probabilities)
     others = {name: [trivial(quality, example)[name] for example in examples] for name in cuts}
-    return Scored(
-        on=on,
-        n=len(examples),
-        positive=sum(truth),
-        clusters=len(set(groups)),
-        contenders=(
-            Contender(
-                name="judge",
-                auroc=Figure(value=auroc(ours, truth), interval=clustered_auroc(ours, truth, groups)),
-                balanced_accuracy=_balanced([each >= threshold for each in ours], truth, groups),
-                judge_better_by=None,
-            ),
-            *(
-                Contender(
-                    name=name,
-                    auroc=Figure(value=auroc(values, truth), interval=clustered_auroc(values, truth, groups)),
-                    balanced_accuracy=_balanced([each >= cuts[name] for each in values], truth, groups),
-                    judge_better_by=Figure(
-                        value=auroc(ours, truth) - auroc(values, truth),
-                        interval=auroc_difference(ours, values, truth, groups),
-                    ),
-                )
-                for name, values in others.items()
-            ),
+    judge = _contender("judge", ours, truth, groups, threshold)
+    trivials = (_contender(name, values, truth, groups, cuts[name], ours) for name, values in others.items())
+    return Scored(on=on, n=len(examples), positive=sum(truth), clusters=len(set(groups)), contenders=(judge, *trivials))
+
+
+def _contender(
+    name: str,
+    values: list[float],
+    truth: list[bool],
+    groups: list[str],
+    threshold: float,
+    judge: list[float] | None = None,
+) -> Contender:
+    """What these values are worth, and how far the judge's are better where they are given."""
+    return Contender(
+        name=name,
+        auroc=Figure(value=auroc(values, truth), interval=clustered_auroc(values, truth, groups)),
+        balanced_accuracy=_balanced([each >= threshold for each in values], truth, groups),
+        judge_better_by=None
+        if judge is None
+        else Figure(
+            value=auroc(judge, truth) - auroc(values, truth), interval=auroc_difference(judge, values, truth, groups)
         ),
     )
 

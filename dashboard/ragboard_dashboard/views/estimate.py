@@ -12,7 +12,8 @@ from ragboard.report import Estimated, Estimates, ListedRun, Measured, against_o
 from ragboard.stats import PoweredMean
 from ragboard.store import RunRef
 from ragboard_dashboard.components.estimates import differences_html, estimates_html, ranking_html
-from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve
+from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
+from ragboard_dashboard.navigation import link_to
 from ragboard_dashboard.shared import offer_upload, plain
 
 __all__ = ["page"]
@@ -94,10 +95,14 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
 
 
 def _cautions(found: Estimates) -> None:
-    for one in found.report.systems:
-        if one.refusal:
-            st.info("No estimate:", icon=":material/block:")
+    refused = [one for one in found.report.systems if one.refusal]
+    if refused:
+        st.info("No estimate, and why:", icon=":material/block:")
+        for one in refused:
             plain(f"{one.name}: {one.refusal}.")
+        if writable():
+            link_to("annotate", "Label a random part", {"run": refused[0].name}, icon=":material/rate_review:")
+    for one in found.report.systems:
         warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
         for said in filter(None, (warning, *one.notes)):
             plain(f"{one.name}: {said}.", "note")
