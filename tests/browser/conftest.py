@@ -39,6 +39,7 @@ from ragboard_dashboard.settings import ServerSettings
 given = ServerSettings(store=Path('.ragboard'))
 app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
 """
+AT_REST = "() => new Promise(done => requestIdleCallback(() => done(), {timeout: 5000}))"
 OpenPage = Callable[..., Page]
 expect.set_options(timeout=PATIENCE * 1000)
 
@@ -123,7 +124,7 @@ def serving(folder: Path, *options: str) -> Generator[str]:
 
 
 def settled(page: Page) -> Page:
-    """Wait until the script has run to its end.
+    """Wait until the script has run to its end and the page rests: a button hears its key only after it is painted.
 
     By plain looks: `expect` describes the whole page at each of its own, which on a large one takes all its time.
     """
@@ -131,6 +132,7 @@ def settled(page: Page) -> Page:
     drawn = page.locator("[data-testid=stMain] [data-testid=stElementContainer]").first
     for _ in range(PATIENCE * 20):
         if app.get_attribute("data-test-script-state") == "notRunning" and drawn.count():
+            page.evaluate(AT_REST)
             return page
         page.wait_for_timeout(50)
     pytest.fail(f"{page.url} is still being drawn after {PATIENCE} s")

@@ -39,6 +39,7 @@ def progress(page: Page, words: str) -> None:
 
 def pressed(page: Page, keys: str, words: str) -> None:
     """Press one key after the other, as fast as they come, and wait for what the page then says."""
+    settled(page)
     for key in keys:
         page.keyboard.press(key)
     progress(page, words)
@@ -71,14 +72,14 @@ def test_statements_are_labelled_by_keyboard_undone_and_taken_elsewhere(
         pressed(page, "12" if done < 10 else "11", f"{done} of 11 samples, {2 * done} labels")
     progress(page, "10 of 11 samples, 20 labels .* kappa with the judge 0.90 on 20 statements")
 
-    page.keyboard.press("u")
+    settled(page).keyboard.press("u")
     progress(page, "9 of 11 samples, 19 labels .* kappa with the judge 1.00 on 18 statements")
     settled(page)
     expect(page.get_by_role("option", selected=True)).to_contain_text("million euros")
     pressed(page, "k3", "9 of 11 samples, 19 labels")
     expect(page.get_by_role("option").first).to_contain_text("contradicted")
     pressed(page, "j2", "10 of 11 samples, 20 labels .* kappa with the judge 0.9")
-    page.keyboard.press("s")
+    settled(page).keyboard.press("s")
     progress(page, "10 of 11 samples")
 
     found = labelled_samples(store, store.resolve("rows"))

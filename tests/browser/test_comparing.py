@@ -82,12 +82,12 @@ def test_pairs_are_stepped_through_by_key_and_noise_is_drawn_behind(sample: str,
     expect(page.get_by_text(re.compile(r"^1 of \d+ pairs \(▼ Worse, by Context relevance\)"))).to_be_visible()
     expect(page.get_by_role("button", name="Previous")).to_be_disabled()
     first = page.url
-    page.keyboard.press("j")
+    settled(page).keyboard.press("j")
     expect(page.get_by_text(re.compile(r"^2 of \d+ pairs"))).to_be_visible()
     assert page.url != first
     page.reload()
     expect(page.get_by_text(re.compile(r"^2 of \d+ pairs"))).to_be_visible()
-    page.keyboard.press("k")
+    settled(page).keyboard.press("k")
     expect(page.get_by_text(re.compile(r"^1 of \d+ pairs"))).to_be_visible()
     expect(page).to_have_url(first)
 

@@ -82,7 +82,7 @@ def test_the_interval_moves_with_the_next_sample_that_is_finished(
     expect(page.get_by_text(re.compile(rf"^{LABELLED} of {DRAWN} samples"))).to_be_visible()
     options = page.get_by_role("listbox", name="Statements").get_by_role("option")
     expect(options).to_have_count(2)
-    page.keyboard.press("3")
+    settled(page).keyboard.press("3")
     page.keyboard.press("3")
     expect(page.get_by_text(re.compile(rf"^{LABELLED + 1} of {DRAWN} samples"))).to_be_visible()
 

@@ -113,7 +113,7 @@ def test_j_and_k_go_to_the_next_sample_and_back(
     keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]
     page = settled(open_page(f"{dashboard}/sample?run=rows&sample=bridge"))
     expect(page.get_by_role("button", name="Next")).to_be_enabled()
-    page.keyboard.press("j")
+    settled(page).keyboard.press("j")
     expect(page.get_by_role("heading", name="Who owns the mill?")).to_be_visible()
     expect(page.get_by_role("button", name="Previous")).to_be_enabled()
     settled(page).keyboard.press("k")
