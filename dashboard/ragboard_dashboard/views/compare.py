@@ -230,8 +230,8 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         address["unscored"] = compared.policy
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
     shown = next(one for one in compared.metrics if one.metric == metric)
-    offer_sql(pairs_sql(a, b, query, shown.direction), "pairs")
     opened = pair_list(page.rows, compared, address, caption, key="pairs")
+    offer_sql(pairs_sql(a, b, query, shown.direction), "pairs")
     if opened:
         st.query_params["pair"] = opened
         st.rerun()
