@@ -41,7 +41,7 @@ from ragboard.judges.tasks import (
 
 __all__ = ["VERSION", "WRITING", "EmbeddedJudge"]
 
-VERSION = "3"
+VERSION = "4"
 """Changes with every change of rules that could change an answer."""
 WRITING = "2"
 """The same for questions and answers that are written, which no metric reads."""

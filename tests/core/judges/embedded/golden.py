@@ -34,7 +34,7 @@ DIGITS = 6
 
 
 def tasks() -> Iterator[Task]:
-    """Of every kind, over the sample's labelled answers and passages, and our paraphrases in two languages."""
+    """Of every kind, over the sample's labelled answers and passages, our refusals and our paraphrases."""
     labels = sample_folder() / "labels"
     for row in map(json.loads, (labels / "statements.jsonl").read_text(encoding="utf-8").splitlines()):
         passages, said = tuple(row["contexts"]), tuple(each["text"] for each in row["statements"])
@@ -49,6 +49,8 @@ def tasks() -> Iterator[Task]:
     for row in map(json.loads, (labels / "sentences.jsonl").read_text(encoding="utf-8").splitlines()):
         sentences = tuple(each["text"] for each in row["sentences"])
         yield SelectSentences(question=row["question"], sentences=sentences)
+    for line in Path(__file__).with_name("refusals.tsv").read_text(encoding="utf-8").splitlines():
+        yield ExtractStatements(question="", text=line.split("\t")[1])
     for line in (Path(__file__).parent / "paraphrases.tsv").read_text(encoding="utf-8").splitlines():
         _, passage, statement = line.split("\t")
         yield Verify(question="", statements=(statement,), passages=(passage,), joint=True, single=False)

@@ -10,8 +10,8 @@ from itertools import chain, zip_longest
 from zlib import crc32
 
 from ragboard.judges.embedded.changes import CHANGES, names_in
-from ragboard.judges.embedded.phrases import is_refusal
 from ragboard.judges.embedded.reading import read
+from ragboard.judges.embedded.refusals import is_refusal
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.embedded.text import language_of, sentence_spans

@@ -1,0 +1,133 @@
+"""Sentences that decline to answer or say that the sources do not: English and German in full, four others roughly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["is_refusal"]
+
+LONGEST = 400
+"""Characters of a sentence within which a refusal is looked for."""
+
+
+class _Ways(NamedTuple):
+    """How a language declines: the patterns, and letters without one of which none of them fits, for a quick look."""
+
+    letters: tuple[str, ...]
+    patterns: re.Pattern[str]
+
+
+def _ways(letters: str, *patterns: str) -> _Ways:
+    return _Ways(tuple(letters.split("|")), re.compile("|".join(patterns)))
+
+
+_SOURCES = (
+    r"(?:the |this |these |any of the |either of the |your )?(?:provided |given |retrieved |available |supplied )?"
+    r"(?:contexts?|passages?|documents?|texts?|sources?|information|materials?|excerpts?|snippets?|articles?"
+    r"|search results)"
+    r"(?: provided| given| available| above)?"
+)
+_THESE_SOURCES = rf"(?=the |this |these |your |any |either |provided |given |retrieved |available |supplied ){_SOURCES}"
+_SAY = (
+    r"(?:say|state|mention|contain|provide|include|specify|answer|tell|give|indicate|address|cover|explain|describe"
+    r"|discuss|name|list|report|reveal|settle|support|offer)"
+)
+_NOT = r"(?:\bnot|n't|\bcannot)"
+_CANNOT = r"(?:cannot|can't|can not|could not|couldn't)"
+_LITTLE = r"(?:no|not enough|insufficient|n't enough|n't any|not any|not sufficient)"
+_MATTERS = r"(?:information|mention|details?|indication|answer|context|reference)"
+
+_ENGLISH = _ways(
+    "n't|not|no |none|neither|never|unable|fail|insufficient|silent|unknown|unclear",
+    r"\bi (?:do not|don't|didn't|did not) (?:actually |really )?(?:know|have (?:any |enough |sufficient |the |that )?"
+    r"\s*(?:specific )?(?:information|details|data|knowledge|answer|access))",
+    r"\b(?:i am|i'm|i was|we are|we're) (?:not able|unable) to (?:answer|provide|find|help|determine|say|tell|give)",
+    rf"\bi {_CANNOT} (?:answer|provide|find|help|determine|say|tell|give|assist|locate)",
+    r"\bi(?:'m| am) (?:sorry|afraid),? (?:but )?(?:i|there is no|the)\b.{0,40}(?:\bnot|\bno|\bcannot|\bunable|n't)\b",
+    r"\bi (?:have |could )?(?:found|find|see) (?:no|nothing)\b",
+    rf"\bthere (?:is|are|was|were) ?{_LITTLE} (?:\w+ )?(?:information|mention|evidence|detail|answer|context)",
+    rf"\bthere (?:is|are) ?{_LITTLE} .{{1,60}}? (?:in|within|from|among) {_THESE_SOURCES}\b",
+    rf"\b{_SOURCES} (?:does not|do not|doesn't|don't|did not|didn't|fails? to|never) (?:\w+ )?{_SAY}",
+    rf"\b(?:none of|neither of|neither|nothing in|no) {_SOURCES} {_SAY}(?:e?s)?\b",
+    rf"\b{_SOURCES} (?:ha(?:s|ve)|is|are|{_SAY}(?:e?s)?) (?:no|not enough|insufficient|silent|nothing)\b",
+    rf"{_NOT} (?:be )?(?:mentioned|stated|specified|provided|answered|determined|inferred|established|found|given"
+    r"|possible to (?:say|tell|answer|know|determine)) (?:\w+ )?"
+    rf"(?:in|from|by|with|on the basis of|based on) {_SOURCES}",
+    rf"\b(?:question|it|this|that) {_CANNOT} be (?:answered|determined)\b",
+    r"\b(?:no|not enough|insufficient) information (?:is |was )?(?:available|provided|given|to answer|about|on)",
+    rf"^\W*(?:not enough|insufficient) (?:\w+ )?{_MATTERS}\b",
+    r"\bno mention (?:is|was) made of\b",
+    r"\b(?:has|have|had) not (?:yet )?been (?:provided|disclosed|announced|specified|stated|revealed|given|released"
+    r"|published|made public)\b",
+    r"\b(?:is|are|was|were|remains?) (?:currently |still |largely |as yet )?(?:unknown|unclear|not known"
+    r"|not (?:publicly )?(?:available|disclosed|specified|stated|mentioned|provided))\b",
+    r"\b(?:is|are) not (?:given|indicated)\W*$",
+)
+
+_QUELLEN = (
+    r"(?:de[mnr]|die|das|diese[mnr]?)? ?(?:vorliegenden |gegebenen |bereitgestellten |vorhandenen )?"
+    r"(?:kontext|texte?n?|passagen?|dokumente?n?|quellen?|informationen|unterlagen)"
+)
+_SAGT = r"(?:enthält|enthalten|sagt|sagen|nennt|nennen|erwähnt|erwähnen|gibt|geben|liefert|liefern)"
+_STEHT = r"\b(?:geht|lässt sich|ergibt sich|ist|wird|steht)\b.{0,40}"
+_AUS_QUELLEN = rf"\b(?:aus|in|im) ?{_QUELLEN}\b"
+
+_GERMAN = _ways(
+    "nicht|kein",
+    r"\bich wei(?:ß|ss) (?:es |das )?(?:leider )?nicht\b|\bwei(?:ß|ss) ich (?:leider )?nicht\b",
+    r"\b(?:ich kann|ich konnte|kann ich|konnte ich) .{0,60}\b(?:nicht|keine?)\b.{0,60}\b(?:beantworten|finden|sagen"
+    r"|geben|helfen)",
+    r"\bich habe (?:dazu |darüber |hierzu |leider )*keine (?:\w+ )?(?:informationen|angaben|kenntnis)",
+    r"\b(?:gibt es|es gibt|liegen)\b.{0,40}\bkeine (?:\w+ )?(?:informationen|angaben|auskunft|hinweise)\b",
+    rf"{_STEHT}{_AUS_QUELLEN}.{{0,40}}\b(?:nicht|nichts)\b",
+    rf"{_STEHT}\b(?:nicht|nichts)\b.{{0,40}}{_AUS_QUELLEN}",
+    rf"{_AUS_QUELLEN} (?:wird|werden|ist|sind|steht|findet)\b.{{0,60}}\b(?:nicht|nichts|keine?[mnrs]?)\b",
+    rf"\b{_QUELLEN} {_SAGT}\b.{{0,40}}\b(?:nicht|keine?[mnrs]?|nichts)\b",
+    rf"\bkeine[rs]? (?:der |dieser )?{_QUELLEN} {_SAGT}\b",
+    r"\b(?:wird|werden|ist|sind) (?:\w+ )?nicht (?:genannt|erwähnt|angegeben)"
+    r"(?:\W*$|, (?:wer|was|wann|wo|wie|warum|ob))",
+)
+
+_FRENCH = _ways(
+    "ne | n'|aucun|pas ",
+    r"\b(?:contexte|textes?|passages?|documents?|sources?|extraits?|articles?)\b.{0,30}? n(?:e |')"
+    r"(?:mentionne|di[ts]|précise|indique|contien|donne|fourni|parle|explique|répond)\w*",
+    r"\bje ne (?:sais|connais) pas\b",
+    r"\bje ne (?:peux|suis) pas\b.{0,30}\b(?:répondre|dire|trouver|fournir|déterminer|aider)",
+    r"\b(?:il n'est|n'est|ne sont|n'a) pas (?:été )?(?:indiqué|précisé|mentionné|fourni)\w*",
+    r"\baucune? (?:information|mention|indication|précision)\b",
+    r"\bpas (?:assez )?d'informations?\b",
+)
+
+_SPANISH = _ways(
+    "no |ningun",
+    r"\b(?:contexto|textos?|pasajes?|documentos?|fuentes?|fragmentos?|artículos?)\b.{0,30}? no "
+    r"(?:menciona|dice|especifica|indica|contiene|proporciona|da|explica|incluye|ofrece|responde)n?\b",
+    r"\bno (?:lo )?sé\b|\bno puedo (?:responder|decir|encontrar|determinar|ayudar|proporcionar)",
+    r"\bno hay (?:suficiente )?(?:información|mención)\b|\bninguna (?:información|mención)\b",
+    r"\bno se (?:menciona|indica|especifica|precisa|puede (?:determinar|responder|saber))n?\b",
+)
+
+_CHINESE = _ways(
+    "没|沒|未|无|無|不|难|缺",
+    r"(?:上下文|文中|文章|文本|段落|资料|材料|文档|原文|来源|信息|内容)[\u4e00-\u9fff]{0,12}?(?:没有|沒有|并未|未)[\u4e00-\u9fff]{0,3}?"
+    r"(?:提到|提及|说明|给出|提供|包含|涉及|指出|显示|回答)",
+    r"我(?:不知道|不清楚|无法|不能)|(?:无法|不能|难以)(?:回答|确定|判断|得知)",
+    r"(?:没有|沒有|缺乏|未找到)(?:足够的?|任何|相关的?)+(?:信息|资料|内容|答案)",
+)
+
+_HINDI = _ways(
+    "नहीं",
+    r"(?:संदर्भ|पाठ|अंशों?|दस्तावेज़ों?|दस्तावेजों?|स्रोतों?) (?:में|से|ने) .{0,60}नहीं",
+    r"मुझे (?:यह )?नहीं (?:पता|मालूम)|नहीं बताया गया|(?:पता|ज्ञात|स्पष्ट) नहीं|कोई (?:जानकारी|उल्लेख) नहीं",
+)
+
+_ALL: Sequence[_Ways] = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _CHINESE, _HINDI)
+
+
+def is_refusal(sentence: str) -> bool:
+    """Whether it declines to answer, or says that the sources do not."""
+    plain = sentence[:LONGEST].replace("\u2019", "'").lower()
+    return any(any(map(plain.__contains__, ways.letters)) and ways.patterns.search(plain) for ways in _ALL)

@@ -1,0 +1,16 @@
+"""Sentences that decline, and denials that state something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragboard.judges.embedded.refusals import is_refusal
+
+ROWS = [line.split("\t") for line in Path(__file__).with_name("refusals.tsv").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("kind", "sentence"), ROWS)
+def test_what_declines_is_told_from_what_denies(kind: str, sentence: str) -> None:
+    assert is_refusal(sentence) == (kind == "declines")
