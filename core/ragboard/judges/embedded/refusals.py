@@ -27,17 +27,22 @@ _SOURCES = (
     r"(?:the |this |these |any of the |either of the |your )?(?:provided |given |retrieved |available |supplied )?"
     r"(?:contexts?|passages?|documents?|texts?|sources?|information|materials?|excerpts?|snippets?|articles?"
     r"|search results)"
-    r"(?: provided| given| available| above)?"
+    r"(?: provided| given| available| above| (?:that )?i (?:have|was given))?"
 )
 _THESE_SOURCES = rf"(?=the |this |these |your |any |either |provided |given |retrieved |available |supplied ){_SOURCES}"
 _SAY = (
     r"(?:say|state|mention|contain|provide|include|specify|answer|tell|give|indicate|address|cover|explain|describe"
     r"|discuss|name|list|report|reveal|settle|support|offer)"
 )
+_SAID = (
+    r"(?:mentioned|stated|specified|provided|answered|determined|inferred|established|found|given|explained|described"
+    r"|named|covered|discussed|included|listed|indicated|addressed|reported|revealed)"
+)
 _NOT = r"(?:\bnot|n't|\bcannot)"
 _CANNOT = r"(?:cannot|can't|can not|could not|couldn't)"
 _LITTLE = r"(?:no|not enough|insufficient|n't enough|n't any|not any|not sufficient)"
 _MATTERS = r"(?:information|mention|details?|indication|answer|context|reference)"
+_FACTS = r"(?:answer|date|details?|explanation|figure|name|number|price|reason|source)s?"
 
 _ENGLISH = _ways(
     "n't|not|no |none|neither|never|unable|fail|insufficient|silent|unknown|unclear",
@@ -52,13 +57,14 @@ _ENGLISH = _ways(
     rf"\b{_SOURCES} (?:does not|do not|doesn't|don't|did not|didn't|fails? to|never) (?:\w+ )?{_SAY}",
     rf"\b(?:none of|neither of|neither|nothing in|no) {_SOURCES} {_SAY}(?:e?s)?\b",
     rf"\b{_SOURCES} (?:ha(?:s|ve)|is|are|{_SAY}(?:e?s)?) (?:no|not enough|insufficient|silent|nothing)\b",
-    rf"{_NOT} (?:be )?(?:mentioned|stated|specified|provided|answered|determined|inferred|established|found|given"
-    r"|possible to (?:say|tell|answer|know|determine)) (?:\w+ )?"
+    rf"{_NOT} (?:be )?(?:{_SAID}|possible to (?:say|tell|answer|know|determine)) (?:\w+ )?"
     rf"(?:in|from|by|with|on the basis of|based on) {_SOURCES}",
     rf"\b(?:question|it|this|that) {_CANNOT} be (?:answered|determined)\b",
     r"\b(?:no|not enough|insufficient) information (?:is |was )?(?:available|provided|given|to answer|about|on)",
     rf"^\W*(?:not enough|insufficient) (?:\w+ )?{_MATTERS}\b",
     r"\bno mention (?:is|was) made of\b",
+    rf"\bno {_FACTS} (?:is|are) (?:given|named|stated)\b",
+    rf"(?:do|does)(?: not|n't) appear in {_THESE_SOURCES}\b",
     r"\b(?:has|have|had) not (?:yet )?been (?:provided|disclosed|announced|specified|stated|revealed|given|released"
     r"|published|made public)\b",
     r"\b(?:is|are|was|were|remains?) (?:currently |still |largely |as yet )?(?:unknown|unclear|not known"
