@@ -56,10 +56,11 @@ def _print(found: Preferences) -> None:
         f" those with a winner; the one shown first was chosen {_share(found.first_chosen)} of the time"
     )
     unpaired = found.only_a + found.only_b + found.ambiguous
-    if unpaired or found.left_out:
+    if unpaired or found.left_out or found.alike:
         click.echo(
             f"not asked: {found.only_a} only in {plain(found.run_a)}, {found.only_b} only in {plain(found.run_b)},"
-            f" {found.ambiguous} with several possible partners, {found.left_out} without answer or passages"
+            f" {found.ambiguous} with several possible partners, {found.left_out} without answer or passages,"
+            f" {found.alike} the same in both"
         )
 
 

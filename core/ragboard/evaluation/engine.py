@@ -101,7 +101,7 @@ def evaluate_run(
             results.spent(spending)
             results.close()
             asker.journal.sync()
-            if not (asker.tally.asked or asker.tally.replayed or asker.tally.cached):
+            if work.covered and not (asker.tally.asked or asker.tally.replayed or asker.tally.cached):
                 evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
             store.load(evaluation, results.paths, map(describe, metrics), covered=work.covered, judging=terms.judging)
     return Finished(

@@ -76,6 +76,8 @@ class Preferences:
     """Samples whose question is there several times, so that no partner is certain."""
     left_out: int
     """Pairs of which one side lacks what the quality is about."""
+    alike: int
+    """Pairs of the same text on both sides, of which neither can be the better."""
     share_a: Interval | None
     """A's share of the pairs that one side won, in [0, 1]; Wilson. None where no side won any."""
     first_chosen: Interval | None
@@ -93,13 +95,14 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     paired = pair_samples(ours, theirs)
     both = [(ours[one], theirs[other]) for one, other in paired.pairs]
     whole = [pair for pair in both if comparable(quality, *pair)]
+    unlike = [pair for pair in whole if _shown(quality, pair[0]) != _shown(quality, pair[1])]
     identity = [a.run_id, b.run_id, quality, judge.identity(Prefer)]
     key = blake2b(json.dumps(identity).encode(), digest_size=6).hexdigest()
     with open_journal(
         store.journal_path(f"prefer-{key}"), {"runs": [a.run_id, b.run_id], "quality": quality}
     ) as journal:
         asker = Asker(panel, journal, Budget.of(Terms(), panel))
-        choices = wait_for(_ask_all(whole, quality, asker.for_sample))
+        choices = wait_for(_ask_all(unlike, quality, asker.for_sample))
     return Preferences(
         quality=quality,
         judge=judge.name,
@@ -114,6 +117,7 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
         only_b=len(paired.only_b),
         ambiguous=len(paired.ambiguous_a) + len(paired.ambiguous_b),
         left_out=len(both) - len(whole),
+        alike=len(whole) - len(unlike),
         share_a=_share([choice.winner == "a" for choice in choices if choice.winner]),
         first_chosen=_share(list(_first_chosen(choices))),
     )
@@ -144,14 +148,18 @@ async def choose_better(quality: Quality, a: Sample, b: Sample, ask: Ask) -> Pai
 
 
 def _task(quality: Quality, first: Sample, second: Sample) -> Prefer:
-    of_passages = quality == "context_relevance"
     return Prefer(
         quality=quality,
         question=first.question,
-        a=_passages(first) if of_passages else first.answer or "",
-        b=_passages(second) if of_passages else second.answer or "",
+        a=_shown(quality, first),
+        b=_shown(quality, second),
         contexts=_of_both(first, second) if quality == "faithfulness" else (),
     )
+
+
+def _shown(quality: Quality, sample: Sample) -> str:
+    """What the judge chooses by: the passages or the answer."""
+    return _passages(sample) if quality == "context_relevance" else sample.answer or ""
 
 
 def _of_both(first: Sample, second: Sample) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import string
 import unicodedata
 from abc import abstractmethod
 from collections import Counter
@@ -20,7 +21,10 @@ from ragboard.records import Outcome, Sample, Score, Unscored
 
 __all__ = ["Bleu", "ChrF", "ContextOverlap", "ExactMatch", "LengthRatio", "RougeL", "TokenF1"]
 
-WORD = re.compile(r"\w+")
+_UNSPACED = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_INDIC = r"\u0900-\u0963\u0966-\u0dff"
+WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W{_UNSPACED}]|[{_INDIC}])+")
+"""A run of letters and digits, vowel signs among them; each character of Chinese and Japanese is a word."""
 ARTICLES = frozenset({"a", "an", "the"})
 SQUAD = "Rajpurkar et al. 2016, arXiv 1606.05250, section 6.1"
 BLEU_ORDER = 4
@@ -214,9 +218,14 @@ def words(text: str) -> list[str]:
 
 
 def squad_words(text: str) -> list[str]:
-    """Words as SQuAD compares them: punctuation left out (`U.S.` is `us`), then articles."""
-    bare = "".join(mark for mark in text.casefold() if not unicodedata.category(mark).startswith("P"))
+    """Words as SQuAD compares them: punctuation left out (`U.S.` is `us`, `$5` is `5`), then articles."""
+    bare = "".join(mark for mark in text.casefold() if not _is_punctuation(mark))
     return [word for word in bare.split() if word not in ARTICLES]
+
+
+def _is_punctuation(mark: str) -> bool:
+    """What SQuAD's script leaves out, `$` and `+` among it, and what is its like in other languages."""
+    return mark in string.punctuation or unicodedata.category(mark).startswith("P")
 
 
 def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:

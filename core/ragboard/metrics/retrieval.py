@@ -172,7 +172,7 @@ def ranking(sample: Sample) -> Ranking | Unscored:
     passages = sample.contexts or ()
     ids = _listed(sample.metadata, "reference_context_ids")
     if ids is None and sample.reference_contexts is None:
-        ids = _listed(sample.metadata, "documents")
+        ids = _listed(sample.metadata, "documents", texts=True)
     if ids is None and sample.reference_contexts is None:
         return Unscored(reason="skipped", detail="the run file names no gold passages for this sample")
     if ids is None:
@@ -209,13 +209,16 @@ def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
     return [passage.id for passage in passages]
 
 
-def _listed(metadata: Mapping[str, JsonValue], column: str) -> list[str] | None:
-    """Ids in a column of the file; None where it holds something else, texts say."""
+def _listed(metadata: Mapping[str, JsonValue], column: str, *, texts: bool = False) -> list[str] | None:
+    """Ids in a column of the file; None where it holds something else.
+
+    `texts` says that the column may hold passages as well: what has a space in it is one, and no id.
+    """
     value = metadata.get(column)
     if not isinstance(value, (list, tuple)):
         return None
     items = cast("Sequence[object]", value)
-    if not all(isinstance(item, (str, int)) and " " not in str(item).strip() for item in items):
+    if not all(isinstance(item, (str, int)) and not (texts and " " in str(item).strip()) for item in items):
         return None
     return [str(item).strip() for item in items]
 

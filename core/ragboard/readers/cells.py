@@ -23,6 +23,7 @@ __all__ = [
     "clean",
     "kind_of_value",
     "read_history",
+    "read_ids",
     "read_passages",
     "read_question",
     "read_reference",
@@ -159,6 +160,12 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
     if not isinstance(value, list):
         raise BadCellError(name, f"got {kind_of_value(value)}, expected a list of messages")
     return tuple(_turn(name, place, turn, note) for place, turn in enumerate(value))
+
+
+def read_ids(value: JsonValue, note: Note) -> JsonValue:
+    """A list of ids that was written as text, as a list; anything else as it is."""
+    listed = _written_list(value, note)
+    return value if listed is None else listed
 
 
 def kind_of_value(value: Any) -> str:

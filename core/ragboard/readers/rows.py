@@ -16,6 +16,7 @@ from ragboard.readers.cells import (
     Conversation,
     Note,
     read_history,
+    read_ids,
     read_passages,
     read_question,
     read_reference,
@@ -28,6 +29,9 @@ from ragboard.readers.tables import BadRow, RawRow, Table
 from ragboard.records import JsonValue, Outcome, Sample
 
 __all__ = ["Reading", "read_rows"]
+
+ID_LISTS = frozenset({"reference_context_ids", "retrieved_context_ids"})
+"""Columns that hold lists of ids, which a CSV writes as text."""
 
 
 @dataclass
@@ -173,7 +177,7 @@ def _reference_contexts(value: JsonValue, note: Note, *, written: bool) -> tuple
 def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, note: Note) -> dict[str, JsonValue]:
     used = {*matched.values(), run_column}
     found = {
-        column: _number(cell) if row.written else cell
+        column: _kept(column, cell, note) if row.written else cell
         for column, cell in row.cells.items()
         if column not in used and cell is not None
     }
@@ -184,6 +188,11 @@ def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, n
             note("metadata: a key of a column's name, whose value was taken instead of the column's")
         return {**found, **inner}
     return found if merged is None else {**found, "metadata": merged}
+
+
+def _kept(column: str, cell: JsonValue, note: Note) -> JsonValue:
+    """A cell of a CSV that no field is read from."""
+    return read_ids(cell, note) if column in ID_LISTS else _number(cell)
 
 
 def _number(cell: JsonValue) -> JsonValue:

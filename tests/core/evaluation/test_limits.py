@@ -91,6 +91,11 @@ def test_minutes_that_are_over_stop_it(store: Store, server: ChatServer) -> None
     assert (done.stopped, server.asked) == ("the limit of 0 minutes is reached", [])
 
 
+def test_an_evaluation_stopped_before_its_first_task_is_still_its_judges(store: Store, server: ChatServer) -> None:
+    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), Terms(max_minutes=0))
+    assert (done.asked, done.evaluation.judge) == (0, "openai:m")
+
+
 def test_what_was_covered_before_stays_when_a_later_metric_is_cut_short(store: Store, server: ChatServer) -> None:
     run_id = kept(store)
     whole = evaluate_run(store, run_id, FAITHFULNESS, panel(server))

@@ -101,6 +101,14 @@ def test_what_cannot_be_compared_is_counted(store: Store) -> None:
     assert (len(found.choices), found.left_out, found.only_a, found.only_b) == (2, 1, 1, 1)
 
 
+def test_of_the_same_answer_twice_nobody_is_asked_which_is_better(store: Store) -> None:
+    judge = Chooser(lambda _: Preference(better="a"))
+    added = store.add_runs([make_run("one", samples=4), make_run("two", samples=4)])
+    one, two = (RunRef(run_id=run.id, name=run.name, evaluation_id=None) for run in added)
+    found = prefer_runs(store, one, two, "answer_relevance", Panel(judge=judge))
+    assert (found.alike, found.by_order, found.first_chosen, judge.asked) == (4, 0, None, [])
+
+
 def test_passages_of_both_are_the_same_whoever_is_shown_first(store: Store) -> None:
     def change(run: Run) -> Run:
         other = (Passage(id="z", text="another", rank=1),)

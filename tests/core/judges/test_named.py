@@ -41,10 +41,27 @@ def test_without_a_key_openai_is_refused_in_one_line(environment: pytest.MonkeyP
         judge_named("openai:gpt-x")
 
 
-@pytest.mark.parametrize("address", ["localhost:8000", "ftp://x/v1", "http://", "me:secret@host"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "localhost:8000",
+        "ftp://x/v1",
+        "http://",
+        "me:secret@host",
+        "http://[::1/v1",
+        "http://localhost:secret/v1",
+        "http://localhost:99999/v1",
+    ],
+)
 def test_an_address_that_is_none_is_refused_without_repeating_it(address: str) -> None:
     with pytest.raises(SettingError, match=r"\(OPENAI_BASE_URL\) is no http") as caught:
         openai_endpoint(environment={"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "k"})
+    assert "secret" not in str(caught.value)
+
+
+def test_an_address_with_a_password_is_refused_without_repeating_it() -> None:
+    with pytest.raises(SettingError, match="holds a user or password") as caught:
+        openai_endpoint(environment={"OPENAI_BASE_URL": "http://me:secret@localhost:8000/v1", "OPENAI_API_KEY": "k"})
     assert "secret" not in str(caught.value)
 
 

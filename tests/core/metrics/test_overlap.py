@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -28,6 +29,7 @@ from ragboard.metrics.overlap import (
     chrf,
     common_subsequence,
     squad_words,
+    words,
 )
 from ragboard.records import Outcome
 
@@ -65,6 +67,10 @@ def test_punctuation_is_not_only_that_of_english() -> None:
     assert squad_words("¿Dónde está «la» casa?") == ["dónde", "está", "la", "casa"]
 
 
+def test_every_mark_that_squads_own_script_leaves_out_is_left_out() -> None:
+    assert squad_words(f"a{string.punctuation}b $5 c++") == ["ab", "5", "c"]
+
+
 def test_token_f1_is_that_of_bags_of_words() -> None:
     found = compared(TokenF1(), "the red red house", "A red house, red and big")
     assert found == Score(value=2 * 3 / (3 + 5), counted="3 common, 3 and 5 words")
@@ -92,6 +98,12 @@ def test_bleu_by_hand() -> None:
     """Precisions 4/5, 2/4, then 1/3 and none of 2, which counts as half of one; no penalty."""
     found = value(Bleu(), "The cat sat down quietly", "the cat sat quietly")
     assert found == pytest.approx((4 / 5 * 2 / 4 * 1 / 3 * (1 / 2) / 2) ** 0.25)
+
+
+def test_words_are_those_of_the_script() -> None:
+    assert words("大桥于1890年开通。") == ["大", "桥", "于", "1890", "年", "开", "通"]
+    assert words("पुल हिन्दी में।") == ["पुल", "हिन्दी", "में"]
+    assert words("It's a_1 - naïve") == ["it", "s", "a_1", "naïve"]
 
 
 def test_bleu_of_a_short_answer_looks_at_as_many_orders_as_it_has_words() -> None:

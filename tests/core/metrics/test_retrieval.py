@@ -145,6 +145,13 @@ def test_ids_of_the_retrieved_in_a_column_of_their_own_count() -> None:
     assert ranking(listed("1", "2", metadata=metadata)) == Ranking(gold=2, relevant=(True, False), found=(1, 0))
 
 
+def test_an_id_may_hold_spaces_as_names_of_files_do() -> None:
+    metadata = {"reference_context_ids": ["User guide.pdf", "Tax 2023.pdf#2"]}
+    assert ranking(listed("Tax 2023.pdf#2", "x", metadata=metadata)) == Ranking(
+        gold=2, relevant=(True, False), found=(1, 0)
+    )
+
+
 def test_ids_go_before_texts_and_texts_before_documents() -> None:
     ids = {"reference_context_ids": ["a"], "documents": ["b"]}
     assert ranking(listed("a", "b", reference_contexts=("This is b.",), metadata=ids)) == Ranking(

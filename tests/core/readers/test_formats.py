@@ -225,6 +225,12 @@ def test_a_number_in_a_csv_is_one_only_where_nothing_is_lost(write: Write) -> No
     assert list(sample.metadata.values()) == [7, 0.5, 1e-05, *cells[3:8], int("1" * 500)]
 
 
+def test_lists_of_ids_in_a_csv_are_lists(write: Write) -> None:
+    text = """question,retrieved_context_ids,reference_context_ids,other\nQ,"['a 1', 'b']","[7, 9]","[1]"\n"""
+    (sample,) = read_runs(write("ids.csv", text)).runs[0].samples
+    assert sample.metadata == {"retrieved_context_ids": ["a 1", "b"], "reference_context_ids": [7, 9], "other": "[1]"}
+
+
 def test_ids_are_stable_and_no_two_are_the_same(write: Write) -> None:
     rows = [{"question": "Q"}, {"question": "Q"}, {"question": "Q", "history": ["before"]}]
     first = [sample.id for sample in read_runs(write("a.jsonl", jsonl(*rows))).runs[0].samples]

@@ -16,7 +16,7 @@ from ragboard.judges.tasks import Exchange
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["Chat", "exchange"]
+__all__ = ["Chat", "DeclinedError", "exchange"]
 
 MODES = ("json_schema", "json_object", "text")
 """Forms of reply, the strictest first."""
@@ -24,6 +24,9 @@ MODES = ("json_schema", "json_object", "text")
 _OF_MODE = re.compile(
     r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|\bschema\b", re.I
 )
+
+_TOO_LONG = re.compile(r"context[ _](?:length|window)", re.I)
+"""Of a request that is too long it is no parameter's fault, though servers name `max_tokens` in saying so."""
 
 
 @dataclass
@@ -41,7 +44,10 @@ class Chat:
     async def say(
         self, lines: Sequence[Line], schema: Mapping[str, Any], parameters: Mapping[str, Any], *, first: bool = False
     ) -> Exchange:
-        """The model's reply; `first` is asked before others that wait. Raises CallFailedError where there is none."""
+        """The model's reply; `first` is asked before others that wait. Raises CallFailedError where there is none.
+
+        Where that call was answered all the same, it is a DeclinedError.
+        """
         about = _about_tokens(lines)
         while True:
             mode = self.mode
@@ -58,6 +64,8 @@ class Chat:
 
     def _give_way(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
         """Drop what was refused, and whether there was such a thing."""
+        if _TOO_LONG.search(str(error)):
+            return False
         named = _named(error, sent)
         if named:
             self._drop(named, str(error))
@@ -79,6 +87,14 @@ class Chat:
         messages = [{"role": line.role, "content": line.text} for line in lines]
         body = {"model": self.model, "messages": messages, **extra}
         return _said(await client.post("/chat/completions", body=body, cast_to=str))
+
+
+class DeclinedError(CallFailedError):
+    """The model will not answer, or its answer was held back. The call is paid for all the same."""
+
+    def __init__(self, message: str, heard: Exchange) -> None:
+        self.heard = heard
+        super().__init__(message)
 
 
 def _about_tokens(lines: Sequence[Line]) -> int:
@@ -107,7 +123,7 @@ def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
 
 
 def _said(body: str) -> Exchange:
-    """The reply in the body of a response. Raises CallFailedError where it is something else."""
+    """The reply in the body of a response. Raises DeclinedError or GarbledError where there is none."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]
@@ -116,9 +132,10 @@ def _said(body: str) -> Exchange:
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise GarbledError(f"the server's response is no chat completion: {body[:200]!r}") from error
     if isinstance(refusal, str) and refusal and not content:
-        raise CallFailedError(f"the model refuses: {refusal[:300]}")
+        raise DeclinedError(f"the model refuses: {refusal[:300]}", exchange(refusal, answer.get("usage")))
     if choice.get("finish_reason") == "content_filter":
-        raise CallFailedError("the server's content filter stopped the reply")
+        said = content if isinstance(content, str) else ""
+        raise DeclinedError("the server's content filter stopped the reply", exchange(said, answer.get("usage")))
     if not isinstance(content, str | None):
         raise GarbledError(f"the server's response holds no text: {body[:200]!r}")
     return exchange(content or "", answer.get("usage"), cut=choice.get("finish_reason") == "length")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.errors import SettingError
-from ragboard.judges.llm.chat import Chat
+from ragboard.judges.llm.chat import Chat, DeclinedError
 from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
 from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
@@ -19,7 +19,7 @@ from ragboard.records import JsonValue
 
 __all__ = ["VERSION", "LlmJudge"]
 
-VERSION = "1"
+VERSION = "2"
 """Changes with every change of how replies are read that could change an answer."""
 
 DRAW_TEMPERATURE = 1.0
@@ -101,6 +101,8 @@ class LlmJudge:
             try:
                 said = await self._chat.say(dialogue.lines, reply_schema(task), self._sampling(task), first=first)
             except CallFailedError as error:
+                if isinstance(error, DeclinedError):
+                    hear(task, error.heard)
                 dialogue.fail(str(error))
             else:
                 hear(task, said)

@@ -1,8 +1,9 @@
 """Finding, in whatever a model wrote, the JSON value that it was asked for.
 
-Markdown fences, prose and a closed `<think>` block around it do not matter, and a comma before a
-closing bracket is read over. Nothing else is mended: a value that is cut off, that names a key
-twice, or that holds NaN is no value, and nothing inside a broken value is looked at.
+Markdown fences, prose and a closed block of thoughts (`<think>`, `<reasoning>`, `[THINK]`) around it do
+not matter, and a comma before a closing bracket is read over. Nothing else is mended: a value that is
+cut off, that names a key twice, or that holds NaN is no value, and nothing inside a broken value is
+looked at.
 
 Models go on: with code, with questions of their own and answers to these. So the first value that
 was meant counts, and where that one does not fit, none that comes later is taken in its place.
@@ -22,7 +23,8 @@ T = TypeVar("T")
 ECHO = 30
 """Characters from which on a value that stands in the prompt is a copy from there and no reply."""
 
-_THINKING, _THOUGHT = re.compile(r"\s*<think>"), "</think>"
+_THINKING = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\])", re.IGNORECASE)
+_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}"]|,(?=\s*[\]}])', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 _UNREADABLE = object()
@@ -51,7 +53,8 @@ def first_fitting(text: str, read: Callable[[Any], T], key: str | None, *, promp
 
 def _said(text: str) -> str:
     """The text without thoughts before it; nothing where it never came to its end."""
-    return "" if _THINKING.match(text) and _THOUGHT not in text else text.rpartition(_THOUGHT)[2]
+    end = max((found.end() for found in _THOUGHT.finditer(text)), default=0)
+    return "" if _THINKING.match(text) and not end else text[end:]
 
 
 def _meant(text: str, key: str | None) -> Iterator[tuple[str, Any]]:

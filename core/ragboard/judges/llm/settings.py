@@ -22,12 +22,27 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
     known = os.environ if environment is None else environment
     address = (base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip()
     key = known.get("OPENAI_API_KEY", "").strip()
-    if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
-        raise SettingError(
-            "the base URL (OPENAI_BASE_URL) is no http(s) address; expected one such as http://localhost:8000/v1"
-        )
+    _require_address(address)
     if not re.fullmatch(r"[!-~]*", key):
         raise SettingError("OPENAI_API_KEY holds a space or a sign that no key has; was it copied whole?")
     if not key and address == OFFICIAL:
         raise JudgeError("OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL for a server that needs no key")
     return Endpoint(address, key or NO_KEY)
+
+
+def _require_address(address: str) -> None:
+    """Raise SettingError for what cannot be asked; the message does not repeat it, for it may hold a password."""
+    try:
+        parts = urlsplit(address)
+        possible = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        possible = False
+    if not possible:
+        raise SettingError(
+            "the base URL (OPENAI_BASE_URL) is no http(s) address; expected one such as http://localhost:8000/v1"
+        )
+    if "@" in urlsplit(address).netloc:
+        raise SettingError(
+            "the base URL (OPENAI_BASE_URL) holds a user or password, which cannot be sent beside a key; "
+            "expected the address alone, and the key in OPENAI_API_KEY"
+        )

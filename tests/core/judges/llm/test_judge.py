@@ -302,6 +302,9 @@ UNTIDY = (
     "```json\n{}\n```",
     "Sure, here it is:\n\n{}\n\nI hope this helps {{really}}.",
     '<think>perhaps {{"rating": 1}}? no</think>\n{}',
+    '<thinking>perhaps {{"rating": 1}}? no</thinking>\n{}',
+    '<Reasoning>perhaps {{"rating": 1}}? no</Reasoning>\n{}',
+    '[THINK]perhaps {{"rating": 1}}? no[/THINK]{}',
     '{} {{"rating": 0}}',
     "\ufeff{}",
 )
@@ -395,6 +398,20 @@ def test_a_400_about_something_else_is_a_failure_and_changes_nothing(judge: LlmJ
     assert "maximum context length is 4096" in failure(judge)
     ask(judge, RATE)
     assert [request["response_format"]["type"] for request in server.asked] == ["json_schema"] * 2
+
+
+def test_one_request_that_is_too_long_takes_no_parameter_from_the_next(server: ChatServer, endpoint: Endpoint) -> None:
+    judge = LlmJudge("m", endpoint, parameters={"max_tokens": 4000})
+    server.faults = [
+        status(
+            400,
+            "'max_tokens' or 'max_completion_tokens' is too large: 4000. This model's maximum context length is 8192 "
+            "tokens and your request has 5000 input tokens (4000 > 8192 - 5000).",
+        )
+    ]
+    assert "maximum context length is 8192" in failure(judge)
+    assert ask(judge, RATE) == [Rating(value=3, reason="r")]
+    assert [request["max_tokens"] for request in server.asked] == [4000, 4000]
 
 
 TRANSIENT = (
@@ -548,6 +565,25 @@ def test_every_call_is_heard_repairs_included(server: ChatServer, endpoint: Endp
     assert [task for task, _ in heard] == [RATE, RATE]
     assert heard[0][1] == Exchange(said="no", prompt_tokens=100, completion_tokens=10)
     assert heard[1][1].said.startswith("{")
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ({"message": {"content": None, "refusal": "I will not."}, "finish_reason": "stop"}, "I will not."),
+        ({"message": {"content": "Half of"}, "finish_reason": "content_filter"}, "Half of"),
+        ({"message": {"content": None}, "finish_reason": "content_filter"}, ""),
+    ],
+)
+def test_a_call_that_the_model_declines_is_heard_for_it_is_paid_for(
+    judge: LlmJudge, server: ChatServer, choice: dict[str, Any], said: str
+) -> None:
+    body = {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 7}}
+    server.faults = [status(200, raw=json.dumps(body))]
+    heard: list[Exchange] = []
+    (reply,) = asyncio.run(judge.answer([RATE], lambda _, exchange: heard.append(exchange)))
+    assert isinstance(reply, Failure)
+    assert heard == [Exchange(said=said, prompt_tokens=100, completion_tokens=7)]
 
 
 def test_identity_tells_model_address_parameters_and_prompts(endpoint: Endpoint, tmp_path: Path) -> None:
