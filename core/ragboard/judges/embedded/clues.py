@@ -63,7 +63,7 @@ def _clues_of(figure: Figure, language: Language) -> Iterator[str]:
 
 
 def _clue(value: float) -> str:
-    return f"={value:.8e}".partition("e")[0].replace(".", "").rstrip("0")
+    return f"={abs(value):.8e}".partition("e")[0].replace(".", "").rstrip("0")
 
 
 @lru_cache(maxsize=8)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ragboard.judges.embedded.figures import Figure
-from ragboard.judges.embedded.lexicon import OPPOSITES, TITLES, UNTIL, word_set
+from ragboard.judges.embedded.lexicon import COMPARED, OPPOSITES, TITLES, UNTIL, word_set
 from ragboard.judges.embedded.library import Claim
 from ragboard.judges.embedded.reading import Name, Reading
 from ragboard.judges.embedded.text import Language, normal, term
@@ -27,6 +27,8 @@ MUCH_ALIKE = 0.8
 """The same where the place in the sentence does not show it."""
 VERY_ALIKE = 0.7
 """The same for a denial, which may be of something else in the sentence."""
+_MANNER = {"en": ("ly",), "de": ("lich", "isch", "ell")}
+"""Endings of words that say how: between `not` and what it denies they change nothing."""
 FEWEST = 2
 """Words that must agree, and one more where the statement says `it` of who knows what."""
 
@@ -68,6 +70,7 @@ def _conflicts(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterat
     yield from _figures(claim, sentence, found)
     yield from _names(claim, sentence, found)
     yield from _opposites(claim, sentence, found)
+    yield from _comparisons(claim, sentence, found)
     yield from _denial(claim, sentence, found)
 
 
@@ -154,7 +157,7 @@ def _in_its_place(name: Name, other: Name, claim: Claim, sentence: Reading) -> b
 def _opposites(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
     opposed = _opposed(claim.reading.language)
     for word in sorted(claim.items - found):
-        other = opposed.get(word)
+        other = opposed.get(word) or _undone(word, sentence.content)
         if other is None or other not in sentence.content or other in claim.items:
             continue
         if _rest(claim, found, frozenset({word})) >= MUCH_ALIKE:
@@ -165,6 +168,25 @@ def _opposites(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterat
 @lru_cache(maxsize=8)
 def _opposed(language: Language) -> dict[str, str]:
     return {term(word, language): term(other, language) for word, other in OPPOSITES.items()}
+
+
+def _undone(word: str, said: frozenset[str]) -> str | None:
+    """`unlocked` for `locked`, and the other way round, where that is said."""
+    return next((other for other in (f"un{word}", word.removeprefix("un")) if other != word and other in said), None)
+
+
+def _comparisons(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
+    """`more than 50` for `fewer than 50`; `no more` and `not less` are left alone."""
+    mine = claim.reading
+    words = sorted(mine.words & COMPARED.keys() - sentence.words)
+    if not words or mine.denials or sentence.denials or _rest(claim, found, frozenset()) < MUCH_ALIKE:
+        return
+    for word in words:
+        for other in sorted(COMPARED[word] & sentence.words - mine.words):
+            here, there = sentence.lowered.index(other), mine.lowered.index(word)
+            if _content_before(sentence, here) == _content_before(mine, there):
+                start, end = sentence.span(here, here + 1)
+                yield Conflict(sentence.spelt[here], mine.spelt[there], start, end, "opposite")
 
 
 def _denial(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
@@ -184,8 +206,17 @@ def _denial(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[
 
 def _said_of_the_same(word: str, denying: Reading, other: frozenset[str]) -> bool:
     """Whether what stands before the denied word is in the other text too: `shows no night` denies no other night."""
-    before = _content_before(denying, denying.places.index(word)) if word in denying.places else ""
+    if word not in denying.places:
+        return True
+    at = denying.places.index(word)
+    while at and _says_how(denying, at - 1):
+        at -= 1
+    before = _content_before(denying, at)
     return not before or before in other
+
+
+def _says_how(reading: Reading, at: int) -> bool:
+    return reading.spelt[at].endswith(_MANNER.get(reading.language, ())) and reading.placed.after(at).isspace()
 
 
 # Neighbours

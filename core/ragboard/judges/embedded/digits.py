@@ -59,4 +59,4 @@ def in_digits(written: str, language: Language) -> float | None:
 def _groups(plain: str, mark: str, language: Language) -> bool:
     """Whether the only mark parts thousands, not decimals."""
     whole, _, rest = plain.partition(mark)
-    return len(rest) == 3 and whole != "0" and (mark == "," or language == "de")
+    return len(rest) == 3 and whole != "0" and (mark == "," or language in ("de", "es"))

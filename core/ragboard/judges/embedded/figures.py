@@ -79,7 +79,8 @@ def numeric(word: str) -> bool:
 # Bare numbers
 
 
-_MARKS_BEFORE, _MARKS_AFTER = frozenset("$€£¥-\u2013/"), frozenset("-%p")
+_MINUS = frozenset("-\u2212")
+_MARKS_BEFORE, _MARKS_AFTER = frozenset("$€£¥-\u2013\u2212/"), frozenset("-%p")
 """What may make more of a number: a currency, a range, a date, `per cent`."""
 _JOINS = Remembered(lambda word: word == "de" or any(word.lower() in each for each in (MONTHS, SCALES, UNITS)))
 """Whether a word may belong to the number before it."""
@@ -90,6 +91,8 @@ def _bare(words: Words, at: int, number: Number) -> Figure | None:
     text, spelt, end = words.text, words.spelt, words.ends[at]
     start = end - len(spelt[at])
     after = spelt[at + 1] if at + 1 < len(spelt) else ""
+    if at and words.spelt[at - 1].lower() == "minus":
+        return None
     if _JOINS[after] or text[start - 1 : start] in _MARKS_BEFORE or not _MARKS_AFTER.isdisjoint(text[end : end + 2]):
         return None
     key, value, year = number
@@ -195,8 +198,12 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
         return _found(century + value, ("year", 1.0), stop, words.start(at), words.ends[at])
     start, end = words.start(at), words.ends[stop - 1]
     sign = words.text[start - 1 : start]
-    if start and sign in _CURRENCY:
-        return _found(value, (_CURRENCY[sign], 1.0), stop, start - 1, end)
+    currency = _CURRENCY.get(sign) if start else None
+    start -= currency is not None
+    if _negative(words, at, start):
+        value, start = -value, words.start(at - 1) if words.text[start - 1] not in _MINUS else start - 1
+    if currency:
+        return _found(value, (currency, 1.0), stop, start, end)
     after = _PERCENT.match(words.text, end) if words.text[end : end + 2].lstrip()[:1] in _PER else None
     if after:
         spelt = "cent" in after.group()
@@ -207,6 +214,15 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
     if not word[-1].isdigit() and (suffix := _KINDS.get(word.lstrip("0123456789"))):
         return _found(value, (suffix, 1.0), stop, start, end)
     return _found(value, _year_or_number(words, at, stop), stop, start, end)
+
+
+def _negative(words: Words, at: int, start: int) -> bool:
+    """Whether a minus stands right before the figure that starts there, and not between it and another number."""
+    if at and words.spelt[at - 1].lower() == "minus":
+        return at == 1 or not words.spelt[at - 2][0].isdigit()
+    if start < 2 or words.text[start - 1] not in _MINUS or words.text[start - 2] not in " \u00a0(":
+        return False
+    return not at or not words.spelt[at - 1][-1].isdigit() or words.after(at - 1).strip() not in _MINUS
 
 
 def _century(words: Words, at: int) -> int:

@@ -6,6 +6,7 @@ __all__ = [
     "AKIN_IN_MEANING",
     "AUXILIARIES",
     "BACKWARD",
+    "COMPARED",
     "FIRST_PERSON",
     "FUNCTION_WORDS",
     "HINDI_ENDINGS",
@@ -153,11 +154,25 @@ _OPPOSED = (
     "highest lowest; longest shortest; oldest youngest; win lose; before after; earlier later; hot cold; "
     "safe dangerous; possible impossible; legal illegal; above below; male female; true false; "
     "maximum minimum; accept reject; success failure; buy sell; start end; open close; "
-    "norden süden; osten westen; größte kleinste; höchste niedrigste; längste kürzeste; gewinn verlust"
+    "significant insignificant; complete incomplete; correct incorrect; sufficient insufficient; valid invalid; "
+    "norden süden; osten westen; größte kleinste; höchste niedrigste; längste kürzeste; gewinn verlust; "
+    "nördlich südlich; östlich westlich; steigt sinkt; stieg sank; gestiegen gesunken; geöffnet geschlossen; "
+    "angenommen abgelehnt; erlaubt verboten; früher später; mindestens höchstens; wahr falsch"
 )
 
 OPPOSITES = {word: other for pair in _OPPOSED.split(";") for a, b in [pair.split()] for word, other in ((a, b), (b, a))}
 """Words that cannot both be said of the same thing."""
+
+COMPARED = {
+    "more": word_set("less fewer"),
+    "less": word_set("more"),
+    "fewer": word_set("more"),
+    "most": word_set("least"),
+    "least": word_set("most"),
+    "mehr": word_set("weniger"),
+    "weniger": word_set("mehr"),
+}
+"""The same of words that every text has, so that they count only in the same place."""
 
 NUMBER_WORDS = {
     word: value
@@ -208,7 +223,26 @@ SCALES = {
     "milliarde": 10**9,
     "milliarden": 10**9,
     "mrd": 10**9,
+    "milliard": 10**9,
+    "milliards": 10**9,
+    "mil": 1000,
+    "millón": 10**6,
+    "millones": 10**6,
     "trillion": 10**12,
+    "lakh": 10**5,
+    "crore": 10**7,
+    "हजार": 1000,
+    "ह\u095bार": 1000,
+    "हज\u093cार": 1000,
+    "लाख": 10**5,
+    "करो\u095c": 10**7,
+    "करोड\u093c": 10**7,
+    "अरब": 10**9,
+    "千": 1000,
+    "万": 10**4,
+    "萬": 10**4,
+    "亿": 10**8,
+    "億": 10**8,
 }
 
 HINDI_ENDINGS = word_set(

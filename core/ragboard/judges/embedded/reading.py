@@ -128,7 +128,7 @@ class Reading(_Read):
 
     @once
     def denials(self) -> tuple[int, ...]:
-        """Where a word such as not stands that denies something; `not only` and `not,` deny nothing."""
+        """Where a word such as not stands that denies something; `not only`, `not,` and `Not really,` deny nothing."""
         if self.words.isdisjoint(NEGATORS) and "\u2019" not in self.text:
             return ()
         return tuple(at for at, word in enumerate(self.lowered) if normal(word) in NEGATORS and self._denies(at))
@@ -144,8 +144,8 @@ class Reading(_Read):
 
     def _denies(self, at: int) -> bool:
         following = self.lowered[at + 1] if at + 1 < len(self.lowered) else ""
-        end = self.placed.ends[at]
-        return self.text[end : end + 1] != "," and following not in UNNEGATED
+        ends = self.placed.ends[at : at + 2] if at == 0 else self.placed.ends[at : at + 1]
+        return following not in UNNEGATED and all(self.text[end : end + 1] != "," for end in ends)
 
     def span(self, first: int, stop: int) -> tuple[int, int]:
         """Where in the text the words from `first` up to `stop` stand."""

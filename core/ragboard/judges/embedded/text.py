@@ -57,7 +57,7 @@ _BY_CHARACTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7
 _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f"
 _LETTER = rf"[^\W\d_{_BY_CHARACTER}]"
 _NUMBER = (
-    r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]\d|\d)"
+    r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:,\d+)?(?![\d.,]\d|\d)"
     r"|\d+(?:[.,]\d+)*(?:(?:st|nd|rd|th|s)\b)?"
 )
 _TOKEN = re.compile(

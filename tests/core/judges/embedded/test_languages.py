@@ -69,3 +69,23 @@ def test_a_statement_is_judged_in_its_language(language: str, statement: str, la
 
 def test_a_stop_is_no_part_of_a_hindi_word() -> None:
     assert judge("hi", "ताजमहल में हर साल लाखों पर्यटक आते हैं।").reason == "No passage speaks of साल, लाखों or पर्यटक."
+
+
+@pytest.mark.parametrize(
+    ("statement", "passage", "supported"),
+    [
+        ("आबादी 5 लाख है।", "आबादी 500000 है।", True),
+        ("आबादी 5 लाख है।", "आबादी 5 करो\u095c है।", False),
+        ("आबादी 5 करो\u095c है।", "आबादी 5 करोड\u093c है।", True),
+        ("人口为3000000。", "人口为300万。", True),
+        ("人口为300万。", "人口为300亿。", False),
+        ("Le prix est de 5 millions d'euros.", "Le prix est de 5 milliards d'euros.", False),
+        ("La empresa ganó 5 millones en 2020.", "La empresa ganó 5 mil millones en 2020.", False),
+        ("El puente mide 2.467 metros de largo.", "El puente mide 2467 metros de largo.", True),
+        ("El puente mide 2.467 metros de largo.", "El puente mide 2.567 metros de largo.", False),
+        ("Le prix est de 1 000,50 euros.", "Le prix est de 1000,50 euros.", True),
+    ],
+)
+def test_a_number_is_read_as_its_language_writes_it(statement: str, passage: str, supported: bool) -> None:
+    task = Verify(question="", statements=(statement,), passages=(passage,), joint=True, single=False)
+    assert (verify(task).joint[0].label == "supported") is supported

@@ -96,6 +96,71 @@ def test_a_denial_on_one_side_contradicts(statement: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("statement", "passage"),
+    [
+        ("The drug was approved in 2020.", "The drug was not officially approved in 2020."),
+        ("The effect on sleep is significant.", "The effect on sleep is not statistically significant."),
+        ("Die Wirkung wurde bestätigt.", "Die Wirkung wurde nicht offiziell bestätigt."),
+    ],
+)
+def test_how_something_is_denied_stands_between_not_and_what_it_denies(statement: str, passage: str) -> None:
+    verdict = judge(statement, passage)
+    assert (verdict.label, verdict.reason) == ("contradicted", "Passage 1 denies what the answer says.")
+    assert judge(passage.replace("officially ", "").replace("statistically ", ""), passage).label == "supported"
+
+
+def test_not_really_at_the_beginning_denies_nothing() -> None:
+    passage = "A programming language is a formal language that specifies a set of instructions."
+    verdict = judge(f"Not really, {passage[0].lower()}{passage[1:]}", passage)
+    assert verdict.label != "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("statement", "passage", "words"),
+    [
+        ("More than 50 people attended.", "Fewer than 50 people attended.", "Fewer"),
+        ("The drug is more effective than placebo.", "The drug is less effective than placebo.", "less"),
+        ("Es kamen mehr als 50 Gäste zum Fest.", "Es kamen weniger als 50 Gäste zum Fest.", "weniger"),
+        ("The gate to the yard is locked.", "The gate to the yard is unlocked.", "unlocked"),
+        ("The move to the city was unsuccessful.", "The move to the city was successful.", "successful"),
+        ("Das Museum ist montags geöffnet.", "Das Museum ist montags geschlossen.", "geschlossen"),
+    ],
+)
+def test_the_opposite_in_the_same_place_contradicts(statement: str, passage: str, words: str) -> None:
+    verdict = judge(statement, passage)
+    assert verdict.label == "contradicted", verdict
+    (mark,) = verdict.evidence
+    assert passage[mark.start : mark.end] == words
+
+
+@pytest.mark.parametrize(
+    ("statement", "passage"),
+    [
+        ("France has more inhabitants than Germany.", "Germany has fewer inhabitants than France."),
+        ("The hall holds more than 50 people.", "The hall holds no less than 60 people, more than 50."),
+    ],
+)
+def test_a_comparison_the_other_way_round_contradicts_nothing(statement: str, passage: str) -> None:
+    assert judge(statement, passage).label == "supported"
+
+
+@pytest.mark.parametrize(
+    ("statement", "passage", "label"),
+    [
+        ("The temperature fell to 5 °C in May.", "The temperature fell to -5 °C in May.", "contradicted"),
+        ("The temperature fell to \u22125 °C in May.", "The temperature fell to -5 °C in May.", "supported"),
+        ("The temperature fell to minus 5 °C in May.", "The temperature fell to -5 °C in May.", "supported"),
+        ("The result of the year was $5 million.", "The result of the year was -$5 million.", "contradicted"),
+        ("Die Temperatur sank auf 5 Grad.", "Die Temperatur sank auf minus 5 Grad.", "contradicted"),
+        ("The pages 5-10 tell of the bridge.", "The pages 5 -10 tell of the bridge.", "supported"),
+        ("The F-16 flew over the town.", "The F-16 flew over the town.", "supported"),
+    ],
+)
+def test_a_minus_is_part_of_its_number(statement: str, passage: str, label: str) -> None:
+    assert judge(statement, passage).label == label
+
+
+@pytest.mark.parametrize(
     ("statement", "reason"),
     [
         ("The bridge opened in 1947 in Vienna.", "'1947' and 'Vienna' appear in no passage."),
