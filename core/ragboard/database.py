@@ -91,14 +91,16 @@ class Database:
     @contextmanager
     def _gate(self) -> Generator[None]:
         try:
-            with FileLock(self.gate_path, timeout=self._wait, is_singleton=False):
-                yield
+            held = FileLock(self.gate_path, timeout=self._wait, is_singleton=False).acquire()
         except Timeout:
             raise StoreBusyError(f"{self.path}: another process kept the store for {self._wait:.0f} s") from None
-        except PermissionError as error:
+        except OSError as error:
+            said = "no permission" if isinstance(error, PermissionError) else error.strerror or error
             raise StoreError(
-                f"{error.filename or self.gate_path}: no permission; choose another folder with --store"
+                f"{error.filename or self.gate_path}: {said}; choose another folder with --store"
             ) from error
+        with held:
+            yield
 
     def _connect(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         until = time.monotonic() + self._wait

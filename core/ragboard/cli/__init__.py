@@ -27,6 +27,7 @@ from ragboard.cli.judging import evaluate, retry
 from ragboard.cli.labelling import label, labels
 from ragboard.cli.limiting import threshold
 from ragboard.cli.managing import rename, rm, tag
+from ragboard.cli.output import one_line
 from ragboard.cli.planning import plan
 from ragboard.cli.preferring import prefer
 from ragboard.cli.querying import query
@@ -54,7 +55,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except RagboardError as error:
-            click.echo(f"ragboard: {error}", err=True)
+            click.echo(one_line(f"ragboard: {error}"), err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             click.echo("ragboard: stopped", err=True)

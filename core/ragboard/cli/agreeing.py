@@ -10,8 +10,16 @@ import click
 from tqdm import tqdm
 
 from ragboard.cli.judging import STOPPED
-from ragboard.cli.options import as_json, judging_options, no_cache_option, plugin_option, store_option
-from ragboard.cli.output import plain, print_json, print_table
+from ragboard.cli.options import (
+    SEED,
+    Finite,
+    as_json,
+    judging_options,
+    no_cache_option,
+    plugin_option,
+    store_option,
+)
+from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.evaluation.agreeing import Agreed, agree
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
@@ -45,10 +53,12 @@ __all__ = ["agree_with_people"]
 @click.option("--ties", type=click.Choice(get_args(Ties)), default="random", show_default=True, help="What a tie is.")
 @click.option("--against", default="", metavar="NAME", help="Contender that others are tested against; else the first.")
 @click.option("--dimension", default="", help="Of graded answers: which grades; else the first.")
-@click.option("--at-least", type=float, help="Grade from which on an answer is good; else halfway up the scale.")
-@click.option("--cut", type=float, help="Score from which on the first contender says good; else where it fits best.")
+@click.option("--at-least", type=Finite(), help="Grade from which on an answer is good; else halfway up the scale.")
+@click.option(
+    "--cut", type=Finite(), help="Score from which on the first contender says good; else where it fits best."
+)
 @click.option("--cluster", metavar="COLUMN", help="Rows that share it belong together; else conversation or question.")
-@click.option("--seed", default=0, show_default=True, help="Of coins and of drawn intervals.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of coins and of drawn intervals.")
 @no_cache_option
 @plugin_option
 @store_option
@@ -110,19 +120,19 @@ def agree_with_people(
 def _print_end(agreed: Agreed) -> None:
     said = [f"{agreed.asked} tasks asked", f"{agreed.replayed} answered before"]
     said += [f"{agreed.failed} failed"] if agreed.failed else []
-    click.echo(plain(f"kept as {agreed.agreement.name}: {', '.join(said)}"), err=True)
+    click.echo(one_line(f"kept as {agreed.agreement.name}: {', '.join(said)}"), err=True)
     for note in agreed.agreement.notes:
-        click.echo(plain(note), err=True)
+        click.echo(one_line(note), err=True)
     if agreed.agreement.heuristic:
         click.echo("the embedded judge is a heuristic: rules of thumb on shared words", err=True)
     if agreed.stopped:
-        click.echo(plain(f"stopped: {agreed.stopped}; what is done is kept"), err=True)
+        click.echo(one_line(f"stopped: {agreed.stopped}; what is done is kept"), err=True)
         click.get_current_context().exit(STOPPED)
 
 
 def _print_pairs(found: PreferenceReport) -> None:
     dimensions = found.kept.dimensions
-    click.echo(plain(f"{found.kept.items:,} pairs judged by {found.kept.agreement.judge}; {_ties(found)}"))
+    click.echo(one_line(f"{found.kept.items:,} pairs judged by {found.kept.agreement.judge}; {_ties(found)}"))
     rows = [[line.contender.name, *(_cell(line.cells.get(name)) for name in dimensions)] for line in found.lines]
     if any(people.accuracy for people in found.people.values()):
         rows.append(["people, each with the others", *(_ceiling(found.people[name]) for name in dimensions)])
@@ -133,7 +143,7 @@ def _print_pairs(found: PreferenceReport) -> None:
     print_table(["accuracy", *dimensions], rows)
     if found.published:
         click.echo("published: another model on other pairs (RAGAS paper, Table 1), not reproduced here")
-    click.echo(plain(found.sentence))
+    click.echo(one_line(found.sentence))
     _print_duels(found)
     _print_votes(found)
 

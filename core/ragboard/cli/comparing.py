@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -9,7 +10,7 @@ import click
 
 from ragboard.cli.markdown import comparison_markdown, gates_markdown
 from ragboard.cli.options import as_json, markdown_option, store_option, unscored_option
-from ragboard.cli.output import plain, print_json, print_table
+from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import SettingError
 from ragboard.report import (
     Comparison,
@@ -22,7 +23,9 @@ from ragboard.report import (
     compare_runs,
     gate_comparison,
     judge_noise,
+    metric_descriptions,
     read_condition,
+    refuse_unreachable,
     run_summary,
     spec_named,
     threshold_conditions,
@@ -75,6 +78,7 @@ def compare(
     found = compare_runs(store, a, b, unscored=unscored)
     noise = (*judge_noise(store, a), *(judge_noise(store, b) if b.run_id != a.run_id else ()))
     gated = gate_comparison(found, limits)
+    refuse_unreachable(gated, metric_descriptions(store), difference=True)
     shown = _chosen(found, names)
     if as_json:
         print_json(
@@ -85,7 +89,7 @@ def compare(
     else:
         _print_comparison(found, shown)
         for one in noise:
-            click.echo(plain(f"noise: {one}"))
+            click.echo(one_line(f"noise: {one}"))
         _print_gates(gated)
     _leave(gated)
 
@@ -123,6 +127,7 @@ def check(
         raise SettingError(
             "nothing to check; give --min METRIC=NUMBER or --max METRIC=NUMBER, or set one: ragboard threshold"
         )
+    refuse_unreachable(gated, metric_descriptions(store))
     if as_json:
         print_json({"run": summary.name, "unscored": unscored, "gates": gated, "verdict": verdict_of(gated)})
     elif markdown:
@@ -136,11 +141,19 @@ def _limits(pairs: tuple[str, ...], fail: Literal["below", "above"]) -> list[Con
     found: list[Condition] = []
     for pair in pairs:
         metric, _, limit = pair.rpartition("=")
-        try:
-            found.append(Condition(metric=metric.strip(), fail=fail, limit=float(limit)))
-        except ValueError:
-            raise SettingError(f"{pair!r} is no limit; expected METRIC=NUMBER") from None
+        value = _number(limit)
+        if not math.isfinite(value):
+            raise SettingError(f"{pair!r} is no limit; expected METRIC=NUMBER")
+        found.append(Condition(metric=metric.strip(), fail=fail, limit=value))
     return found
+
+
+def _number(text: str) -> float:
+    """What the text says; nan where that is no number."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _chosen(found: Comparison, names: str | None) -> tuple[MetricComparison, ...]:
@@ -155,14 +168,14 @@ def _leave(gated: Sequence[Gated]) -> None:
 
 
 def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> None:
-    click.echo(plain(found.sentence))
+    click.echo(one_line(found.sentence))
     for setting in found.config:
-        click.echo(plain(f"  {setting.key}: {_given(setting.a)} in A, {_given(setting.b)} in B"))
+        click.echo(one_line(f"  {setting.key}: {_given(setting.a)} in A, {_given(setting.b)} in B"))
     for caution in found.cautions:
-        click.echo(plain(f"  caution: {caution}"))
+        click.echo(one_line(f"  caution: {caution}"))
     if found.refusals and found.refusals.warning:
-        click.echo(plain(f"  caution: {found.refusals.warning}."))
-    click.echo(plain(_pairing(found)) + "\n")
+        click.echo(one_line(f"  caution: {found.refusals.warning}."))
+    click.echo(one_line(_pairing(found)) + "\n")
     print_table(
         [
             "metric",
@@ -182,7 +195,7 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> N
     )
     for metric in shown:
         if metric.note:
-            click.echo(plain(f"{metric.label}: {metric.note}"))
+            click.echo(one_line(f"{metric.label}: {metric.note}"))
 
 
 def _pairing(found: Comparison) -> str:
@@ -229,7 +242,7 @@ def _print_gates(gated: Sequence[Gated]) -> None:
         estimate = (
             "nothing scored" if one.estimate is None else f"{one.estimate:.3f} {_interval(one.interval)}, n = {one.n}"
         )
-        click.echo(plain(f"{one.verdict}: {one.metric} {sign} {one.limit:g}: {estimate}"))
+        click.echo(one_line(f"{one.verdict}: {one.metric} {sign} {one.limit:g}: {estimate}"))
 
 
 def _given(value: object) -> str:

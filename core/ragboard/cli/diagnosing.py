@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ragboard.cli.options import as_json, store_option
-from ragboard.cli.output import plain, print_json, print_table
+from ragboard.cli.output import one_line, print_json, print_table
 from ragboard.report import (
     Diagnosis,
     caution_of,
@@ -44,11 +44,11 @@ def diagnose_run(run: str, store: Store, as_json: bool) -> None:
 
 def _print_findings(found: Diagnosis) -> None:
     for note in filter(None, (caution_of(found), found.split)):
-        click.echo(plain(note))
+        click.echo(one_line(note))
     for one in found.findings:
-        click.echo(plain(f"\n{one.rule.part}: {one.sentence}"))
-        click.echo(plain(f"  {one.figure}"))
-        click.echo(plain(f"  {one.rule.advice}"))
+        click.echo("\n" + one_line(f"{one.rule.part}: {one.sentence}"))
+        click.echo(one_line(f"  {one.figure}"))
+        click.echo(one_line(f"  {one.rule.advice}"))
     if not found.findings:
         click.echo("No rule speaks: no interval lies wholly beyond its limit.")
 
@@ -58,13 +58,13 @@ def _print_losses(store: Store, found: Diagnosis) -> None:
         count = len(found.questions)
         click.echo(f"\n{count} questions carry {found.carried:.0%} of the {found.loose:,} unsupported statements")
         for question in found.questions:
-            click.echo(plain(f"  {question.statements}  {question.question}"))
+            click.echo(one_line(f"  {question.statements}  {question.question}"))
     for passage in found.passages:
         said = f"supplies {passage.wrong} wrong" if passage.wrong else f"contradicts {passage.contradicted}"
-        click.echo(plain(f"passage {passage.passage_id} {said} statements"))
+        click.echo(one_line(f"passage {passage.passage_id} {said} statements"))
     labels = {spec: metric.label for spec, metric in metric_descriptions(store).items()}
     for topic in found.topics:
-        click.echo(plain(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
+        click.echo(one_line(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
     if found.looked_at.groups and not found.topics:
         click.echo(f"no topic is worse than the rest beyond chance; {found.looked_at.groups} groups looked at")
 
@@ -79,4 +79,4 @@ def _print_silent(found: Diagnosis) -> None:
     if unheard:
         click.echo(f"\n{unheard} rules wait for metrics that were not evaluated")
     if found.missing:
-        click.echo(plain(f"to hear them: {command_for(found)}"))
+        click.echo(one_line(f"to hear them: {command_for(found)}"))

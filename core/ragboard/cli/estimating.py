@@ -6,8 +6,8 @@ from typing import get_args
 
 import click
 
-from ragboard.cli.options import as_json, store_option
-from ragboard.cli.output import plain, print_json, print_table
+from ragboard.cli.options import Finite, as_json, store_option
+from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.report import Estimates, Measured, estimate_runs, needed_for
 from ragboard.stats import Interval, NoInterval, PoweredMean
 from ragboard.store import Store
@@ -28,7 +28,7 @@ WAYS = {"judge_only": "judge alone", "classical": "labels alone", "ppi": "PPI", 
     show_default=True,
     help="What people said: verdicts on every statement, or grades in a quality.",
 )
-@click.option("--width", type=click.FloatRange(0, min_open=True), help="Say how many labels such an interval takes.")
+@click.option("--width", type=Finite(0, min_open=True), help="Say how many labels such an interval takes.")
 @click.option("--raw", is_flag=True, help="Bounds as computed, even outside of what a mean can be.")
 @store_option
 @as_json
@@ -74,7 +74,7 @@ def _print_systems(found: Estimates, *, raw: bool) -> None:
     for one in found.report.systems:
         warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
         for said in filter(None, (one.refusal, warning, *one.notes)):
-            click.echo(plain(f"{one.name}: {said}"))
+            click.echo(one_line(f"{one.name}: {said}"))
 
 
 def _told(one: PoweredMean | NoInterval | None, *, raw: bool) -> str:
@@ -105,7 +105,7 @@ def _print_needed(found: Estimates, width: float | None) -> None:
         else:
             said = f"{needed.more:,} more labels for an interval {width:g} wide"
             said += f" ({needed.without_judge:,} in all without the judge)" if needed.without_judge else ""
-        click.echo(plain(f"{source.run}: {said}"))
+        click.echo(one_line(f"{source.run}: {said}"))
 
 
 def _print_order(found: Estimates) -> None:
@@ -113,8 +113,10 @@ def _print_order(found: Estimates) -> None:
         interval = one.interval
         told = f"no interval ({interval.reason})" if isinstance(interval, NoInterval) else _interval(interval)
         how = "paired" if one.paired else "as if unrelated"
-        click.echo(plain(f"{one.b} less {one.a}: {told}, {how}, {one.labels:,} labels"))
+        click.echo(one_line(f"{one.b} less {one.a}: {told}, {how}, {one.labels:,} labels"))
     for placed in found.report.ranking if len(found.report.ranking) > 1 else ():
-        click.echo(plain(f"rank {placed.rank} [{placed.best} to {placed.worst}]: {placed.name}, {placed.estimate:.3f}"))
+        click.echo(
+            one_line(f"rank {placed.rank} [{placed.best} to {placed.worst}]: {placed.name}, {placed.estimate:.3f}")
+        )
     if found.report.tau is not None:
         click.echo(f"Kendall's tau with the judge's own order: {found.report.tau:.2f}")

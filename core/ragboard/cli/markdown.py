@@ -12,7 +12,7 @@ __all__ = ["comparison_markdown", "escaped", "gates_markdown", "markdown_table"]
 
 _SIGNS = {"pass": "✅ pass", "fail": "❌ fail", "inconclusive": "⚪ inconclusive"}
 _CHANGES = {"better": "▲ better", "worse": "▼ worse"}
-_MARKUP = re.compile(r"([\\`*_\[\]#|~<>&@:])")
+_MARKUP = re.compile(r"([\\`*_\[\]#|~<>&@:]|(?<=www)\.)", re.IGNORECASE)
 
 
 def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], gated: Sequence[Gated]) -> str:

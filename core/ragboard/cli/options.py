@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -17,6 +18,8 @@ from ragboard.settings import read_config_file, read_pairs, split_pair
 from ragboard.store import Store
 
 __all__ = [
+    "SEED",
+    "Finite",
     "as_json",
     "config_of",
     "judging_options",
@@ -33,6 +36,20 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+SEED = click.IntRange(0)
+"""What numpy draws by."""
+
+
+class Finite(click.FloatRange):
+    """A number within bounds, neither nan nor infinite."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; fails as every type of click does."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number to reckon with", param, ctx)
+        return number
 
 
 def _open_store(_context: click.Context, _parameter: click.Parameter, value: Path) -> Store:

@@ -17,7 +17,17 @@ from ragboard.records import Outcome, Score
 from ragboard.report import STANDINGS, MetricSummary, RunSummary, ragas_score
 from ragboard.stats import Interval
 
-__all__ = ["MARKS", "plain", "print_across", "print_json", "print_table", "run_json", "show_outcome", "show_summary"]
+__all__ = [
+    "MARKS",
+    "one_line",
+    "plain",
+    "print_across",
+    "print_json",
+    "print_table",
+    "run_json",
+    "show_outcome",
+    "show_summary",
+]
 
 MARKS = {"supported": "✓", "unsupported": "?", "contradicted": "✕"}
 
@@ -27,6 +37,11 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 def plain(text: str) -> str:
     """The text without characters that would steer a terminal or reorder what stands beside it."""
     return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line, so that nothing of others begins a line, which a build server may take for a command."""
+    return plain(text).replace("\n", " ")
 
 
 def print_json(value: Any) -> None:

@@ -10,7 +10,7 @@ import click
 
 from ragboard.cli.markdown import escaped, markdown_table
 from ragboard.cli.options import as_json, markdown_option, store_option
-from ragboard.cli.output import plain, print_json, print_table
+from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.labels import Design, filed_answers
 from ragboard.report import KnownOrder, RankedRuns, Ranking, SystemEstimate, rank_runs
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked
@@ -85,13 +85,13 @@ def rank(
 
 def _print(found: Ranking) -> None:
     for table in found.tables:
-        click.echo(plain(_title(table)))
+        click.echo(one_line(_title(table)))
         print_table(HEAD, _rows(table))
         for line in _said(table):
-            click.echo(plain(line))
+            click.echo(one_line(line))
         click.echo("")
     for note in found.notes:
-        click.echo(plain(f"note: {note}"))
+        click.echo(one_line(f"note: {note}"))
 
 
 def _markdown(found: Ranking) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ragboard.cli.options import as_json
+from ragboard.cli.options import SEED, Finite, as_json
 from ragboard.cli.output import print_json, print_table
 from ragboard.evaluation.judge_report import JudgeReport, judge_report
 from ragboard.evaluation.labelled import read_labelled
@@ -29,9 +29,11 @@ __all__ = ["report_judge"]
     help="embedded, openai:MODEL, or replay:FILE.",
 )
 @click.option("--label", help="A number in the row that judges its whole answer.  [human.faithfulness]")
-@click.option("--at-least", default=1.0, show_default=True, help="From which number an answer counts as faithful.")
+@click.option(
+    "--at-least", type=Finite(), default=1.0, show_default=True, help="From which number an answer counts as faithful."
+)
 @click.option("--cluster", help="Field that rows share which belong together; else the question.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the drawn intervals.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the drawn intervals.")
 @as_json
 def report_judge(
     file: Path, judge: str, label: str | None, at_least: float, cluster: str | None, seed: int, as_json: bool

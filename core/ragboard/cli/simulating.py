@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ragboard.cli.options import as_json
+from ragboard.cli.options import SEED, Finite, as_json
 from ragboard.cli.output import print_json, print_table
 from ragboard.errors import SettingError
 from ragboard.stats import RankingSimulation, simulate_ranking
@@ -22,12 +22,12 @@ def simulate() -> None:
 
 
 @simulate.command()
-@click.option("--sensitivity", type=click.FloatRange(0, 1), default=0.9, show_default=True, help="Yes to successes.")
-@click.option("--specificity", type=click.FloatRange(0, 1), default=0.9, show_default=True, help="No to failures.")
+@click.option("--sensitivity", type=Finite(0, 1), default=0.9, show_default=True, help="Yes to successes.")
+@click.option("--specificity", type=Finite(0, 1), default=0.9, show_default=True, help="No to failures.")
 @click.option("--labels", type=click.IntRange(3), default=150, show_default=True, help="Labelled items a system.")
 @click.option("--items", type=click.IntRange(5), default=2000, show_default=True, help="Judged items a system.")
 @click.option("--repeats", type=click.IntRange(2), default=2000, show_default=True)
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @as_json
 def ranking(
     sensitivity: float, specificity: float, labels: int, items: int, repeats: int, seed: int, as_json: bool

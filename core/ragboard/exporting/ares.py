@@ -46,15 +46,20 @@ def _cells(row: AresRow, number: int) -> dict[str, str | int]:
     labels = {column: _label(getattr(row, quality)) for quality, column in ARES_QUALITIES.items()}
     return {
         "document_index": number,
-        "document": row.document,
-        "synthetic_query": row.question,
-        "generated_answer": row.answer,
+        "document": _readable(row.document),
+        "synthetic_query": _readable(row.question),
+        "generated_answer": _readable(row.answer),
         "document_id": row.document_id,
         "split": row.split,
         "negative": row.negative,
         **{column: getattr(row, what) for column, what in IF_ANY.items()},
         **labels,
     }
+
+
+def _readable(text: str) -> str:
+    """The text with one kind of line break, and without the null that would make the file a binary one."""
+    return text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _label(value: bool | None) -> str:  # noqa: FBT001 - it is the value

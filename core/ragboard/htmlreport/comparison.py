@@ -171,10 +171,11 @@ def _refusals(compared: Comparison) -> list[Node]:
 
 
 def _pairing(compared: Comparison) -> str:
-    by_question = f", {compared.by_question:,} of them by question" if compared.by_question else ""
+    by_id = compared.paired - compared.by_question
+    by_question = f", {compared.by_question:,} by their question" if compared.by_question else ""
     return (
-        f"{compared.paired:,} questions paired by sample id{by_question}; only in A: {_left(compared.unpaired_a)};"
-        f" only in B: {_left(compared.unpaired_b)}."
+        f"{by_id:,} questions paired by sample id{by_question}; unpaired in A: {_left(compared.unpaired_a)};"
+        f" unpaired in B: {_left(compared.unpaired_b)}."
     )
 
 
@@ -182,7 +183,8 @@ def _left(left: Unpaired) -> str:
     count = left.only + left.ambiguous
     if not count:
         return "none"
-    return f"{count:,} ({', '.join(left.ids)}{', …' if count > len(left.ids) else ''})"
+    unsure = f", {left.ambiguous:,} of them with several possible partners" if left.ambiguous else ""
+    return f"{count:,}{unsure} ({', '.join(left.ids)}{', …' if count > len(left.ids) else ''})"
 
 
 def _runs(compared: Comparison) -> Element:

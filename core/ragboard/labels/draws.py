@@ -50,7 +50,7 @@ def draw_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: Run
 def newest_draw(
     connection: duckdb.DuckDBPyConnection, run: RunRef, kind: LabelKind, against: RunRef | None = None
 ) -> Draw | None:
-    """The same over a connection: the largest, which begins with all others."""
+    """The same over a connection: the largest, which begins with all others of the same samples."""
     row = connection.execute(
         "SELECT draw_id, seed, population, positions, drawn FROM draws WHERE kind = ? AND run_id = ?"
         " AND evaluation_id = ? AND other_run_id = ? ORDER BY len(positions) DESC LIMIT 1",

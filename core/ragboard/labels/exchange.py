@@ -98,6 +98,8 @@ def _lines(path: Path, encoding: str, annotator: str, design: Design | None) -> 
             yield read_row(json.loads(text), annotator=annotator, design=design)
         except json.JSONDecodeError as error:
             raise RunFileError(path, f"is not JSON: {error.msg}", line=line) from error
+        except RecursionError as error:
+            raise RunFileError(path, "is not JSON: nested too deeply", line=line) from error
         except KeyError as error:
             raise RunFileError(path, f"has no `{error.args[0]}`, which a label needs", line=line) from error
         except (TypeError, ValueError, AttributeError) as error:

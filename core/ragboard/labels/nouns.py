@@ -83,7 +83,7 @@ class HumanVerdict:
 class Draw:
     """A simple random sample without replacement of a run's samples, to be labelled in this order.
 
-    A larger draw of the same seed begins with the smaller one.
+    A larger draw of the same seed begins with the smaller one, unless the run grew meanwhile.
     """
 
     id: str

@@ -124,6 +124,8 @@ def _graded(dimension: str, given: Any, annotator: str) -> Iterator[tuple[str, s
 
 
 def _preference(row: Row, by: Mapping[str, Any]) -> RowRead:
+    if isinstance(row["a"], list):
+        raise TypeError("it prefers passages, and only preferences between answers are kept; try ragboard agree")
     shared = row.get("contexts") or ()
     a = _answer(row, row["a"], row.get("a_contexts") or shared)
     b = _answer(row, row["b"], row.get("b_contexts") or shared)

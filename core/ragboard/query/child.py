@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+from bisect import bisect_right
 from contextlib import suppress
 from typing import Any
 
@@ -81,12 +82,16 @@ def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> byte
     limit, size = request["limit"], request["size"]
     batches: list[Any] = []
     rows = held = 0
+    more = False
     for batch in reader:
-        batches.append(batch)
-        rows, held = rows + batch.num_rows, held + batch.nbytes
-        if rows > limit or held > size:
+        fitting = batch.slice(0, _fitting(batch, size - held))
+        batches.append(fitting)
+        rows, held = rows + fitting.num_rows, held + fitting.nbytes
+        more = rows > limit or fitting.num_rows < batch.num_rows
+        if more:
             break
-    more = rows > limit or held > size
+    if more and not rows:
+        raise RefusedError(f"its first row alone takes more than {size:,} bytes: ask for less, with left(text, 1000)")
     said = {"types": json.dumps([str(kind) for kind in relation.types]), "truncated": str(int(more))}
     table = pa.Table.from_batches(batches, reader.schema).slice(0, limit)
     table = table.rename_columns(_distinct(relation.columns)).replace_schema_metadata(said)
@@ -94,6 +99,11 @@ def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> byte
         stream.write_table(table)
     written: bytes = sink.getvalue().to_pybytes()
     return written
+
+
+def _fitting(batch: Any, size: int) -> int:
+    """How many rows of the batch, from the first on, take no more bytes."""
+    return bisect_right(range(1, batch.num_rows + 1), size, key=lambda rows: batch.slice(0, rows).nbytes)
 
 
 def _only(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:

@@ -66,8 +66,8 @@ class QueryResult:
 
     @property
     def rows(self) -> tuple[tuple[Any, ...], ...]:
-        """The rows as Python values; null is None."""
-        values = [column.to_pylist() for column in self.table.columns]
+        """The rows as Python values, times that Python does not know as text; null is None."""
+        values = [_dated(column).to_pylist() for column in self.table.columns]
         return tuple(zip(*values, strict=True))
 
     def frame(self) -> pd.DataFrame:
@@ -82,12 +82,24 @@ class QueryResult:
 
 
 def _known(column: Any) -> Any:
-    """The Arrow column: decimal numbers, as sums are, as plain ones; intervals, bits and maps as text."""
+    """The Arrow column: decimal numbers, as sums are, as plain ones; intervals, bits, maps and unions as text."""
     kind = column.type
     if pa.types.is_decimal(kind):
         return _number(column)
-    if pa.types.is_binary(kind) or pa.types.is_interval(kind) or pa.types.is_map(kind):
+    if pa.types.is_binary(kind) or pa.types.is_interval(kind) or pa.types.is_map(kind) or pa.types.is_union(kind):
         return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+    return _dated(column)
+
+
+def _dated(column: Any) -> Any:
+    """The Arrow column; dates and times as text where one is out of Python's range, as infinity and 24:00 are."""
+    if not pa.types.is_temporal(column.type):
+        return column
+    try:
+        column.to_pylist()
+        column.to_pandas()
+    except (OverflowError, ValueError, pa.ArrowException):
+        return column.cast(pa.string())
     return column
 
 

@@ -27,7 +27,8 @@ def _runs(a: RunSummary, b: RunSummary) -> Iterator[str]:
 def _judges(connection: duckdb.DuckDBPyConnection, a: RunSummary, b: RunSummary) -> Iterator[str]:
     missing = [side for side, run in (("A", a), ("B", b)) if run.judged is None]
     if missing:
-        yield f"{' and '.join(missing)} was not evaluated here: only scores of the run files can be compared."
+        was = "was" if len(missing) == 1 else "were"
+        yield f"{' and '.join(missing)} {was} not evaluated here: only scores of the run files can be compared."
         return
     ours, theirs = (_identity(connection, run) for run in (a, b))
     tasks = sorted(task for task in ours.keys() & theirs.keys() if ours[task] != theirs[task])

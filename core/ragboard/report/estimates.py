@@ -132,7 +132,7 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
         scores=dict(scores.values()),
         labels={keys[row.position]: row.outcome for row in usable},
         refusal=_refusal(store, run, found, measured),
-        notes=(*unscored, *_notes(found)),
+        notes=(*unscored, *_notes(found), *_never_drawn(store, run, found, measured)),
     )
     return Estimated(run=run.name, judged=judged, labels=found, left_out=len(found.rows) - len(usable), system=system)
 
@@ -225,6 +225,18 @@ def _scores(connection: duckdb.DuckDBPyConnection, run: RunRef, spec: str) -> di
         int(position): (str(key), float(value))
         for position, key, value in zip(found["position"], found["key"], np.asarray(found["value"]), strict=True)
     }
+
+
+def _never_drawn(store: Store, run: RunRef, found: LabelledSamples, measured: Measured) -> tuple[str, ...]:
+    """What to know where more samples could be drawn now than when they were."""
+    with store.database.read() as connection:
+        could = len(countable(connection, run, "verdict" if measured == "verdicts" else "grade"))
+    if not found.draw or found.population >= could:
+        return ()
+    return (
+        f"the labelled samples were drawn when {found.population:,} could be; {could:,} can be now, and of the others"
+        " none had a chance: draw more with the same seed",
+    )
 
 
 def _notes(found: LabelledSamples) -> tuple[str, ...]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ragboard.errors import SettingError
+from ragboard.records import MetricDescription
 from ragboard.report.compare import Comparison
 from ragboard.report.nouns import MetricSummary, RunSummary
+from ragboard.report.unscored import range_of
 from ragboard.stats import GateVerdict, Interval, NoInterval, gate
 
 __all__ = [
@@ -18,6 +21,7 @@ __all__ = [
     "check_run",
     "gate_comparison",
     "read_condition",
+    "refuse_unreachable",
     "spec_named",
     "threshold_conditions",
     "verdict_of",
@@ -58,7 +62,7 @@ class Gated:
 def read_condition(text: str) -> Condition:
     """`faithfulness < -0.02` as a condition. Raises SettingError where it is none."""
     found = _CONDITION.fullmatch(text)
-    if found is None:
+    if found is None or not math.isfinite(float(found["limit"])):
         raise SettingError(f"{text!r} is no condition; expected METRIC < NUMBER or METRIC > NUMBER")
     return Condition(
         metric=found["metric"], fail="below" if found["sign"] == "<" else "above", limit=float(found["limit"])
@@ -86,6 +90,20 @@ def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[Gated, 
         summary = metrics[spec]
         found.append(_gated(condition, spec, summary.interval, summary.mean))
     return tuple(found)
+
+
+def refuse_unreachable(
+    gated: Iterable[Gated], metrics: Mapping[str, MetricDescription], *, difference: bool = False
+) -> None:
+    """Raises SettingError for a limit outside what a mean, or a difference, of the metric can be."""
+    for one in gated:
+        ends = range_of(metrics.get(one.metric))
+        if ends is None:
+            continue
+        low, high = (ends[0] - ends[1], ends[1] - ends[0]) if difference else ends
+        if not low <= one.limit <= high:
+            of = "a difference" if difference else "a mean"
+            raise SettingError(f"{one.limit:g} is no limit of {one.metric}: {of} of it lies in {low:g} to {high:g}")
 
 
 def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:

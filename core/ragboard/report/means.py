@@ -13,6 +13,7 @@ from ragboard.report.nouns import MetricSummary
 from ragboard.report.thresholds import Standing, Threshold, thresholds_read
 from ragboard.report.unscored import UnscoredPolicy, fills, mean_of
 from ragboard.stats import GateVerdict, Interval, Moments, NoInterval, gate
+from ragboard.stats.intervals import SAME
 
 __all__ = ["metric_summaries", "moments_read"]
 
@@ -112,7 +113,7 @@ def _moments(
     rows = connection.execute(
         f"WITH s AS ({values}),"
         " common AS (SELECT evaluation_id, metric, max(times) AS times FROM (SELECT evaluation_id, metric,"
-        " value, count(*) AS times FROM s WHERE value IS NOT NULL GROUP BY ALL) GROUP BY ALL)"
+        f" round(value, {SAME}), count(*) AS times FROM s WHERE value IS NOT NULL GROUP BY ALL) GROUP BY ALL)"
         " SELECT evaluation_id, metric, count(value), avg(value), stddev_samp(value), count(value) - any_value(times)"
         " FROM s LEFT JOIN common USING (evaluation_id, metric) GROUP BY 1, 2 ORDER BY 1, 2",
         given,

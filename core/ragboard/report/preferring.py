@@ -67,7 +67,8 @@ class PairCell:
     interval: Interval | NoInterval
     """The one of its intervals to read: by drawing groups where pairs share one, else Wilson's."""
     duel: SignTest | None
-    """McNemar's test of the reference contender against this one; a win is a pair that only this one got right."""
+    """McNemar's test of the reference contender against this one; a win is a pair that only this one got right. Where
+    pairs share a question, p is of questions."""
     p: float | None
     """Of the duel, corrected for how many are held in this dimension (Holm)."""
     votes: Correlations | None
@@ -237,8 +238,11 @@ def _column(heard: Heard, dimension: str, ties: Ties, reference: str) -> dict[st
         if (dimension, contender.name) in heard.outcomes
     }
     won = {name: outcomes(list(found.values()), ties=ties, seed=seed) for name, found in pairs.items()}
+    groups = dict(zip(heard.ids, heard.clusters, strict=True))
     duels = {
-        name: compare_contenders(won[reference], won[name]) for name in pairs if reference in won and name != reference
+        name: compare_contenders(won[reference], won[name], groups=groups)
+        for name in pairs
+        if reference in won and name != reference
     }
     corrected = dict(zip(duels, holm([duel.p for duel in duels.values()]), strict=True))
     metrics = {one.name: one.metrics.get(dimension, "") for one in heard.kept.agreement.contenders}

@@ -21,6 +21,7 @@ from ragboard.report.thresholds import Share, thresholds_read
 from ragboard.report.unscored import UnscoredPolicy, mean_of
 from ragboard.report.values import META, SHOWN, column_fill, column_values, filled_values, pointer, share_of
 from ragboard.stats import Interval, Moments, NoInterval
+from ragboard.stats.intervals import SAME
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -241,7 +242,7 @@ def _groups(
         f"WITH v AS (SELECT json_extract_string(s.metadata, $by) AS key, v.value FROM samples s"
         f" LEFT JOIN ({values}) v USING (position) WHERE s.run_id = $run),"
         " common AS (SELECT key, max(n) AS n FROM (SELECT key, count(*) AS n FROM v WHERE value IS NOT NULL"
-        " GROUP BY key, value) GROUP BY key)"
+        f" GROUP BY key, round(value, {SAME})) GROUP BY key)"
         " SELECT key, count(*), count(value), avg(value), stddev_samp(value), count(value) - any_value(n)"
         " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
         " LIMIT $groups",

@@ -44,6 +44,8 @@ __all__ = [
 
 CUT = 0.5
 """From here on a score or an outcome counts as a yes, where the judge's accuracy is told."""
+SHARED = 0.5
+"""Where at least this share of a system's labels is on questions labelled in the other too, they are paired."""
 
 Key = str
 Floats = NDArray[np.float64]
@@ -100,7 +102,8 @@ class SystemDifference:
     a: str
     b: str
     paired: bool
-    """Over the same questions, labelled in both; else as if the systems had nothing to do with each other."""
+    """Over the same questions, most of them labelled in both; else as if the systems had nothing to do with each
+    other."""
     labels: int
     interval: Interval | NoInterval
 
@@ -193,10 +196,14 @@ def difference_of(a: System, b: System) -> System:
 
 
 def _difference(a: System, b: System, level: float) -> SystemDifference:
-    """Over the questions that both have, where enough of them are labelled in both; else as of strangers."""
+    """Over the questions that both have, where most labels are on questions labelled in both; else as of strangers.
+
+    Fewer pairs say less than all the labels do; which way it is hangs on their number, never on what they say.
+    """
     apart = difference_of(a, b)
     paired = _best(_means(apart, level))
-    if isinstance(paired, PoweredMean):
+    shared = len(apart.labels) >= SHARED * min(len(a.labels), len(b.labels))
+    if isinstance(paired, PoweredMean) and shared:
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=paired.labels, interval=paired.clipped)
     ours, theirs = (_best(_means(system, level)) for system in (a, b))
     if not isinstance(ours, PoweredMean) or not isinstance(theirs, PoweredMean):

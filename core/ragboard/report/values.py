@@ -13,6 +13,7 @@ from ragboard.report.means import moments_read
 from ragboard.report.thresholds import Share, Threshold
 from ragboard.report.unscored import Fill, UnscoredPolicy, fill_of
 from ragboard.stats import Moments, outer_interval, wilson_interval
+from ragboard.stats.intervals import SAME
 from ragboard.store import RunRef
 
 __all__ = ["META", "SHOWN", "Values", "column_fill", "column_values", "filled_values", "pointer", "share_of"]
@@ -77,7 +78,7 @@ def filled_values(
 def _moments(connection: duckdb.DuckDBPyConnection, values: str, given: Mapping[str, Any]) -> Moments | None:
     row = connection.execute(
         f"WITH v AS ({values}) SELECT count(value), avg(value), stddev_samp(value), count(value) - (SELECT max(n) FROM"
-        " (SELECT count(*) AS n FROM v WHERE value IS NOT NULL GROUP BY value)) FROM v",
+        f" (SELECT count(*) AS n FROM v WHERE value IS NOT NULL GROUP BY round(value, {SAME}))) FROM v",
         dict(given),
     ).fetchone()
     return moments_read(*row) if row else None

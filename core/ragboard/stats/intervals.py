@@ -88,8 +88,8 @@ def mean_interval(
     """Two-sided interval of the mean of independent values within `bounds` (None: unbounded).
 
     Student's t, cut at the bounds. Where fewer than 10 values differ from the commonest one, t is too
-    narrow (all values equal would be certainty); then Wilson's score interval at the same mean, which
-    is that of the widest distribution within the bounds, so it errs to the wide side; without bounds there
+    narrow (all values equal would be certainty); then the exact bounds of a share at the same mean, of values that
+    lie at the bounds and nowhere else, which spread most, so it errs to the wide side; without bounds there
     is none. Fewer than 5 values have no interval. Raises ValueError for a level outside (0, 1) or a mean
     outside the bounds.
     """
@@ -103,7 +103,7 @@ def mean_interval(
     if moments.varying < FEWEST_VARYING:
         if bounds is None:
             return NoInterval(reason=f"only {moments.varying} values differ from the commonest one", n=moments.n)
-        return _wilson_within(moments, bounds, level)
+        return _exact_within(moments, bounds, level)
     half = t_quantile((1 + level) / 2, moments.n - 1) * moments.deviation / math.sqrt(moments.n)
     return Interval(
         estimate=moments.mean,
@@ -126,23 +126,26 @@ def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
     return Interval(estimate=share, low=min(low, share), high=max(high, share), level=level, n=n, method="Wilson")
 
 
-def share_bounds(count: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
-    """The exact two-sided bounds of a share, `count` of n trials (Clopper and Pearson 1934)."""
+def share_bounds(count: float, n: int, *, level: float = 0.95) -> tuple[float, float]:
+    """The exact two-sided bounds of a share, `count` of n trials (Clopper and Pearson 1934).
+
+    Half a trial or any other part of one counts as such.
+    """
     tail = (1 - level) / 2
-    low = beta_quantile(tail, count, n - count + 1) if count else 0.0
+    low = beta_quantile(tail, count, n - count + 1) if count > 0 else 0.0
     high = beta_quantile(1 - tail, count + 1, n - count) if count < n else 1.0
     return low, high
 
 
-def _wilson_within(moments: Moments, bounds: tuple[float, float], level: float) -> Interval:
+def _exact_within(moments: Moments, bounds: tuple[float, float], level: float) -> Interval:
     low, high = bounds
     share = min(max((moments.mean - low) / (high - low), 0.0), 1.0)
-    unit = wilson_interval(share, moments.n, level=level)
+    bottom, top = share_bounds(share * moments.n, moments.n, level=level)
     return Interval(
         estimate=moments.mean,
-        low=low + unit.low * (high - low),
-        high=low + unit.high * (high - low),
+        low=low + bottom * (high - low),
+        high=low + top * (high - low),
         level=level,
         n=moments.n,
-        method="Wilson at the mean (few values differ; errs to the wide side)",
+        method="exact share at the mean (few values differ; errs to the wide side)",
     )

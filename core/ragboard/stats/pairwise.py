@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -96,15 +97,34 @@ def outcomes(pairs: Sequence[Pair], *, ties: Ties = "random", seed: int = 0) -> 
     return found
 
 
-def compare_contenders(first: Mapping[str, float | None], second: Mapping[str, float | None]) -> SignTest:
+def compare_contenders(
+    first: Mapping[str, float | None],
+    second: Mapping[str, float | None],
+    *,
+    groups: Mapping[str, Hashable] | None = None,
+) -> SignTest:
     """McNemar's exact test on the pairs that count for both: a win is a pair that only the second got right.
 
-    Half a win beats a loss and is beaten by a win.
+    Half a win beats a loss and is beaten by a win. `groups` says by a pair's id with which others it hangs together
+    (the same question, say): p is then of whole groups, of which one is won where the second is ahead in its pairs.
     """
-    both = [
-        (ours, theirs) for name, ours in first.items() if ours is not None and (theirs := second.get(name)) is not None
-    ]
-    return sign_test(sum(ours < theirs for ours, theirs in both), sum(ours > theirs for ours, theirs in both))
+    gains = {
+        name: theirs - ours
+        for name, ours in first.items()
+        if ours is not None and (theirs := second.get(name)) is not None
+    }
+    found = _signs(gains.values())
+    if groups is None:
+        return found
+    together: defaultdict[Hashable, float] = defaultdict(float)
+    for name, gain in gains.items():
+        together[groups[name]] += gain
+    return replace(found, p=_signs(together.values()).p, method="exact sign test of groups")
+
+
+def _signs(gains: Iterable[float]) -> SignTest:
+    known = list(gains)
+    return sign_test(sum(gain > 0 for gain in known), sum(gain < 0 for gain in known))
 
 
 def _outcome(pair: Pair, ties: Ties, seed: int) -> float | None:

@@ -104,6 +104,7 @@ class Store:
             if there and there[0] != run_id:
                 raise RunExistsError(f"{run.name!r} was imported as a whole and does not grow; log under another name")
             if not there:
+                connection.execute("DELETE FROM draws WHERE run_id = $run OR other_run_id = $run", {"run": run_id})
                 insert_run(connection, replace(run, samples=()), run_id)
             return grow(connection, run, run_id)
 
@@ -299,8 +300,11 @@ class Store:
         `results` gives a Parquet file for each of `RESULT_TABLES`; `metrics` describes those counted. What
         other metrics had counted stays: nobody may have been there who knows them. `covered` says of how
         many samples these are (None: all), `judging` how the judges were named. Loading twice changes nothing.
+        Raises NotFoundError where the run was deleted meanwhile.
         """
         with self.database.write() as connection:
+            if not column(connection, "SELECT run_id FROM runs WHERE run_id = ?", [evaluation.run_id]):
+                raise NotFoundError("the run was deleted while it was evaluated; nothing is kept of it")
             kept = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
             whole = replace(evaluation, metrics=(*kept, *evaluation.metrics))
             put_evaluation(connection, whole, metrics, covered=covered, judging=judging)

@@ -106,7 +106,8 @@ def _other_passage(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    others = [place for place in places if row.answer.rstrip(".") not in corpus[place].text]
+    others = [place for place in places if not _stands_in(row.answer, corpus[place].text)]
+    others = [place for place in others if corpus[place].text != row.document]
     near = [place for place in others if corpus[place].document == row.document_id and place != each.place]
     far = [place for place in others if corpus[place].document != row.document_id]
     found = _choice(near, far, strength, rng, _harder(row.question, row.document, lambda place: corpus[place].text))
@@ -125,10 +126,9 @@ def _unfaithful(
     rng: random.Random,
 ) -> Iterator[AresRow]:
     contradictory = each.answers.get("contradictory", "")
-    far = _far_answers(row, corpus, asked)
-    found = _choice(
-        [contradictory] if contradictory else [], far, strength, rng, _harder(row.question, row.answer, str)
-    )
+    near = [contradictory] if contradictory and not _same(contradictory, row.answer) else []
+    far = [answer for answer in _far_answers(row, corpus, asked) if not _stands_in(answer, row.document)]
+    found = _choice(near, far, strength, rng, _harder(row.question, row.answer, str))
     if found:
         answer, strength = found
         bare = replace(row, context_relevance=None, answer_relevance=None)
@@ -147,7 +147,7 @@ def _beside_the_point(
     near = [other.answers["grounded"] for other in others if corpus[other.place].document == row.document_id]
     near += [text for passage in corpus if passage.document == row.document_id for text in _said_in(passage.text, row)]
     near = [answer for answer in dict.fromkeys(near) if not _says_as_much(answer, row.answer)]
-    far = [other.answers["grounded"] for other in others if corpus[other.place].document != row.document_id]
+    far = _far_answers(row, corpus, others)
     found = _choice(near, far, strength, rng, _harder(row.question, row.answer, str))
     if found:
         answer, strength = found
@@ -156,7 +156,19 @@ def _beside_the_point(
 
 
 def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], asked: Sequence[Asked]) -> list[str]:
-    return [other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id]
+    """Answers to questions of other documents, but for those that say what is answered here."""
+    far = (other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id)
+    return [answer for answer in far if not _same(answer, row.answer)]
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether the two are alike but for case, space and marks."""
+    mine, theirs = ("".join(filter(str.isalnum, text.casefold())) for text in (one, other))
+    return mine == theirs
+
+
+def _stands_in(answer: str, text: str) -> bool:
+    return answer.rstrip(".") in text
 
 
 def _same_kind(question: str, other: Asked) -> bool:

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from ragboard.errors import StoreError
 from ragboard.judges.local.models import load
 from ragboard.judges.tasks import AresQuality
-from ragboard.judges.trained.files import Taught
+from ragboard.judges.trained.files import FILE, Taught
 from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
@@ -116,8 +117,14 @@ def fresh(folder: Path) -> Any:
 
 
 def _saved(pupil: Classifier, out: Path) -> None:
-    with _quiet():
-        pupil.encoder.save_pretrained(str(out), create_model_card=False)
+    """Write the model's files, beside no file that would call what is half done a judge."""
+    unsaved = cast("type[Exception]", import_module("safetensors").SafetensorError)
+    try:
+        (out.parent / FILE).unlink(missing_ok=True)
+        with _quiet():
+            pupil.encoder.save_pretrained(str(out), create_model_card=False)
+    except (OSError, unsaved) as error:
+        raise StoreError(f"{out}: cannot be written: {error}; name another with --out") from error
 
 
 def _heard(quality: AresQuality, hear: Hear | None) -> Any:

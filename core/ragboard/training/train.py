@@ -11,7 +11,7 @@ from pathlib import Path
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges.local.models import digest, model_folder
 from ragboard.judges.tasks import AresQuality
-from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
+from ragboard.judges.trained.files import TrainedFile, write_trained
 from ragboard.judges.trained.reading import READS
 from ragboard.readers.ares import read_ares
 from ragboard.training.card import card_of
@@ -50,7 +50,7 @@ def train_judge(
         straddling=straddling,
         labels=judged,
     )
-    _cleared(out)
+    _made(out)
     pupils, left_out = _all_taught(school, out, hear)
     if not pupils:
         raise SettingError(f"{file}: nothing to train on: " + "; ".join(f"{k}: {why}" for k, why in left_out.items()))
@@ -117,11 +117,10 @@ def _length(folder: Path, course: Course) -> int:
     return course.max_length or min(LONGEST, most)
 
 
-def _cleared(out: Path) -> None:
-    """The folder, with no file that would call what is half done a judge."""
+def _made(out: Path) -> None:
+    """The folder; a judge that it holds stays until there are weights to write."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        (out / FILE).unlink(missing_ok=True)
     except OSError as error:
         raise _unwritable(out, error) from error
 

@@ -101,7 +101,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     return {
         "caption": "How often the side that people prefer has the higher score, with 95% intervals."
         f" Dashed: a coin. {'Solid: people with each other. ' if ceiling else ''}"
-        f"p: McNemar against {inert(found.against)}, corrected (Holm).",
+        f"p: McNemar against {inert(found.against)}, of questions where pairs share one, corrected (Holm).",
         "columns": [
             {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.people[name])}
             for name in dimensions

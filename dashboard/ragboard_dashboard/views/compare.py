@@ -171,10 +171,10 @@ def _given(value: object) -> str:
 
 
 def _pairing(compared: Comparison) -> str:
-    by_question = f", {compared.by_question:,} of them by question" if compared.by_question else ""
-    said = [f"{compared.paired:,} questions paired by sample id{by_question}"]
+    by_question = f", {compared.by_question:,} by their question" if compared.by_question else ""
+    said = [f"{compared.paired - compared.by_question:,} questions paired by sample id{by_question}"]
     for side, left in (("A", compared.unpaired_a), ("B", compared.unpaired_b)):
-        said.append(f"only in {side}: {_left(left)}")
+        said.append(f"unpaired in {side}: {_left(left)}")
     return "; ".join(said) + ". Detectable: the smallest true difference that would be found with 80% power."
 
 

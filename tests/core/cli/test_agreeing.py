@@ -123,3 +123,21 @@ def test_more_labels_than_items_are_refused_in_one_line() -> None:
     said = ragboard("simulate", "ranking", "--labels", "100", "--items", "50")
     assert said.exit_code == 2
     assert "got 100 of 50 labelled" in said.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("simulate", "ranking", "--seed", "-1"),
+        ("simulate", "ranking", "--sensitivity", "nan"),
+        ("agree", "any.jsonl", "--seed", "-1"),
+        ("agree", "any.jsonl", "--cut", "inf"),
+        ("judge-report", "any.jsonl", "--seed", "-1"),
+        ("estimate", "any", "--width", "nan"),
+    ],
+)
+def test_a_number_that_nothing_can_be_drawn_or_cut_by_is_refused_before_anybody_is_asked(
+    words: tuple[str, ...],
+) -> None:
+    said = ragboard(*words)
+    assert (said.exit_code, "Invalid value" in said.stderr) == (2, True)

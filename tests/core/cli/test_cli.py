@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.chat_server import chat_server
 
-from ragboard import Store
+from ragboard import Store, sample_runs
 from ragboard.cli import main
 
 ROWS = [
@@ -184,6 +184,14 @@ def test_the_demo_comes_and_goes_in_one_step_each(folder: Path) -> None:
     assert all(run["judged"] for run in found)
     assert ragboard(folder, "demo", "--remove").exit_code == 0
     assert json.loads(ragboard(folder, "runs", "--json").stdout) == {"runs": []}
+
+
+def test_taking_the_demo_out_leaves_runs_that_others_called_a_sample(folder: Path, file: Path) -> None:
+    Store(folder).add_runs(sample_runs())
+    assert ragboard(folder, "import", file, "--name", "mine").exit_code == 0
+    assert ragboard(folder, "tag", "mine", "+sample").exit_code == 0
+    assert "2 sample runs removed" in ragboard(folder, "demo", "--remove").stdout
+    assert Store(folder).resolve("mine").name == "mine"
 
 
 def test_doctor_looks_at_the_store(folder: Path) -> None:

@@ -10,6 +10,7 @@ from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import Panel, Run, Store, evaluate_run
 from ragboard.cli import main
+from ragboard.cli.markdown import escaped
 from ragboard.metrics import metrics_named
 
 
@@ -46,11 +47,22 @@ def test_the_exit_code_of_a_comparison_says_where_the_interval_lies(runs: Store,
         ((), 2),
         (("--min", "faithfulness"), 2),
         (("--min", "nope=1"), 2),
+        (("--min", "faithfulness=nan", "--json"), 2),
+        (("--min", "faithfulness=inf", "--json"), 2),
+        (("--max", "faithfulness=5"), 2),
     ],
 )
 def test_the_exit_code_of_a_check_says_where_the_interval_lies(runs: Store, words: tuple[str, ...], code: int) -> None:
     result = call(runs, "check", "a", *words)
     assert result.exit_code == code, result.output
+
+
+def test_a_limit_that_nothing_can_reach_is_refused_with_what_can_be_reached(runs: Store) -> None:
+    """Meant in percent, it would let everything pass."""
+    said = call(runs, "check", "a", "--max", "faithfulness=5").output
+    assert said == "ragboard: 5 is no limit of ragas.faithfulness: a mean of it lies in 0 to 1\n"
+    result = call(runs, "compare", "a", "c", "--fail-if", "faithfulness < -2")
+    assert (result.exit_code, "a difference of it lies in -1 to 1" in result.output) == (2, True)
 
 
 def test_json_holds_the_comparison_the_gates_and_the_verdict(runs: Store) -> None:
@@ -66,6 +78,26 @@ def test_names_are_neither_markup_nor_controls(runs: Store) -> None:
     assert "\x1b" not in printed
     assert "b\\<i\\>\\|" in printed
     assert "\x1b" not in call(runs, "compare", "a", "b<i>|\x1b[2J").stdout
+
+
+def test_a_setting_of_others_begins_no_line_of_its_own(store: Store) -> None:
+    for name, k in (("a", "1"), ("b", "2\n::error::said by nobody")):
+        samples = tuple(make_sample(number) for number in range(5))
+        (added,) = store.add_runs([Run(name=name, samples=samples, config={"k": k})])
+        evaluate_run(store, added.id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge()))
+    lines = call(store, "compare", "a", "b").stdout.splitlines()
+    assert "  k: 1 in A, 2 ::error::said by nobody in B" in lines
+
+
+def test_an_error_neither_steers_the_terminal_nor_begins_a_second_line(store: Store) -> None:
+    store.add_runs([Run(name="a\x1b[2J\nb", samples=(make_sample(1),))])
+    result = CliRunner().invoke(main, ["check", "nope", "--min", "f=1", "--store", str(store.folder)], color=True)
+    assert result.output == "ragboard: no run is called 'nope'; there are a\N{REPLACEMENT CHARACTER}[2J b\n"
+
+
+def test_an_address_without_a_scheme_is_no_link_either() -> None:
+    """GitHub makes one of every `www.` that no sign parts."""
+    assert escaped("see www.example.org, WWW.example.org: 0.5") == "see www\\.example.org, WWW\\.example.org\\: 0.5"
 
 
 def test_a_check_is_printed_as_markdown(runs: Store) -> None:

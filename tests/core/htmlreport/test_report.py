@@ -72,6 +72,16 @@ def test_a_comparison_says_the_result_and_shows_what_got_worse(store: Store) -> 
         comparison_report(store, a, b, metric="nope")
 
 
+def test_a_comparison_counts_pairs_by_id_and_by_question_apart_and_calls_no_doubt_an_absence(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    for name, asked in (("a", (("1", "A?"), ("2", "B?"), ("3", "C?"))), ("b", (("1", "A?"), ("x", "B?"), ("y", "C?")))):
+        again = (Sample(id="4", question="C?"),) if name == "a" else ()
+        samples = tuple(Sample(id=place, question=question, answer="Yes.") for place, question in asked)
+        store.add_runs([Run(name=name, samples=(*samples, *again))])
+    found = comparison_report(store, store.resolve("a"), store.resolve("b"))
+    assert "1 questions paired by sample id, 1 by their question; unpaired in A: 2, 2 of them with several" in found
+
+
 def test_the_same_store_gives_the_same_file(store: Store) -> None:
     run = store.resolve("bm25-k3")
     assert run_report(store, run, samples=2) == run_report(store, run, samples=2)

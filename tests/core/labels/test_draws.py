@@ -46,6 +46,16 @@ def test_a_larger_draw_begins_with_the_smaller_one(store: Store) -> None:
     assert sorted(large.positions) == [0, 2, 3, 4]
 
 
+def test_a_run_that_begins_anew_has_no_draw(store: Store) -> None:
+    store.append(Run(name="live", samples=tuple(make_sample(n, answer="It is red.") for n in range(9))))
+    run = store.resolve("live")
+    draw_samples(store, run, size=5, seed=7, kind="grade")
+    store.remove_runs([run.run_id])
+    store.append(Run(name="live", samples=(make_sample(0, answer="It is red."),)))
+    assert draw_of(store, run, "grade") is None
+    assert draw_samples(store, run, size=5, seed=8, kind="grade").positions == (0,)
+
+
 def test_choosing_among_draws_is_refused(store: Store) -> None:
     run = kept(store)
     draw_samples(store, run, size=2, seed=7)

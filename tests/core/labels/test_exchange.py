@@ -149,7 +149,8 @@ NOT_LABELS = [
     (GRADE | {"grades": {"faithfulness": 6}}, "grade 6 of 'faithfulness', expected a whole number from 1 to 5"),
     (GRADE | {"grades": [3]}, "2: is no label"),
     (PAIR | {"preferred": "c"}, "`preferred` is 'c', expected one of a, b, tie"),
-    (PAIR | {"a": ["p"], "b": ["p2"]}, "is no text"),
+    (PAIR | {"a": ["p"], "b": ["p2"]}, "it prefers passages, and only preferences between answers are kept"),
+    ("[" * 100_000, "2: is not JSON: nested too deeply"),
 ]
 
 

@@ -57,6 +57,17 @@ def test_rows_past_the_limit_are_left_out_and_that_is_said(kept: Store) -> None:
     assert not run_query(kept, "SELECT * FROM range(7)", QueryLimits(rows=7)).truncated
 
 
+def test_rows_past_the_bytes_are_left_out_and_that_is_said(kept: Store) -> None:
+    sql = "SELECT repeat('x', 1000) FROM range(400)"
+    result = run_query(kept, sql, QueryLimits(size=20_000))
+    assert 10 < len(result.rows) < 20
+    assert result.table.nbytes <= 20_000
+    assert result.truncated
+    assert not run_query(kept, sql, QueryLimits(size=2**20)).truncated
+    with pytest.raises(QueryError, match="its first row alone takes more than 900 bytes: ask for less"):
+        run_query(kept, sql, QueryLimits(size=900))
+
+
 def test_no_row_is_a_result_too(kept: Store) -> None:
     result = run_query(kept, "SELECT name, 1 AS one FROM runs WHERE false")
     assert (result.rows, len(result.columns), result.truncated) == ((), 2, False)
@@ -195,3 +206,14 @@ def test_a_frame_keeps_whole_numbers_beside_nulls_and_says_the_rest_as_text(kept
     assert table_bytes(frame, "csv").decode().splitlines()[2] == "," * 7
     assert ",'=1" in table_bytes(frame, "csv").decode()
     assert pq.read_table(BytesIO(table_bytes(frame, "parquet"))).column("i").to_pylist() == [1, None]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["DATE 'infinity'", "TIMESTAMP '290000-01-01'", "TIMESTAMP '-infinity'", "TIME '24:00'", "union_value(n := 1)"],
+)
+def test_a_value_that_python_does_not_know_is_shown_as_text(kept: Store, sql: str) -> None:
+    result = run_query(kept, f"SELECT {sql} AS at, NULL AS nothing")
+    assert str(result.rows[0][0])
+    assert isinstance(result.frame()["at"][0], str)
+    assert table_bytes(result.frame(), "csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,12 @@ def test_what_is_written_is_read_back_the_same(tmp_path_factory: pytest.TempPath
     file = tmp_path_factory.mktemp("ares") / "rows.tsv"
     file.write_text(ares_tsv(rows), encoding="utf-8", newline="\n")
     assert list(read_ares(file)) == rows
+
+
+def test_an_answer_with_odd_line_breaks_leaves_the_file_readable(tmp_path: Path) -> None:
+    row = AresRow(question="q", document="d", answer="one\rtwo\r\nthree\0")
+    (tmp_path / "rows.tsv").write_text(ares_tsv([row]), encoding="utf-8", newline="\n")
+    assert read_ares(tmp_path / "rows.tsv") == (replace(row, answer="one\ntwo\nthree"),)
 
 
 def test_a_label_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:

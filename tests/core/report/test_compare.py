@@ -127,6 +127,7 @@ def test_a_run_that_was_never_evaluated_is_said(store: Store) -> None:
     keep(store, answers("a", [ALL]))
     store.add_runs([answers("b", [HALF])])
     assert "B was not evaluated here" in compare(store, "a", "b").cautions[0]
+    assert "A and B were not evaluated here" in compare(store, "b", "b").cautions[1]
 
 
 def test_unpaired_samples_are_counted_and_named(store: Store) -> None:

@@ -65,6 +65,16 @@ def estimate(store: Store, *runs: RunRef, **options: Any) -> Estimates:
     return estimate_runs(store, runs, **options)
 
 
+def test_that_more_samples_could_be_drawn_now_is_said(store: Store) -> None:
+    run = kept(store)
+    label(store, run, draw_samples(store, run, size=30, seed=1).positions)
+    assert not any("can be now" in note for note in estimate(store, run).report.systems[0].notes)
+    with store.database.write() as connection:
+        connection.execute("UPDATE draws SET population = 40")
+    (note,) = (note for note in estimate(store, run).report.systems[0].notes if "can be now" in note)
+    assert note.startswith("the labelled samples were drawn when 40 could be; 90 can be now")
+
+
 def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store) -> None:
     run = kept(store)
     draw = draw_samples(store, run, size=60, seed=1)

@@ -23,7 +23,7 @@ def test_a_condition_is_a_metric_a_sign_and_a_number(text: str, expected: Condit
 
 
 @pytest.mark.parametrize(
-    "text", ["", "faithfulness", "a <", "a < b", "a <= 1", "< 1", "a < 1 < 2", "a < nan", "a < 1.2.3"]
+    "text", ["", "faithfulness", "a <", "a < b", "a <= 1", "< 1", "a < 1 < 2", "a < nan", "a < 1.2.3", "a < 1e999"]
 )
 def test_anything_else_is_refused_with_what_was_expected(text: str) -> None:
     with pytest.raises(SettingError, match="expected METRIC < NUMBER"):

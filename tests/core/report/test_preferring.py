@@ -118,6 +118,17 @@ def test_duels_are_mcnemar_against_one_contender_corrected_for_their_number() ->
         preference_report(heard(votes, {"good": right, "bad": wrong}), against="nobody")
 
 
+def test_pairs_of_one_question_are_one_witness_in_a_duel() -> None:
+    votes: list[tuple[Opinion, ...]] = [(1.0,)] * 12
+    right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 12
+    wrong: list[tuple[float | None, float | None]] = [(1.0, 0.0)] * 12
+    clusters = [f"q{place % 3}" for place in range(12)]
+    found = preference_report(heard(votes, {"good": right, "bad": wrong}, clusters=clusters))
+    duel = found.lines[1].cells["quality"].duel
+    assert duel is not None
+    assert (duel.wins, duel.losses, duel.p) == (0, 12, pytest.approx(2 / 2**3))
+
+
 def test_the_sentence_says_where_the_reference_beats_all_that_reads_nothing() -> None:
     votes: list[tuple[Opinion, ...]] = [(1.0,)] * 10
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 10

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ragboard.report import System, against_order, estimate_system, systems_report
-from ragboard.stats import NoInterval, PoweredMean, powered_difference, powered_means, wilson_interval
+from ragboard.stats import Interval, NoInterval, PoweredMean, powered_difference, powered_means, wilson_interval
 
 
 def system(name: str, rate: float, *, seed: int, items: int = 400, labels: int = 120, right: float = 0.9) -> System:
@@ -60,6 +60,15 @@ def test_systems_over_the_same_questions_are_compared_question_by_question() -> 
     tuned = powered_means(labels, scores[:120], scores[120:], bounds=(-1.0, 1.0)).tuned
     assert isinstance(tuned, PoweredMean)
     assert (found.paired, found.labels, found.interval) == (True, 120, tuned.clipped)
+
+
+def test_a_few_questions_labelled_in_both_do_not_stand_for_all_the_labels() -> None:
+    a, b = system("a", 0.6, seed=1, labels=200), system("b", 0.8, seed=2, labels=400)
+    b = replace(b, labels=dict(list(b.labels.items())[160:360]))
+    (found,) = systems_report([a, b]).differences
+    assert (found.paired, found.labels) == (False, 400), "40 are labelled in both"
+    assert isinstance(found.interval, Interval)
+    assert found.interval.high - found.interval.low < 0.2
 
 
 def test_systems_without_a_common_question_are_compared_as_strangers() -> None:

@@ -72,6 +72,15 @@ def test_each_policy_by_hand(store: Store) -> None:
     assert bounds.interval.high > 0.75
 
 
+def test_values_that_differ_in_the_last_digits_are_no_certainty(store: Store) -> None:
+    store.add_runs([scored_run("run", [1 - 1e-10 / (1 + place % 7) for place in range(40)])])
+    ref = store.resolve("run")
+    drawn = distribution(store, ref, FAITHFULNESS)
+    groups = breakdown(store, ref, FAITHFULNESS, "metadata.kind")
+    found = [summary(store, "excluded").interval, drawn.interval, *(group.interval for group in groups)]
+    assert [isinstance(one, Interval) and one.low < 0.95 for one in found] == [True] * 4
+
+
 def test_where_lower_is_better_the_worst_stands_for_zero(store: Store) -> None:
     store.add_runs([scored_run("run", VALUES, LOWER)])
     found = summary(store, "zero", LOWER)

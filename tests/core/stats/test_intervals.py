@@ -60,12 +60,32 @@ def test_equal_values_are_no_certainty() -> None:
     found = mean_interval(Moments(n=30, mean=1.0, deviation=0.0, varying=0), bounds=(0, 1))
     assert isinstance(found, Interval)
     assert found.high == 1.0
-    assert found.low == pytest.approx(0.8865, abs=1e-3)
+    assert found.low == pytest.approx(0.025 ** (1 / 30)), "30 of 30 by Clopper and Pearson"
 
 
 def test_too_few_values_have_no_interval_and_say_why() -> None:
     found = mean_interval(Moments(n=4, mean=0.5, deviation=0.1, varying=3), bounds=(0, 1))
     assert found == NoInterval(reason="an interval needs at least 5 values, got 4", n=4)
+
+
+def test_few_failures_have_the_exact_interval_of_scipy() -> None:
+    values = np.repeat([1.0, 0.0], [48, 2])
+    found = mean_interval(moments(values), bounds=(0, 1))
+    assert isinstance(found, Interval)
+    theirs = scipy_stats.binomtest(48, 50).proportion_ci(0.95, method="exact")
+    assert (found.low, found.high) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.9, 0.99])
+@pytest.mark.parametrize("n", [5, 8, 11, 16])
+def test_few_yeses_lie_beyond_a_limit_at_most_once_in_40_where_the_limit_is_the_truth(share: float, n: int) -> None:
+    above = below = 0.0
+    for yes, chance in enumerate(scipy_stats.binom.pmf(np.arange(n + 1), n, share)):
+        found = mean_interval(moments(np.repeat([1.0, 0.0], [yes, n - yes])), bounds=(0, 1))
+        assert isinstance(found, Interval)
+        above += chance * (found.low > share)
+        below += chance * (found.high < share)
+    assert max(above, below) <= 0.025
 
 
 def test_wilson_published() -> None:

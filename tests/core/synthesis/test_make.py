@@ -14,11 +14,12 @@ from tests.chat_server import ChatServer, chat_server, closes_midway, replies, s
 from ragboard.errors import JudgeError, SettingError
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import EmbeddedJudge, JudgeOptions, Panel, panel_named
-from ragboard.judges.tasks import Failure, Hear, Reply, Task, unheard
+from ragboard.judges.tasks import AnswerKind, Failure, Hear, Reply, Task, unheard
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
 from ragboard.readers.corpus import CorpusPassage, read_corpus
 from ragboard.synthesis import Recipe, choose, synthesise
-from ragboard.synthesis.rows import PARTS
+from ragboard.synthesis.rows import PARTS, labelled_rows
+from ragboard.synthesis.writing import Asked
 
 EMBEDDED = Panel(judge=EmbeddedJudge())
 DOCUMENTS = Path(__file__).parents[3] / "sample_data" / "documents"
@@ -84,6 +85,31 @@ def test_no_passage_that_holds_the_answer_is_called_irrelevant(rows: tuple[AresR
     for row in rows:
         if row.context_relevance is False:
             assert answers[row.question].rstrip(".") not in row.document
+
+
+def test_what_is_called_wrong_is_not_right_all_the_same() -> None:
+    """Paragraphs that a document has twice, one date in many documents, and a contradiction that is none."""
+    corpus: list[CorpusPassage] = []
+    asked: list[Asked] = []
+    for n in range(12):
+        texts = (
+            f"The bridge of Ulm {n} was opened in 1994.",
+            *[f"Its warranty {n} covers the motor and the seals."] * 2,
+        )
+        place = len(corpus)
+        corpus += [CorpusPassage(document=f"{n}", number=i, text=text) for i, text in enumerate(texts, 1)]
+        when = f"{'When' if n % 2 else 'In which year'} was the bridge {n} opened?"
+        said: dict[AnswerKind, str] = {"grounded": "Motor and seals, both.", "contradictory": "motor and seals: both"}
+        asked.append(Asked(question=when, place=place, answers={"grounded": "1994."}))
+        asked.append(Asked(question=f"What does warranty {n} cover?", place=place + 1, answers=said))
+    rows = labelled_rows(corpus, asked, 0)
+    right = {row.question: (row.document, row.answer) for row in rows if row.context_relevance}
+    for row in rows:
+        document, answer = right[row.question]
+        assert row.context_relevance is not False or row.document != document
+        assert row.answer_relevance is not False or row.answer != answer
+        assert row.answer_faithfulness is not False or row.answer.rstrip(".") not in row.document
+        assert row.answer_faithfulness is not False or row.answer.casefold()[:5] != answer.casefold()[:5]
 
 
 def test_a_bare_date_is_beside_no_question_for_a_date(rows: tuple[AresRow, ...]) -> None:

@@ -140,6 +140,20 @@ def test_what_cannot_be_written_is_one_line(model: str, data: Path, tmp_path: Pa
         train_judge(data, tmp_path, replace(COURSE, model=model, epochs=1))
 
 
+def test_weights_that_cannot_be_written_are_one_line(model: str, data: Path, tmp_path: Path) -> None:
+    (tmp_path / QUALITY).write_text("", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"answer_faithfulness: cannot be written: .*; name another with --out"):
+        train_judge(data, tmp_path, replace(COURSE, model=model, epochs=1))
+
+
+def test_data_that_teaches_nothing_leaves_the_judge_that_is_there(folder: Path, model: str, tmp_path: Path) -> None:
+    there = Path(shutil.copytree(folder, tmp_path / "judge"))
+    data = write_rows(tmp_path / "data.tsv", [row for row in all_rows() if row.answer_faithfulness])
+    with pytest.raises(SettingError, match="nothing to train on"):
+        train_judge(data, there, replace(COURSE, model=model))
+    assert ask(TrainedJudge(there), classify(FAITHFUL))[0].holds
+
+
 def test_a_document_on_two_sides_is_refused(model: str, tmp_path: Path) -> None:
     rows = all_rows()
     leaked = [*rows, replace(rows[0], split="held out")]

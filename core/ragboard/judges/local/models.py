@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from http.client import HTTPException
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any, cast
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -25,6 +28,9 @@ PATIENCE = 5.0
 _COUNTS = frozenset({".bin", ".json", ".model", ".safetensors", ".txt"})
 """Endings of the files that a model is made of: weights, settings, vocabulary."""
 
+_NUMBERS_ONLY = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
+"""torch looks at it whenever it reads a file, and it goes before what a model's own settings ask for."""
+_loading = Lock()
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -120,15 +126,32 @@ def load(kind: str, folder: Path, **settings: Any) -> Any:
     library = import_module("sentence_transformers")
     logging = import_module("transformers.utils.logging")
     damaged = cast("type[Exception]", import_module("safetensors").SafetensorError)
+    no_numbers = cast("type[Exception]", import_module("pickle").UnpicklingError)
     shown: bool = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        return getattr(library, kind)(str(folder), local_files_only=True, **settings)
-    except (OSError, ValueError, RuntimeError, TypeError, LookupError, ImportError, damaged) as error:
+        with _numbers_only():
+            return getattr(library, kind)(str(folder), local_files_only=True, **settings)
+    except (OSError, ValueError, RuntimeError, TypeError, LookupError, ImportError, damaged, no_numbers) as error:
         raise JudgeError(f"{folder}: the model cannot be loaded: {_line(error)}") from error
     finally:
         if shown:
             logging.enable_progress_bar()
+
+
+@contextmanager
+def _numbers_only() -> Generator[None]:
+    """Nothing but numbers is read from pickled weights: `weights_only: false` in a model's settings would run them."""
+    with _loading:
+        before = os.environ.get(_NUMBERS_ONLY)
+        os.environ[_NUMBERS_ONLY] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[_NUMBERS_ONLY]
+            else:
+                os.environ[_NUMBERS_ONLY] = before
 
 
 def _line(error: BaseException) -> str:

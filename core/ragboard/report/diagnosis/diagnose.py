@@ -34,7 +34,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     """What one evaluation of a run suggests.
 
     A rule speaks only where the 95% interval of its quantity lies wholly beyond its limit, so at the limit itself it
-    speaks falsely at most once in 40; a topic is named only where its difference to the rest excludes 0 after Holm's
+    speaks falsely about once in 40; a topic is named only where its difference to the rest excludes 0 after Holm's
     correction for all groups looked at. Raises NotFoundError where the run is gone.
     """
     summary = run_summary(store, run)

@@ -14,7 +14,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from tests.local_models import needed
+from tests.local_models import needed, small_model
 
 import ragboard
 from ragboard import JudgeError
@@ -208,3 +208,28 @@ def test_damaged_weights_are_one_line(kind: str, encoder_folder: Path, tmp_path:
     with pytest.raises(JudgeError, match="the model cannot be loaded") as caught:
         load(kind, tmp_path)
     assert "\n" not in str(caught.value)
+
+
+class OpensAFile:
+    """What a pickle of it does where anything but numbers is read from it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return open, (str(self.path), "w")
+
+
+def test_pickled_weights_run_nothing_whatever_the_settings_beside_them_ask_for(tmp_path: Path) -> None:
+    torch = needed("torch")
+    folder = small_model(tmp_path / "model")
+    (folder / "model.safetensors").unlink()
+    torch.save({"weights": OpensAFile(tmp_path / "ran")}, folder / "pytorch_model.bin")
+    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}
+    (folder / "modules.json").write_text(json.dumps([module]), encoding="utf-8")
+    asked = {"model_kwargs": {"weights_only": False}}
+    (folder / "sentence_bert_config.json").write_text(json.dumps(asked), encoding="utf-8")
+    with pytest.raises(JudgeError, match="the model cannot be loaded"):
+        load("SentenceTransformer", folder)
+    assert not (tmp_path / "ran").exists()
+    assert "TORCH_FORCE_WEIGHTS_ONLY_LOAD" not in os.environ
