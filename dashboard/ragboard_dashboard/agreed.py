@@ -13,7 +13,7 @@ from ragboard.records import Outcome, Score
 from ragboard.report import KeptAgreement, Opened
 from ragboard_dashboard.components.agreed_items import grade_rows, item_list, opened_pair, pair_rows, preferred
 from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
-from ragboard_dashboard.shared import escaped, facts, plain
+from ragboard_dashboard.shared import PAGE_DIGITS, escaped, facts, plain
 
 __all__ = ["list_grades", "list_pairs", "show_item"]
 
@@ -44,15 +44,26 @@ def list_grades(kept: KeptAgreement, dimension: str, contender: str) -> None:
 
 def _part(verdicts: Sequence[T]) -> Sequence[T]:
     """Those of the page of the list that the address names."""
-    wanted = st.query_params.get("part", "1")
-    last = max(1, -(-len(verdicts) // PAGE_SIZE))
-    at = min(last, max(1, int(wanted))) if wanted.isdecimal() else 1
+    at = _at(len(verdicts))
     return verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
+
+
+def _at(total: int) -> int:
+    """The page of the list that the address names, from 1."""
+    wanted = st.query_params.get("part", "1")
+    last = max(1, -(-total // PAGE_SIZE))
+    return min(last, max(1, int(wanted))) if wanted.isdecimal() and len(wanted) <= PAGE_DIGITS else 1
 
 
 def _parts(total: int) -> None:
     if total > PAGE_SIZE:
-        st.pagination(-(-total // PAGE_SIZE), key="part", bind="query-params")
+        st.session_state["agreement-part"] = _at(total)
+        st.pagination(-(-total // PAGE_SIZE), key="agreement-part", on_change=_turned)
+
+
+def _turned() -> None:
+    """Put the page just turned to into the address; not bound to it, for other choices take it out again."""
+    st.query_params["part"] = str(st.session_state["agreement-part"])
 
 
 def _listed(opened: str | None) -> None:

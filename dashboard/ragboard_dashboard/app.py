@@ -1,4 +1,4 @@
-"""Navigation, nothing else."""
+"""Navigation, and what is said where a page cannot be shown."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Literal
 
 import streamlit as st
 
+from ragboard.errors import RagboardError
 from ragboard_dashboard.data import writable
 from ragboard_dashboard.navigation import keep_pages
+from ragboard_dashboard.shared import plain
 from ragboard_dashboard.theme import STYLE
 from ragboard_dashboard.views import (
     agreement,
@@ -51,4 +53,9 @@ pages = {
 }
 keep_pages(pages)
 st.html(STYLE)
-st.navigation(list(pages.values()), position="top").run()
+page = st.navigation(list(pages.values()), position="top")
+try:
+    page.run()
+except RagboardError as error:  # a store that is busy, damaged or newer, a spoiled plugin: on every page
+    st.error("This page cannot be shown now.", icon=":material/error:")
+    plain(str(error))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard.evaluation.background import start_evaluation
+from ragboard.evaluation.background import lends_key, start_evaluation
 from ragboard.evaluation.live import LiveEvaluation, LiveState, cancel_evaluation, live_evaluations
 from ragboard.judges import JudgeOptions
 from ragboard.store import RunRef
@@ -71,7 +70,7 @@ def key_field(judging: JudgeOptions, where: str) -> str | None:
     """Where a key may be typed, inside a form that is cleared; None where no model is asked or nothing is typed."""
     if not judging.asks_models:
         return None
-    there = "Else the one in the server's environment" if os.environ.get("OPENAI_API_KEY") else "None is set here yet"
+    there = "Else the one in the server's environment" if lends_key(judging) else "None is set here for that address"
     typed = st.text_input(
         "Key",
         type="password",

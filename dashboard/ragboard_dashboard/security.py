@@ -30,7 +30,8 @@ class Gate:
     """ASGI middleware: a request under a foreign name or from a foreign page is refused, every answer gets headers.
 
     A page of another site that has its name lead to this machine (DNS rebinding) still sends its own name as
-    Host; one that sends a form or opens a socket here sends its own name as Origin.
+    Host; one that sends a form or opens a socket here sends its own name as Origin. What another port of this
+    machine serves is another site.
     """
 
     def __init__(self, app: ASGIApp, *, names: frozenset[str], headers: MutableMapping[str, str]) -> None:
@@ -52,13 +53,20 @@ class Gate:
     def _refusal(self, scope: Scope) -> str:
         """Why a request is not answered; empty where it is."""
         headers = Headers(scope=scope)
-        if _name(headers.get("host", "")) not in self._names:
+        host = headers.get("host", "")
+        if _name(host) not in self._names:
             return "This dashboard does not answer to that host name: start it with --allowed-host NAME."
         origin = headers.get("origin")
         writes = scope["type"] == "websocket" or scope["method"] not in READING
-        if writes and origin is not None and _name(urlsplit(origin).netloc) not in self._names:
+        if writes and origin is not None and not self._is_ours(urlsplit(origin).netloc, host):
             return "A page of another site asked for this."
         return ""
+
+    def _is_ours(self, origin: str, host: str) -> bool:
+        """Whether a page came from here: by the very Host, or by the bare name of a proxy that passes another on."""
+        name = _name(origin)
+        proxied = name not in LOCAL_NAMES and ":" not in origin
+        return name in self._names and (proxied or origin.lower() == host.lower())
 
     def _with_headers(self, send: Send) -> Send:
         async def sending(message: MutableMapping[str, Any]) -> None:

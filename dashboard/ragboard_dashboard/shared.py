@@ -28,11 +28,13 @@ __all__ = [
     "escaped",
     "facts",
     "file_facts",
+    "first_page",
     "judged_line",
     "offer_sql",
     "offer_upload",
     "outcome_fact",
     "page_number",
+    "pager",
     "plain",
     "summary_facts",
     "unscored_choice",
@@ -52,7 +54,8 @@ _STYLES: dict[Kind, str] = {
 def plain(text: str, kind: Kind = "line") -> None:
     """Text that somebody else wrote, shown as it is: nothing in it is markup."""
     tag = "h1" if kind == "title" else "div"
-    style = f"{_STYLES[kind]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:isolate;margin:0;padding:0"
+    bidi = "plaintext;text-align:start" if kind == "title" else "isolate"  # a line may join texts of both directions
+    style = f"{_STYLES[kind]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:{bidi};margin:0;padding:0"
     st.html(f'<{tag} style="{style}">{escape(inert(text))}</{tag}>')
 
 
@@ -77,9 +80,12 @@ def file_facts(items: list[tuple[str, str, str]]) -> None:
 
 
 def column_title(column: str) -> str:
-    """How pages call a metric or a metadata column."""
-    metric = get_metrics().get(column)
-    return metric.label if metric else column.removeprefix("metadata.")
+    """How pages call a metric or a metadata column; one that is called like a metric keeps its prefix."""
+    metrics = get_metrics()
+    if column in metrics:
+        return metrics[column].label
+    name = column.removeprefix("metadata.")
+    return column if any(metric.label == name for metric in metrics.values()) else name
 
 
 def column_label(column: str) -> str:
@@ -224,6 +230,20 @@ def page_number() -> int:
     named = int(asked) if asked.isdecimal() and len(asked) <= PAGE_DIGITS else 1
     number: int = st.session_state.get("page") or named
     return max(number, 1)
+
+
+def pager(total: int, size: int) -> None:
+    """Draw the ways to the other pages of a list, where there are any."""
+    if total > size:
+        st.pagination(-(-total // size), key="page", bind="query-params")
+    else:
+        st.session_state.pop("page", None)  # a page that was set for a pager would outlive it
+
+
+def first_page() -> None:
+    """Have a list begin anew: for what changes what is in it, or its order."""
+    if "page" in st.session_state:
+        st.session_state["page"] = 1
 
 
 def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:

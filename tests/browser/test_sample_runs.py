@@ -81,7 +81,7 @@ def test_brushing_the_distribution_narrows_the_table_and_the_address_keeps_it(sa
 
 @pytest.mark.parametrize("shape", ["Violin", "ECDF"])
 def test_every_shape_and_column_draws(sample: str, open_page: OpenPage, shape: str) -> None:
-    page = drawn(open_page(f"{sample}/run?run=bm25-k3&shape={shape}&column=Answer+relevance"))
+    page = drawn(open_page(f"{sample}/run?run=bm25-k3&shape={shape}&column=ragas.answer_relevance"))
     expect(page.get_by_role("radio", name=shape)).to_be_checked()
     expect(page.get_by_role("img", name=f"Answer relevance: {shape} of 60 values, mean")).to_be_visible()
     expect(page.locator("[data-testid=stException]")).to_have_count(0)

@@ -68,7 +68,17 @@ def test_a_foreign_name_is_refused(client: TestClient, host: str) -> None:
         pass
 
 
-@pytest.mark.parametrize("origin", ["http://evil.com", "null", "http://localhost.evil.com"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.com",
+        "null",
+        "http://localhost.evil.com",
+        "http://127.0.0.1:9999",
+        "http://localhost",
+        "https://evals.example.org:99",
+    ],
+)
 def test_a_page_of_another_site_can_neither_write_nor_listen(client: TestClient, origin: str) -> None:
     assert client.put("/", headers={"Origin": origin}).status_code == 403
     with pytest.raises(WebSocketDisconnect), client.websocket_connect(SOCKET, headers={"Origin": origin}):

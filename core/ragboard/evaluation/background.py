@@ -22,6 +22,7 @@ from ragboard.evaluation.plan import Plan, plan_run
 from ragboard.evaluation.progress import Progress, read_progress, write_progress
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
+from ragboard.judges.llm.endpoint import OFFICIAL
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, metrics_named
 from ragboard.metrics.plugins import metrics_with
@@ -32,6 +33,7 @@ __all__ = [
     "Surroundings",
     "evaluation_command",
     "evaluation_environment",
+    "lends_key",
     "plan_choice",
     "start_evaluation",
     "start_retry",
@@ -83,8 +85,9 @@ def start_evaluation(
 
     It goes on when the caller ends, by what was chosen alone: no settings file and none of ragboard's
     variables is read again. A key goes into the environment of that process and nowhere else; without one
-    it has the caller's. What goes wrong in it is in its progress. Raises SettingError where judge, metrics,
-    limits or a plugin cannot be, JudgeError without credentials, StoreBusyError where it is under way.
+    it has the caller's where `lends_key` says so. What goes wrong in it is in its progress. Raises SettingError
+    where judge, metrics, limits or a plugin cannot be, JudgeError without credentials, StoreBusyError where it is
+    under way.
     """
     around = around or Surroundings()
     around.require_start(store)
@@ -125,15 +128,23 @@ def evaluation_command(store: Store, run: RunRef, choice: Choice, around: Surrou
 def evaluation_environment(judging: JudgeOptions, key: str | None = None) -> dict[str, str]:
     """Of this process, without what would stand for options that were not given; the key is in it."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAGBOARD_")}
+    if not lends_key(judging):
+        kept.pop(KEY, None)
     address = {"OPENAI_BASE_URL": judging.base_url} if judging.base_url else {}
     return kept | address | ({KEY: key} if key else {}) | {"PYTHONIOENCODING": "utf-8"}
+
+
+def lends_key(judging: JudgeOptions) -> bool:
+    """Whether the key of this process goes along: to the server it is meant for, and to no address typed on a page."""
+    own = os.environ.get("OPENAI_BASE_URL") or OFFICIAL
+    return KEY in os.environ and (judging.base_url or own).rstrip("/") == own.rstrip("/")
 
 
 def _meant(choice: Choice, around: Surroundings, key: str | None) -> tuple[Panel, tuple[Metric, ...], Terms]:
     """Judges, metrics and terms by their names; all that can be refused is refused here."""
     if "@" in urlsplit(choice.judging.base_url or "").netloc:
         raise SettingError("the base URL holds a name or password, which would be kept; give a key instead")
-    panel = panel_named(choice.judging, {**os.environ, **({KEY: key} if key else {})})
+    panel = panel_named(choice.judging, evaluation_environment(choice.judging, key))
     known = metrics_with(around.plugins)
     terms = Terms(prices=read_prices(around.prices), known=known, judging=choice.judging, **choice.limits)  # type: ignore[arg-type]
     Budget.of(terms, panel)

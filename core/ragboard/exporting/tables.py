@@ -63,8 +63,9 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
         frame.to_parquet(buffer, index=False)
         return buffer.getvalue()
     if kind == "csv":
-        texts = frame.select_dtypes(include=["object", "string"]).columns
-        safe = frame.assign(**{name: frame[name].map(_defused, na_action="ignore") for name in texts})
+        safe = frame.copy(deep=False)
+        for name in frame.select_dtypes(include=["object", "string"]).columns:
+            safe[name] = frame[name].map(_defused, na_action="ignore")
         return safe.to_csv(index=False, lineterminator="\n").encode()
     written = frame.to_json(
         None,

@@ -24,7 +24,7 @@ function answer(side, letter) {
 }
 
 function said(side, letter) {
-  const node = element("div", side ? "side-name" : "note")
+  const node = element("div", side ? "" : "note")
   if (!side) {
     node.textContent = `not in ${letter}`
     return node

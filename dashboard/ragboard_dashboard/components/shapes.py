@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib.resources import files
+from math import floor, log10
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from ragboard.report import Distribution, Group
 from ragboard.spans import inert
 from ragboard.stats import Interval
 
-__all__ = ["SHAPES", "Range", "Shape", "groups_chart", "groups_data", "spread_chart", "spread_data"]
+__all__ = ["SHAPES", "Range", "Shape", "decimals", "groups_chart", "groups_data", "spread_chart", "spread_data"]
 
 Shape = Literal["Histogram", "Violin", "ECDF"]
 Range = tuple[float, float]
@@ -33,6 +34,11 @@ def _component(name: str) -> Any:
 
 
 _mount_spread, _mount_groups = (_component(name) for name in ("spread", "groups"))
+
+
+def decimals(low: float, high: float) -> int:
+    """Decimals that tell values of a range apart: two, and more where the range is a hundredth or less."""
+    return max(2, 1 - floor(log10(high - low)))
 
 
 def spread_chart(
@@ -62,7 +68,7 @@ def groups_chart(groups: Sequence[Group], title: str, *, key: str) -> None:
 def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | None) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
     bounds = found.interval if isinstance(found.interval, Interval) else None
-    mean = "" if found.mean is None else f"mean {found.mean:.2f}"
+    mean = "" if found.mean is None else f"mean {found.mean:.{decimals(found.bins[0].low, found.bins[-1].high)}f}"
     return {
         "name": inert(f"{title}: {shape} of {found.scored:,} values{mean and ', '}{mean}"),
         "shape": shape if found.quantiles else "Histogram",
@@ -90,10 +96,11 @@ def _threshold(found: Distribution) -> dict[str, Any] | None:
 
 def _bins(found: Distribution) -> list[dict[str, Any]]:
     drawn, below = list[dict[str, Any]](), 0
+    places = decimals(found.bins[0].low, found.bins[-1].high)
     for part in found.bins:
         below += part.count
         share = f"; {below / found.scored:.0%} up to there" if found.scored else ""
-        said = f"{part.low:.2f} to {part.high:.2f}: {part.count:,} samples{share}"
+        said = f"{part.low:.{places}f} to {part.high:.{places}f}: {part.count:,} samples{share}"
         drawn.append({"low": part.low, "high": part.high, "count": part.count, "said": said})
     return drawn
 
@@ -123,35 +130,41 @@ def _density(quantiles: Sequence[float]) -> list[tuple[float, float]]:
 
 def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    rows = [row for group in groups if (row := _group(group)) is not None]
-    ends = [row[end] for row in rows for end in ("low", "high", "mean") if row[end] is not None] or [0.0, 1.0]
-    low, high = min(ends), max(ends)
-    if high - low < 1e-9:
-        low, high = low - 0.5, high + 0.5
+    low, high = _ends(groups)
+    places = decimals(low, high)
+    rows = [row for group in groups if (row := _group(group, places)) is not None]
     return {
         "name": inert(f"{title} by group"),
         "rows": rows,
         "low": low,
         "high": high,
-        "ends": f"Means with 95% intervals, on a scale from {low:.2f} to {high:.2f}."
+        "ends": f"Means with 95% intervals, on a scale from {low:.{places}f} to {high:.{places}f}."
         if rows
         else "No group is scored.",
     }
 
 
-def _group(group: Group) -> dict[str, Any] | None:
+def _ends(groups: Sequence[Group]) -> tuple[float, float]:
+    """The scale that holds every mean and interval."""
+    ends = [group.mean for group in groups if group.mean is not None] or [0.0, 1.0]
+    ends += [end for group in groups if isinstance(one := group.interval, Interval) for end in (one.low, one.high)]
+    low, high = min(ends), max(ends)
+    return (low, high) if high - low >= 1e-9 else (low - 0.5, high + 0.5)
+
+
+def _group(group: Group, places: int) -> dict[str, Any] | None:
     """None where no sample of the group is scored."""
     if group.mean is None:
         return None
     bounds = group.interval if isinstance(group.interval, Interval) else None
-    interval = f" ({bounds.low:.2f} – {bounds.high:.2f})" if bounds else ", no interval"
+    interval = f" ({bounds.low:.{places}f} – {bounds.high:.{places}f})" if bounds else ", no interval"
     count = f"{group.scored:,}/{group.total:,}"
     return {
         "name": inert(group.value),
-        "shown": f"{group.mean:.2f}",
+        "shown": f"{group.mean:.{places}f}",
         "count": count,
         "mean": group.mean,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
-        "help": inert(f"{group.value}: {group.mean:.2f}{interval}, {count} scored"),
+        "help": inert(f"{group.value}: {group.mean:.{places}f}{interval}, {count} scored"),
     }

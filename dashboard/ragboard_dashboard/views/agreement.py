@@ -40,6 +40,8 @@ TIES: dict[Ties, str] = {
     "exclude": "Ties are left out",
 }
 CORRELATIONS = ("pearson", "spearman", "kendall")
+BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
+"""What was chosen for one contender or dimension and means nothing for another."""
 
 
 def page() -> None:
@@ -154,7 +156,8 @@ def _chose(key: str) -> None:
     if key == "agreement":
         for other in [name for name in st.query_params if name != key]:
             del st.query_params[other]
-    st.query_params.pop("part", None)
+    for other in (*BELONGS.get(key, ()), "part"):
+        st.query_params.pop(other, None)
 
 
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:

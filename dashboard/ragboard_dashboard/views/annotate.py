@@ -87,15 +87,18 @@ def _sitting(row: Any, run: RunRef) -> tuple[Sitting, LabelKind]:
 def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
     """Draw the choice of the run, and of the one to compare with; they are named here only, so as not to be seen."""
     names = [one.name for one in get_runs()]
-    chosen = st.selectbox("Run", names, index=names.index(run.name), key="annotate-run")
-    if chosen != run.name:
-        st.query_params["run"] = chosen
-        st.query_params.pop("sample", None)
-        st.rerun()
+    st.session_state["annotate-run"] = run.name
+    st.selectbox("Run", names, key="annotate-run", on_change=_chose_run)
     others = [name for name in names if name != run.name]
     if not pairs or not others:
         return None
     return resolve(st.selectbox("Compare with", others, key="against", bind="query-params"))
+
+
+def _chose_run() -> None:
+    """Put what was just chosen into the address, which is what the page is drawn from."""
+    st.query_params["run"] = st.session_state["annotate-run"]
+    st.query_params.pop("sample", None)
 
 
 def _draw_form(sitting: Sitting, kind: LabelKind) -> None:

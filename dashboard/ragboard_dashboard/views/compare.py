@@ -38,7 +38,6 @@ from ragboard_dashboard.data import (
 )
 from ragboard_dashboard.navigation import open_sample
 from ragboard_dashboard.shared import (
-    column_label,
     column_title,
     default_pair,
     facts,
@@ -205,7 +204,7 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     st.subheader("Questions, greatest losses first", anchor=False)
     choice, kind, number, export = st.columns([3, 5, 2, 1.2], vertical_alignment="bottom")
     metric = choice.selectbox(
-        "Metric", specs, format_func=column_label, **_bound("metric", asked.metric), args=("metric",)
+        "Metric", specs, format_func=column_title, **_bound("metric", asked.metric), args=("metric",)
     )
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
     which: Which = kind.segmented_control(
@@ -218,7 +217,7 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         args=("which",),
     )
     last = max(1, -(-counts[which] // PAGE_SIZE))
-    at = number.number_input("Page", 1, last, key=f"page-{which}", bind="query-params") if last > 1 else 1
+    at = number.number_input("Page", 1, last, key=f"page-{metric}-{which}", bind="query-params") if last > 1 else 1
     query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
     with export:

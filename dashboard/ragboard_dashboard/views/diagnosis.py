@@ -100,7 +100,7 @@ def _address(look: Look, name: str) -> tuple[str, dict[str, str], str]:
         query = {"runs": name, "verdict": look.verdict or "all", "question": look.question, "passage": look.passage}
         return "hallucinations", {key: value for key, value in query.items() if value}, "Read the statements"
     if isinstance(look, Breakdown):
-        return "run", {"run": name, "column": column_label(look.column), "group": column_title(look.by)}, "See it drawn"
+        return "run", {"run": name, "column": look.column, "group": column_title(look.by)}, "See it drawn"
     query = {"run": name, "order": ORDERS[look.order], "only": ONLY[look.only]}
     if look.search:
         query |= {"q": look.search}
@@ -108,7 +108,7 @@ def _address(look: Look, name: str) -> tuple[str, dict[str, str], str]:
         return "run", query, "Read the samples"
     way = ", highest first" if look.order == "highest" else ", lowest first"
     label = f"Read the samples: {column_label(look.column)}{way}"
-    return "run", query | {"column": column_label(look.column)}, label
+    return "run", query | {"column": look.column}, label
 
 
 def _losses(found: Diagnosis, name: str) -> None:

@@ -29,7 +29,7 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import offer_sql, offer_upload, page_number, plain
+from ragboard_dashboard.shared import first_page, offer_sql, offer_upload, page_number, pager, plain
 from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
@@ -61,6 +61,8 @@ def page() -> None:
     if not get_runs():
         _empty()
         return
+    if _absent():
+        return
     title, action = st.columns([5, 1], vertical_alignment="bottom")
     query, by = _query()
     found = get_hallucinations(query)
@@ -79,12 +81,25 @@ def page() -> None:
         _statements(found)
 
 
+def _absent() -> bool:
+    """Say which runs of the address are not in the store, rather than list the statements of all."""
+    there = {run.name for run in get_runs()}
+    absent = [name for name in st.query_params.get_all("runs") if name not in there]
+    if absent:
+        st.error("This address names runs that are not in the store.", icon=":material/search_off:")
+        plain(", ".join(absent))
+        if st.button("All runs", icon=":material/close:"):
+            del st.query_params["runs"]
+            st.rerun()
+    return bool(absent)
+
+
 def _query() -> tuple[HallucinationQuery, Grouping | None]:
     """Draw the filters; what they say, and how to group."""
     _enter_group()
     verdict, words, passage = st.columns([2, 2, 1.3])
     runs, judge, people, grouping = st.columns([1.6, 1, 1, 2.3])
-    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
+    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
     shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **bound)
     text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **bound)
     retrieved = passage.text_input("Passage", placeholder="Passage id", key="passage", **bound)
@@ -160,11 +175,13 @@ def _counts(found: HallucinationPage) -> None:
 
 def _statements(found: HallucinationPage) -> None:
     hallucination_list(found.rows, name="Statements that are not supported", key=LISTED)
-    _pages(found.total)
+    pager(found.total, PAGE_SIZE)
 
 
 def _groups(query: HallucinationQuery, by: Grouping) -> None:
     found = get_hallucination_groups(query, by)
+    if query.offset and not found.groups:
+        found = get_hallucination_groups(replace(query, offset=0), by)
     if by == "passage":
         plain(
             "A passage counts for every such statement of an answer it was retrieved for; ✕ are those that it "
@@ -175,12 +192,7 @@ def _groups(query: HallucinationQuery, by: Grouping) -> None:
     if opened:
         st.session_state[OPENED] = by, opened.key
         st.rerun()
-    _pages(found.total)
-
-
-def _pages(total: int) -> None:
-    if total > PAGE_SIZE:
-        st.pagination(-(-total // PAGE_SIZE), key="page", bind="query-params")
+    pager(found.total, PAGE_SIZE)
 
 
 def _empty() -> None:

@@ -116,8 +116,10 @@ def _file(found: QueryResult, kind: str) -> bytes:
 
 
 def _grid(frame: pd.DataFrame) -> pd.DataFrame:
-    texts = frame.select_dtypes(include=["object", "string"]).columns
-    return frame.assign(**{name: frame[name].map(_cell, na_action="ignore") for name in texts})
+    shown = frame.copy(deep=False)
+    for name in frame.select_dtypes(include=["object", "string"]).columns:
+        shown[name] = frame[name].map(_cell, na_action="ignore")
+    return shown
 
 
 def _cell(value: object) -> str:

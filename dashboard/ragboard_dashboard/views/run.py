@@ -29,7 +29,7 @@ from ragboard.report import (
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
 from ragboard_dashboard.components.samples import sample_list
-from ragboard_dashboard.components.shapes import SHAPES, Range, Shape, groups_chart, spread_chart
+from ragboard_dashboard.components.shapes import SHAPES, Range, Shape, decimals, groups_chart, spread_chart
 from ragboard_dashboard.data import (
     evaluates,
     get_breakdown,
@@ -54,9 +54,11 @@ from ragboard_dashboard.shared import (
     column_title,
     facts,
     file_facts,
+    first_page,
     judged_line,
     offer_sql,
     page_number,
+    pager,
     plain,
     summary_facts,
     unscored_choice,
@@ -151,7 +153,7 @@ def _failed(run: RunRef) -> None:
             if st.button(
                 "Read a sample of it", key=f"failed-{number}", type="tertiary", icon=":material/find_in_page:"
             ):
-                open_sample(run.name, kind.sample_id)
+                open_sample(st.query_params["run"], kind.sample_id)
         if len(kinds) > KINDS:
             plain(f"and {len(kinds) - KINDS:,} kinds more: ragboard evaluate and retry list them all", "note")
         if evaluates():
@@ -198,14 +200,19 @@ def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[st
 
 
 def _choose_column(options: Sequence[str]) -> str:
-    """The column to draw: side by side where there is room for all."""
-    shared: dict[str, Any] = {"format_func": column_label, "key": "column", "label_visibility": "collapsed"}
+    """The column to draw, which the address calls as the store does: side by side where there is room for all."""
+    wanted = st.query_params.get("column", "")
+    st.session_state["column"] = wanted if wanted in options else options[0]
+    shared: dict[str, Any] = {"key": "column", "label_visibility": "collapsed", "on_change": _chose_column}
     if len(options) > SIDE_BY_SIDE:
-        return str(st.selectbox("Column", options, bind="query-params", **shared))
-    column: str = st.segmented_control(
-        "Column", options, default=options[0], required=True, bind="query-params", **shared
-    )
+        return str(st.selectbox("Column", options, format_func=column_title, **shared))
+    column: str = st.segmented_control("Column", options, format_func=column_label, required=True, **shared)
     return column
+
+
+def _chose_column() -> None:
+    """Put what was just chosen into the address, which is what the page is drawn from."""
+    st.query_params["column"] = st.session_state["column"]
 
 
 def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
@@ -228,7 +235,16 @@ def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
     chart = st.container()
     key, whole = f"range-{column}", (found.bins[0].low, found.bins[-1].high)
     initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
-    between: Range = st.slider("Only samples within", *whole, **initial, key=key, bind="query-params", format="%.2f")
+    places = decimals(*whole)
+    between: Range = st.slider(
+        "Only samples within",
+        *whole,
+        **initial,
+        step=10.0**-places,
+        key=key,
+        bind="query-params",
+        format=f"%.{places}f",
+    )
     chosen = None if between == whole else between
     with chart:
         spread_chart(
@@ -306,7 +322,7 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
     plain(f"{found.both:,} of {found.total:,} samples have both{drawn}. Choose a point to read its sample.", "note")
     points = picked["selection"]["points"]
     if points:
-        open_sample(run.name, points[0]["customdata"][0])
+        open_sample(st.query_params["run"], points[0]["customdata"][0])
 
 
 def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
@@ -319,30 +335,20 @@ def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | Non
         return
     titles = {spec: column_title(spec) for spec in (*summary.metrics, *summary.file_scores)}
     caption = f"{found.total:,} of {summary.samples:,} samples. Choose a question to read it."
-    opened = sample_list(found.rows, titles, run.name, caption, key=f"samples-{run.run_id}")
+    name = st.query_params["run"]  # it may name an evaluation
+    opened = sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
     if opened:
-        open_sample(run.name, opened)
+        open_sample(name, opened)
     offer_sql(samples_sql(run, query, (*summary.metrics, *summary.file_scores)), "samples")
-    if found.total > PAGE_SIZE:
-        st.pagination(-(-found.total // PAGE_SIZE), key="page", bind="query-params")
+    pager(found.total, PAGE_SIZE)
 
 
 def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
     search, only, order, export = st.columns([3, 2, 2, 1])
-    words = search.text_input(
-        "Search", placeholder="Search questions and answers", label_visibility="collapsed", key="q", bind="query-params"
-    )
-    chosen = only.selectbox(
-        "Show", list(ONLY), format_func=ONLY.__getitem__, label_visibility="collapsed", key="only", bind="query-params"
-    )
-    sort = order.selectbox(
-        "Order",
-        list(ORDERS),
-        format_func=ORDERS.__getitem__,
-        label_visibility="collapsed",
-        key="order",
-        bind="query-params",
-    )
+    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
+    words: str = search.text_input("Search", placeholder="Search questions and answers", key="q", **bound)
+    chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **bound)
+    sort = order.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="order", **bound)
     query = SampleQuery(
         column=column,
         order=sort,

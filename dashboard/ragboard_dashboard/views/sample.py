@@ -12,9 +12,20 @@ from ragboard_dashboard.components.reader import statement_reader
 from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows
 from ragboard_dashboard.labelling import recounted_note, verdict_row
 from ragboard_dashboard.navigation import open_run, open_sample
-from ragboard_dashboard.shared import choose_run, config_line, facts, file_facts, outcome_fact, plain
+from ragboard_dashboard.shared import (
+    PAGE_DIGITS,
+    choose_run,
+    config_line,
+    facts,
+    file_facts,
+    outcome_fact,
+    plain,
+)
 
 __all__ = ["page"]
+
+READER = "reader"
+"""Where the last reader is kept: of which sample, the statement it left in the address, what it was told, its key."""
 
 
 def page() -> None:
@@ -48,13 +59,14 @@ def _report(run: RunRef) -> SampleReport | None:
 
 
 def _head(report: SampleReport, config: str) -> None:
+    name = st.query_params["run"]  # it may name an evaluation
     row = st.container(horizontal=True, vertical_alignment="center")
     if row.button("Previous", icon=":material/chevron_left:", shortcut="k", disabled=report.previous is None):
-        open_sample(report.run.name, str(report.previous))
+        open_sample(name, str(report.previous))
     if row.button("Next", icon=":material/chevron_right:", shortcut="j", disabled=report.following is None):
-        open_sample(report.run.name, str(report.following))
+        open_sample(name, str(report.following))
     if row.button("Run", icon=":material/bar_chart:"):
-        open_run(report.run.name)
+        open_run(name)
     judge = "not evaluated"
     if report.judged:
         judge = report.judged.judge + (" judge (heuristic)" if report.judged.heuristic else " judge")
@@ -64,10 +76,11 @@ def _head(report: SampleReport, config: str) -> None:
 
 def _reader(report: SampleReport) -> None:
     sample = report.sample
-    key = f"reader-{report.run.run_id}-{sample.id}"
+    of = f"reader-{report.run.run_id}-{sample.id}"
     asked = st.query_params.get("statement", "")
-    start = int(asked) - 1 if asked.isdecimal() else None
+    start = int(asked) - 1 if asked.isdecimal() and len(asked) <= PAGE_DIGITS else None
     above = st.container()
+    key = _reader_key(of, asked)
     chosen = statement_reader(
         key=key,
         answer=sample.answer or "",
@@ -81,8 +94,23 @@ def _reader(report: SampleReport) -> None:
         st.query_params.pop("statement", None)
     else:
         st.query_params["statement"] = str(chosen + 1)
+    st.session_state[READER] = of, st.query_params.get("statement", ""), _told(key), key
     with above:
         verdict_row(report, chosen)
+
+
+def _reader_key(of: str, asked: str) -> str:
+    """The reader of a sample: a new one where the address alone changed since the last, as on going back."""
+    known, written, told, key = st.session_state.get(READER, ("", "", None, f"{of}-0"))
+    if known == of and (asked == written or _told(key) != told):
+        return str(key)
+    return f"{of}-{int(key.rpartition('-')[2]) + 1}"
+
+
+def _told(key: str) -> int | None:
+    """What a person chose last in a reader."""
+    told: int | None = st.session_state.get(key, {}).get("chosen")
+    return told
 
 
 def _note(report: SampleReport) -> str:

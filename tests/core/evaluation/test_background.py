@@ -65,10 +65,13 @@ def ended(store: Store, evaluation_id: str) -> LiveEvaluation:
     raise AssertionError("it does not end")
 
 
-def test_it_takes_every_option_and_no_key_on_its_command_line(store: Store, folder: Path) -> None:
+def test_it_takes_every_option_and_no_key_on_its_command_line(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ref = kept(store)
     around = Surroundings(plugins=(write_plugin(folder),))
     with chat_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         judging = JudgeOptions(
             judge="openai:j",
             extract="openai:x",
@@ -89,6 +92,18 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(store: Store, fold
     assert store.evaluation_metrics(expected.id) == SPECS
     assert SECRET not in " ".join(command)
     assert server.url not in " ".join(command)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_key_of_the_environment_goes_to_no_address_that_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    own = JudgeOptions(judge="openai:j")
+    typed = replace(own, base_url="http://typed.example/v1")
+    assert evaluation_environment(own)["OPENAI_API_KEY"] == SECRET
+    assert "OPENAI_API_KEY" not in evaluation_environment(typed)
+    assert evaluation_environment(typed, "sk-typed-in")["OPENAI_API_KEY"] == "sk-typed-in"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://typed.example/v1/")
+    assert evaluation_environment(typed)["OPENAI_API_KEY"] == SECRET
 
 
 def test_a_key_that_is_given_reaches_the_server_and_no_file(store: Store, folder: Path) -> None:
@@ -119,7 +134,7 @@ def test_what_failed_is_asked_again_in_the_background(store: Store) -> None:
         start_retry(store, replace(ref, evaluation_id=started), key="sk-typed-in")
         again = ended(store, started)
         assert (again.state, again.progress.message, again.progress.failed) == ("finished", "", 0)
-    assert set(server.keys) == {f"Bearer {SECRET}", "Bearer sk-typed-in"}
+    assert set(server.keys) == {"Bearer none", "Bearer sk-typed-in"}
     assert failures(store, replace(ref, evaluation_id=started)) == ()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ragboard.report import Bin, Distribution, Group, Share, Threshold
 from ragboard.stats import Interval, NoInterval
-from ragboard_dashboard.components.shapes import SHAPES, groups_data, spread_data
+from ragboard_dashboard.components.shapes import SHAPES, decimals, groups_data, spread_data
 
 NONE = NoInterval(reason="too few", n=0)
 BETWEEN = Interval(estimate=0.5, low=0.4, high=0.6, level=0.95, n=4, method="t")
@@ -54,6 +54,23 @@ def test_equal_values_and_none_at_all_can_be_drawn(shape: str) -> None:
     for values in ((0.5, 0.5, 0.5, 0.5), ()):
         data = spread_data(spread(*values), shape, "M", None)  # type: ignore[arg-type]
         assert data["low"] < data["high"]
+
+
+def test_a_column_of_small_numbers_is_told_in_as_many_decimals_as_it_takes() -> None:
+    small = Distribution(
+        column="metadata.cost",
+        bins=(Bin(low=0.0003, high=0.0018, count=1), Bin(low=0.0018, high=0.0033, count=1)),
+        quantiles=(0.0003, 0.0033),
+        scored=2,
+        total=2,
+        unscored={},
+        mean=0.0018,
+        interval=NONE,
+    )
+    data = spread_data(small, "Histogram", "cost", None)
+    assert (data["said"], data["bins"][0]["said"][:17]) == ("mean 0.0018", "0.0003 to 0.0018:")
+    assert groups_data([group("x", 0.0018), group("y", 0.0033)], "cost")["rows"] != []
+    assert [decimals(0.0, high) for high in (1.0, 290.0, 0.03)] == [2, 2, 3]
 
 
 def test_a_threshold_is_drawn_where_it_lies_within_the_picture() -> None:

@@ -1,0 +1,18 @@
+"""A text runs the way its first letters do."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+COMPONENTS = files("ragboard_dashboard") / "components"
+
+
+@pytest.mark.parametrize(
+    ("sheet", "rule"), [("samples.css", "a {"), ("compare.css", "a {"), ("findings.css", ".said {")]
+)
+def test_questions_and_statements_in_lists_run_their_own_way(sheet: str, rule: str) -> None:
+    lines = (COMPONENTS / sheet).read_text("utf-8").splitlines()
+    (line,) = [line for line in lines if line.startswith(rule)]
+    assert "unicode-bidi: plaintext" in line

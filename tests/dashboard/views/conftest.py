@@ -1,0 +1,61 @@
+"""What the tests of views share: the sample runs, evaluated; a page drawn without a browser; where it led."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard_dashboard import navigation
+from ragboard_dashboard import settings as served
+from ragboard_dashboard.settings import ServerSettings, keep_settings
+
+Draw: TypeAlias = Callable[..., AppTest]
+Went: TypeAlias = list[tuple[str, Mapping[str, str]]]
+
+
+@pytest.fixture(scope="package")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store with both sample runs, evaluated, that pages read."""
+    store = Store(tmp_path_factory.mktemp("views") / "store")
+    for added in store.add_runs(sample_runs()):
+        evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    before = os.environ.get(served.VARIABLE)
+    keep_settings(ServerSettings(store=store.folder))
+    yield store
+    if before is None:
+        del os.environ[served.VARIABLE]
+    else:
+        os.environ[served.VARIABLE] = before
+
+
+@pytest.fixture
+def draw(kept: Store) -> Draw:
+    """A function from a view and its address to the page."""
+    del kept  # whoever draws needs it
+
+    def drawn(view: str, **address: str) -> AppTest:
+        page = AppTest.from_string(f"import ragboard_dashboard.views.{view} as v\nv.page()\n", default_timeout=60)
+        for name, value in address.items():
+            page.query_params[name] = value
+        return page.run()
+
+    return drawn
+
+
+@pytest.fixture
+def went(monkeypatch: pytest.MonkeyPatch) -> Went:
+    """Pages that were led to, with their addresses."""
+    found: Went = []
+
+    def go(page: str, query: Mapping[str, str]) -> None:
+        found.append((page, query))
+        st.stop()
+
+    monkeypatch.setattr(navigation, "_go", go)
+    return found

@@ -1,0 +1,50 @@
+"""Pages of lists: another order or filter begins at the first, and no list is empty that has rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from tests.dashboard.views.conftest import Draw
+
+from ragboard import Store
+from ragboard.report import HallucinationGroup, HallucinationQuery, hallucination_groups
+from ragboard_dashboard.views import hallucinations
+
+
+def test_another_order_begins_at_the_first_page(draw: Draw) -> None:
+    page = draw("run", run="bm25-k3", page="3")
+    assert page.session_state["page"] == 3
+    next(box for box in page.selectbox if box.key == "order").set_value("highest").run()
+    assert page.session_state["page"] == 1
+
+
+def test_another_metric_begins_at_the_first_page_of_its_pairs(draw: Draw) -> None:
+    page = draw("compare", a="bm25-k3", b="bm25-rerank-k5")
+    page.number_input[0].set_value(2).run()
+    next(box for box in page.selectbox if box.key == "compare-metric").set_value("ragas.answer_relevance").run()
+    assert page.number_input[0].value == 1
+
+
+def test_groups_of_a_later_page_than_there_is_are_those_of_the_first(
+    draw: Draw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[int] = []
+
+    def counted(found: Sequence[HallucinationGroup], **_: Any) -> None:
+        shown.append(len(found))
+
+    monkeypatch.setattr(hallucinations, "group_list", counted)
+    draw("hallucinations", page="4", by="by judge")
+    assert shown == [1]
+
+
+def test_a_page_that_was_set_is_forgotten_with_its_pager(kept: Store, draw: Draw) -> None:
+    group = next(
+        one for one in hallucination_groups(kept, HallucinationQuery(), "passage").groups if one.statements < 20
+    )
+    page = draw("hallucinations", by="by passage")
+    page.session_state[hallucinations.OPENED] = ("passage", group.key)
+    page.run()
+    assert "page" not in page.session_state
