@@ -346,7 +346,7 @@ def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | Non
 def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
     search, only, order, export = st.columns([3, 2, 2, 1])
     bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
-    words: str = search.text_input("Search", placeholder="Search questions and answers", key="q", **bound)
+    words = search.text_input("Search", placeholder="Search questions and answers", key="q", **bound)
     chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **bound)
     sort = order.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="order", **bound)
     query = SampleQuery(
@@ -354,7 +354,7 @@ def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
         order=sort,
         only=chosen,
         between=between,
-        search=words,
+        search=words or "",
         limit=PAGE_SIZE,
         offset=(page_number() - 1) * PAGE_SIZE,
     )
