@@ -232,20 +232,8 @@ def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
     )
     with row:
         threshold_editor(column, found.share)
-    chart = st.container()
-    key, whole = f"range-{column}", (found.bins[0].low, found.bins[-1].high)
-    initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
-    places = decimals(*whole)
-    between: Range = st.slider(
-        "Only samples within",
-        *whole,
-        **initial,
-        step=10.0**-places,
-        key=key,
-        bind="query-params",
-        format=f"%.{places}f",
-    )
-    chosen = None if between == whole else between
+    chart, key = st.container(), f"range-{column}"
+    chosen = _within((found.bins[0].low, found.bins[-1].high), key)
     with chart:
         spread_chart(
             found,
@@ -256,6 +244,17 @@ def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
             key=f"spread-{run.run_id}-{column}-{shape}",
         )
     return chosen
+
+
+def _within(whole: Range, key: str) -> Range | None:
+    """Draw the range to narrow the samples to; None where it is the whole."""
+    initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
+    places = decimals(*whole)
+    step, shown = 10.0**-places, f"%.{places}f"
+    between: Range = st.slider(
+        "Only samples within", *whole, **initial, step=step, key=key, bind="query-params", format=shown
+    )
+    return None if between == whole else between
 
 
 def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
