@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ragboard.errors import NotFoundError
+from ragboard.errors import NotFoundError, SettingError
 from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import Judge, JudgeOptions, Panel, panel_named
@@ -61,12 +62,19 @@ class Evaluated:
         return pd.DataFrame(columns)
 
     def _spec(self, name: str) -> str:
-        if name in self.summary.metrics:
+        there = self.summary.metrics
+        if name in there:
             return name
-        found = [metric.spec for metric in metrics_named([name]) if metric.spec in self.summary.metrics]
-        if len(found) != 1:
-            raise NotFoundError(f"{name!r} was not evaluated; there are {', '.join(self.summary.metrics)}")
-        return found[0]
+        with suppress(SettingError):
+            found = [metric.spec for metric in metrics_named([name]) if metric.spec in there]
+            if len(found) == 1:
+                return found[0]
+        own = [spec for spec in there if spec.partition("(")[0].partition(".")[2] == name]
+        if len(own) != 1:
+            raise NotFoundError(
+                f"{name!r} {'is ambiguous' if own else 'was not evaluated'}; there are {', '.join(there)}"
+            )
+        return own[0]
 
 
 def evaluate(

@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import NotFoundError, Panel, RunFileError, Score, Store, Unscored, aevaluate, evaluate
+from ragboard import NotFoundError, Panel, RunFileError, Sample, Score, Store, Unscored, aevaluate, evaluate
 from ragboard.metrics.ragas import Faithfulness
+from ragboard.readers.memory import run_of
+from ragboard.records import Turn
 
 ROWS = [
     {"question": "Where?", "answer": "Here. The door is red.", "contexts": ["The door is red."]},
@@ -92,6 +94,34 @@ def test_what_cannot_be_read_says_which_row() -> None:
         evaluate([])
 
 
+def test_samples_are_held_to_what_a_file_is_held_to() -> None:
+    same = evaluate([make_sample(1), make_sample(1)], metrics=["faithfulness"], judge=PlainJudge())
+    assert [row.sample_id for row in same.samples] == ["s1", "s1#2"]
+    half = replace(make_sample(1), answer="It is red \ud800.", metadata={"seen": {1}})
+    assert len(evaluate([half], metrics=["faithfulness"], judge=PlainJudge()).samples) == 1
+    with pytest.raises(RunFileError, match=r"samples:2: question: is empty"):
+        evaluate([make_sample(1), replace(make_sample(2), question=" ")])
+
+
+def test_a_sample_read_again_is_the_same() -> None:
+    turns = (Turn(role="system", text="Be short."), Turn(role="assistant", text="Yes?"))
+    whole = replace(make_sample(3), reference="", reference_contexts=("[1]",), history=turns, metadata={"k": [1, "2"]})
+    bare = Sample(id="b", question="['a']", answer="[1]", contexts=())
+    assert run_of([whole, bare], name="run").samples == (whole, bare)
+
+
 def test_a_metric_that_was_not_evaluated_is_named_with_those_that_were() -> None:
     with pytest.raises(NotFoundError, match=r"'refusal' was not evaluated; there are ragas\.faithfulness"):
         evaluate([replace(make_sample(1))], metrics=["faithfulness"]).metric("refusal")
+    with pytest.raises(NotFoundError, match=r"'nonsense' was not evaluated; there are ragas\.faithfulness"):
+        evaluate([make_sample(1)], metrics=["faithfulness"]).metric("nonsense")
+
+
+def test_a_metric_of_ones_own_is_found_by_its_bare_name_too() -> None:
+    class Mine(Faithfulness):
+        """Another definition of the same."""
+
+        source = "mine"
+
+    found = evaluate(ROWS, metrics=[Mine()], judge=PlainJudge())
+    assert found.metric("faithfulness") == found.metric("mine.faithfulness")

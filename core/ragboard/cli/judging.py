@@ -23,7 +23,7 @@ from ragboard.cli.options import (
 )
 from ragboard.cli.output import plain, print_json, run_json
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.evaluation.engine import Finished, evaluate_run
+from ragboard.evaluation.engine import Finished, evaluate_run, evaluation_of, positions_meant
 from ragboard.evaluation.plan import Assumptions, plan_run
 from ragboard.evaluation.progress import Progress
 from ragboard.evaluation.spending import Expected
@@ -191,9 +191,8 @@ def evaluate_with_bar(
 ) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
     given = terms or Terms()
-    terms = replace(
-        given, expected=_expected(store, ref, metrics, panel, given), planned_samples=store.sample_count(ref.run_id)
-    )
+    samples = len(positions_meant(store, evaluation_of(ref.run_id, panel, metrics), given))
+    terms = replace(given, expected=_expected(store, ref, metrics, panel, given, samples), planned_samples=samples)
     with tqdm(desc=plain(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
@@ -213,13 +212,15 @@ def _postfix(progress: Progress) -> str:
 
 
 def _expected(
-    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms, samples: int
 ) -> tuple[Expected, ...]:
-    """What is to be asked outside, from the first call on; nothing where all answer by themselves."""
+    """What is to be asked outside for so many samples, from the first call on; nothing where all answer themselves."""
     if not any(isinstance(judge, Sender) for judge in panel.members):
         return ()
     assumed = Assumptions(samples=LOOKED_AT)
-    return plan_run(store, ref.run_id, metrics, panel, assumed, known=terms.known, prices={}, afresh=True).models
+    known = terms.known
+    plan = plan_run(store, ref.run_id, metrics, panel, assumed, known=known, prices={}, afresh=True, sample=samples)
+    return plan.models
 
 
 def _print_end(end: Finished) -> None:

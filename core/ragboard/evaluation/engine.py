@@ -30,7 +30,7 @@ from ragboard.metrics.needs import Need
 from ragboard.records import Evaluation, Outcome, Sample, Spend, Unscored
 from ragboard.store import Store
 
-__all__ = ["Finished", "check_roles", "evaluate_run", "evaluation_of", "with_earlier"]
+__all__ = ["Finished", "check_roles", "evaluate_run", "evaluation_of", "positions_meant", "with_earlier"]
 
 NOBODY = "none"
 """The judge of an evaluation in which nothing had to be asked: the file had it all."""
@@ -91,7 +91,7 @@ def evaluate_run(
     evaluation = evaluation_of(run_id, panel, metrics)
     check_roles(panel, metrics)
     budget = Budget.of(terms, panel)
-    positions = _positions(store, evaluation, terms)
+    positions = positions_meant(store, evaluation, terms)
     with _opened(store, evaluation, panel, budget) as (asker, results):
         path, total = store.journal_path(evaluation.id), len(positions)
         with StatusFile(path.with_suffix(".status.json"), total, watch, budget) as status:
@@ -129,7 +129,7 @@ def _opened(store: Store, evaluation: Evaluation, panel: Panel, budget: Budget) 
         yield Asker(panel, journal, budget, cache, retry=terms.retry), results
 
 
-def _positions(store: Store, evaluation: Evaluation, terms: Terms) -> Sequence[int]:
+def positions_meant(store: Store, evaluation: Evaluation, terms: Terms) -> Sequence[int]:
     """The samples to evaluate: all, or those drawn and those that were evaluated before.
 
     A larger number draws all that a smaller one does. Where nothing new is to be asked nothing is drawn.

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from errno import ENOSPC
 from io import RawIOBase
@@ -149,8 +149,11 @@ class Journal(Answers):
         self._hear(type(task).__name__, heard)
 
     def sync(self) -> None:
-        """Make what was written survive a power failure."""
-        os.fsync(self._writer.fileno())
+        """Make what was written survive a power failure. Raises StoreError where the disk refuses."""
+        try:
+            os.fsync(self._writer.fileno())
+        except OSError as error:
+            raise self._unwritable(error) from error
         self._synced = time.monotonic()
 
     def _append(self, line: bytes) -> int:
@@ -165,10 +168,13 @@ class Journal(Answers):
             if time.monotonic() - self._synced > SYNC_SECONDS:
                 self.sync()
         except OSError as error:
-            raise StoreError(f"{self._path}: cannot write the journal: {error.strerror or error}") from error
+            raise self._unwritable(error) from error
         if not whole:
-            raise StoreError(f"{self._path}: cannot write the journal: {os.strerror(ENOSPC)}")
+            raise self._unwritable(OSError(ENOSPC, os.strerror(ENOSPC)))
         return place
+
+    def _unwritable(self, error: OSError) -> StoreError:
+        return StoreError(f"{self._path}: cannot write the journal: {error.strerror or error}")
 
 
 @contextmanager
@@ -232,15 +238,21 @@ def open_journal(path: Path, header: Mapping[str, object]) -> Generator[Journal]
     `header` is written beside it, for people and for recovery. Raises StoreBusyError where another
     process writes it, StoreError where it cannot be written.
     """
+    with ExitStack() as stack:
+        journal = _opened(path, header, stack)
+        yield journal
+        journal.sync()
+
+
+def _opened(path: Path, header: Mapping[str, object], stack: ExitStack) -> Journal:
+    """The journal, locked; the stack lets go of it. What is raised while it is open goes its own way."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS):
-            path.with_suffix(".json").write_text(json.dumps(header, indent=1), encoding="utf-8")
-            path.touch()
-            with path.open("rb") as reader, path.open("ab", buffering=0) as writer:
-                journal = Journal(path, reader, writer)
-                yield journal
-                journal.sync()
+        stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS))
+        path.with_suffix(".json").write_text(json.dumps(header, indent=1), encoding="utf-8")
+        path.touch()
+        reader = stack.enter_context(path.open("rb"))
+        return Journal(path, reader, stack.enter_context(path.open("ab", buffering=0)))
     except Timeout:
         raise StoreBusyError(
             f"{path}: this evaluation is under way in another process; wait for it or stop it"

@@ -96,7 +96,8 @@ class ResultFiles:
     def __init__(self, folder: Path) -> None:
         self.paths: Mapping[str, Path] = {table: folder / f"{table}.parquet" for table in TABLES}
         self._schemas = {table: pa.schema(list(columns.items())) for table, columns in TABLES.items()}
-        self._writers = {table: pq.ParquetWriter(self.paths[table], self._schemas[table]) for table in TABLES}
+        with _told(folder):
+            self._writers = {table: pq.ParquetWriter(self.paths[table], self._schemas[table]) for table in TABLES}
         self._rows: dict[str, list[Row]] = {table: [] for table in TABLES}
 
     def add(
@@ -119,7 +120,8 @@ class ResultFiles:
         """Write what is left; the files are whole afterwards."""
         for table in TABLES:
             self._flush(table)
-            self._writers[table].close()
+            with _told(self.paths[table]):
+                self._writers[table].close()
 
     def _put(self, table: str, row: Row) -> None:
         self._rows[table].append(row)
@@ -130,19 +132,28 @@ class ResultFiles:
         columns: list[Any] = list(zip(*self._rows[table], strict=True)) or [()] * len(TABLES[table])
         schema = self._schemas[table]
         arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-        self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
+        with _told(self.paths[table]):
+            self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
         self._rows[table].clear()
 
 
 @contextmanager
 def result_files(folder: Path) -> Generator[ResultFiles]:
     """Result files in a temporary folder inside `folder`, deleted at the end."""
-    try:
+    with _told(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder, prefix="results-", ignore_cleanup_errors=True) as name:
-            yield ResultFiles(Path(name))
+        scratch = TemporaryDirectory(dir=folder, prefix="results-", ignore_cleanup_errors=True)
+    with scratch as name:
+        yield ResultFiles(Path(name))
+
+
+@contextmanager
+def _told(path: Path) -> Generator[None]:
+    """What goes wrong with the files; what a judge raises meanwhile is not about them."""
+    try:
+        yield
     except OSError as error:
-        raise StoreError(f"{error.filename or folder}: cannot write results: {error.strerror or error}") from error
+        raise StoreError(f"{error.filename or path}: cannot write results: {error.strerror or error}") from error
 
 
 def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]]:

@@ -217,4 +217,9 @@ def _is_plain(task: Task, prompts: Prompts) -> bool:
 def _named(identity: str, names: Iterable[str]) -> str:
     """Which of these judges or models an identity is of; the longest where one name is part of another."""
     there = f"/{identity}/"
-    return max((name for name in names if f"/{name.rpartition(':')[2]}/" in there), key=len, default="")
+    return max((name for name in names if _without_kind(name) in there or f"/{name}/" in there), key=len, default="")
+
+
+def _without_kind(judge: str) -> str:
+    """The model of `openai:llama3:8b`, which may hold a colon itself, as it stands in an identity."""
+    return f"/{judge.partition(':')[2] or judge}/"

@@ -8,7 +8,7 @@ from itertools import count, groupby
 from pathlib import Path
 
 from ragboard.errors import RunFileError
-from ragboard.readers.files import file_text
+from ragboard.readers.files import encoding_of, file_text
 from ragboard.readers.tables import BadRow, RawRow, read_table
 
 __all__ = ["CorpusPassage", "read_corpus"]
@@ -34,7 +34,7 @@ def read_corpus(path: Path, *, words: int = 120) -> tuple[CorpusPassage, ...]:
 
     A document is cut where paragraphs end, into passages of at most so many words as far as its
     paragraphs allow; of a table the rows of one document go together. A passage that another document
-    has before is left out. Raises RunFileError where nothing can be read.
+    has before is left out, and a row without a text. Raises RunFileError where nothing can be read.
     """
     found = tuple(_cut(_folder(path) if path.is_dir() else _table(path), words))
     if not found:
@@ -55,7 +55,7 @@ def _cut(documents: Iterable[tuple[str, list[str]]], words: int) -> Iterator[Cor
 def _folder(path: Path) -> Iterator[tuple[str, list[str]]]:
     for file in sorted(path.rglob("*")):
         if file.suffix.lower() in TEXTS and file.is_file():
-            yield file.relative_to(path).as_posix(), [file_text(file, "utf-8-sig")]
+            yield file.relative_to(path).as_posix(), [file_text(file, encoding_of(file))]
 
 
 def _table(path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -74,7 +74,8 @@ def _table(path: Path) -> Iterator[tuple[str, list[str]]]:
 def _row(path: Path, row: RawRow | BadRow, column: str, name: str | None) -> tuple[str, str]:
     if isinstance(row, BadRow):
         raise RunFileError(path, row.message, line=row.line)
-    text = row.cells.get(column)
+    given = row.cells.get(column)
+    text = "" if given is None else given
     if not isinstance(text, str):
         raise RunFileError(path, f"{text!r}, expected a text", line=row.line, field=column)
     document = row.cells.get(name) if name else None

@@ -9,7 +9,7 @@ from typing import IO, AnyStr, BinaryIO
 
 from ragboard.errors import RunFileError
 
-__all__ = ["MAX_ROW", "file_lines", "file_text", "kind_of"]
+__all__ = ["MAX_ROW", "encoding_of", "file_lines", "file_text", "kind_of"]
 
 MAX_ROW = 32 * 2**20
 """A row of more bytes than this is refused: it is no sample."""
@@ -53,12 +53,22 @@ def kind_of(path: Path) -> tuple[str, str]:
         return kind, "binary"
     if magic:
         raise RunFileError(path, f"is {magic}, expected {expected}")
-    encoding = next((name for bom, name in BOMS.items() if start.startswith(bom)), "utf-8")
+    encoding = _marked(start)
     if encoding != "utf-16" and b"\0" in start:
         raise RunFileError(path, f"is binary, expected {expected}")
     if kind is None:
         raise RunFileError(path, f"has the ending {path.suffix or '(none)'!r}, expected one of {', '.join(KINDS)}")
     return kind, encoding
+
+
+def encoding_of(path: Path) -> str:
+    """The encoding of a text file, by its first bytes. Raises RunFileError where it cannot be opened."""
+    with _open(path) as file:
+        return _marked(file.read(4))
+
+
+def _marked(start: bytes) -> str:
+    return next((name for bom, name in BOMS.items() if start.startswith(bom)), "utf-8")
 
 
 def file_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:

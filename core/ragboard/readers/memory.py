@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +30,11 @@ def run_of(
 ) -> Run:
     """A run of samples, or of rows with the columns that a run file may have.
 
-    Rows are mappings (a Hugging Face dataset is a sequence of them) or a pandas data frame. Raises
-    RunFileError, `samples:3: field: got, expected`, for a row that cannot be read.
+    Rows are mappings (a Hugging Face dataset is a sequence of them) or a pandas data frame. An id that is taken
+    gets a number, as in a file. Raises RunFileError, `samples:3: field: got, expected`, for a row that cannot be read.
     """
-    rows = list(_rows(samples))
     run = Run(name=name, samples=(), config=config or {}, dataset=dataset, source="memory")
-    if rows and all(isinstance(row, Sample) for row in rows):
-        return replace(run, samples=tuple(rows))
-    table = table_of(rows)
+    table = table_of(_rows(samples))
     if not table.columns:
         raise RunFileError(WHERE, "there are none, expected samples or rows with a question")
     matched = match_columns(WHERE, table.columns, mapping or {})
@@ -53,7 +50,22 @@ def _rows(samples: Iterable[Any]) -> Iterable[Any]:
     if hasattr(samples, "to_dict") and hasattr(samples, "columns"):
         frame: Any = samples
         return (_plain(row) for row in frame.to_dict("records"))
-    return (row if isinstance(row, Sample) else _plain(row) for row in samples)
+    return (_row_of(row) if isinstance(row, Sample) else _plain(row) for row in samples)
+
+
+def _row_of(sample: Sample) -> dict[str, Any]:
+    """A sample as a row, so that it is held to what a file is held to; passages in the order of their ranks."""
+    passages = None if sample.contexts is None else sorted(sample.contexts, key=lambda passage: passage.rank)
+    return {
+        "id": sample.id,
+        "question": sample.question,
+        "answer": sample.answer,
+        "contexts": None if passages is None else [asdict(passage) for passage in passages],
+        "reference": sample.reference,
+        "reference_contexts": None if sample.reference_contexts is None else list(sample.reference_contexts),
+        "history": [asdict(turn) for turn in sample.history],
+        "metadata": dict(sample.metadata),
+    }
 
 
 def _plain(value: Any) -> Any:

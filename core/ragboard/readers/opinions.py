@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 
 from ragboard.errors import RunFileError
 from ragboard.opinions import Form, Item, Judged, Opinion
-from ragboard.readers.cells import BadCellError, kind_of_value, read_history, read_passages, read_text
+from ragboard.readers.cells import BadCellError, clean, kind_of_value, read_history, read_passages, read_text
 from ragboard.readers.formats import named
 from ragboard.readers.hub import hub_rows, is_of_hub
 from ragboard.readers.tables import BadRow, RawRow, Table, read_table, table_of
@@ -67,8 +67,8 @@ class _Row:
         if not (self.written and isinstance(value, str)):
             return value
         try:
-            return json.loads(value)
-        except ValueError:
+            return clean(json.loads(value), _unnoted)
+        except (ValueError, RecursionError):
             return value
 
 
@@ -170,12 +170,16 @@ def _cluster(row: RawRow, column: str | None) -> str:
 
 
 def _unique(items: Sequence[Item]) -> tuple[tuple[Item, ...], int]:
-    seen: Counter[str] = Counter()
+    taken, again = set[str](), Counter[str]()
     found: list[Item] = []
     for item in items:
-        seen[item.id] += 1
-        found.append(item if seen[item.id] == 1 else replace(item, id=f"{item.id}#{seen[item.id]}"))
-    return tuple(found), sum(count - 1 for count in seen.values())
+        name = item.id
+        while name in taken:
+            again[item.id] += 1
+            name = f"{item.id}#{again[item.id] + 1}"
+        taken.add(name)
+        found.append(replace(item, id=name))
+    return tuple(found), sum(one.id != given.id for one, given in zip(found, items, strict=True))
 
 
 def _wikieval(row: _Row) -> Iterator[Item]:
@@ -240,10 +244,19 @@ def _opinions(column: str, value: Any) -> tuple[Opinion, ...]:
 def _opinion(column: str, value: Any) -> Opinion:
     if isinstance(value, str) and value.lower() in SIDES:
         return SIDES[value.lower()]
-    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
-        return None if value is None else float(value)
+    if value is None:
+        return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _number(column, value)
     said = repr(value)[:40] if isinstance(value, str) else kind_of_value(value)
     raise BadCellError(column, f"got {said}, expected a number or one of {', '.join(SIDES)}")
+
+
+def _number(column: str, value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise BadCellError(column, "holds a number of more than 300 digits") from error
 
 
 def _answer(row: _Row) -> Iterator[Item]:
@@ -304,7 +317,7 @@ def _scores(column: str, value: Any, sides: int) -> tuple[float, ...]:
     values = cast("list[Any]", value) if isinstance(value, list) else [value]
     if any(each is None for each in values):
         return ()
-    numbers = [float(each) for each in values if isinstance(each, (int, float))]
+    numbers = [_number(column, each) for each in values if isinstance(each, (int, float))]
     if len(numbers) != sides or len(values) != sides:
         raise BadCellError(column, f"expected {sides} {'numbers' if sides > 1 else 'number'} a dimension")
     return tuple(numbers)

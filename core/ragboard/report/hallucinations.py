@@ -106,7 +106,7 @@ class HallucinationGroup:
     title: str
     """The question, the judge, the beginning of the passage."""
     passage_id: str
-    """Empty where the group is not a passage."""
+    """Empty where the group is not a passage, or its text goes by several ids."""
     statements: int
     """Not supported; of a passage: those of answers for which it was retrieved."""
     contradicted: int
@@ -232,6 +232,8 @@ _APART = (
 )
 """The evaluations with statements that nobody judged on all passages together."""
 
+_ONE = "(f.evaluation_id, f.position, f.statement)"
+"""A statement, which counts once for a passage that was retrieved twice."""
 _COUNTED = "count(*), count(*) FILTER (f.label = 'contradicted'), count(*) OVER ()"
 _GROUPS: dict[Grouping, str] = {
     "question": (
@@ -248,11 +250,13 @@ _GROUPS: dict[Grouping, str] = {
         " split_part(v.target, ':', 2)::INTEGER FROM loose f JOIN verdicts v USING (evaluation_id, position, statement)"
         " WHERE f.label = 'contradicted' AND v.label = 'contradicted' AND v.side = 'response'"
         " AND starts_with(v.target, 'passage:')),"
-        " grouped AS (SELECT p.text, p.passage_id, count(*) AS statements, count(a.rank) AS contradicted,"
-        f" count(*) OVER () AS total FROM loose f {_EVALUATION} JOIN passages p ON p.run_id = e.run_id"
+        " grouped AS (SELECT p.text, CASE WHEN min(p.passage_id) = max(p.passage_id) THEN min(p.passage_id) ELSE ''"
+        f" END AS passage_id, count(DISTINCT {_ONE}) AS statements,"
+        f" count(DISTINCT {_ONE}) FILTER (a.rank IS NOT NULL) AS contradicted, count(*) OVER () AS total"
+        f" FROM loose f {_EVALUATION} JOIN passages p ON p.run_id = e.run_id"
         " AND p.position = f.position LEFT JOIN against a ON a.evaluation_id = f.evaluation_id"
-        " AND a.position = f.position AND a.statement = f.statement AND a.rank = p.rank GROUP BY p.text, p.passage_id"
-        " ORDER BY contradicted DESC, statements DESC, p.passage_id, p.text)"
+        " AND a.position = f.position AND a.statement = f.statement AND a.rank = p.rank GROUP BY p.text"
+        " ORDER BY contradicted DESC, statements DESC, passage_id, p.text)"
         " SELECT md5(text), text[:300], passage_id, statements, contradicted, total FROM grouped"
     ),
 }

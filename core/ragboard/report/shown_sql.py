@@ -26,12 +26,13 @@ FROM statement_verdicts
 WHERE shown AND verdict = 'contradicted'
 ORDER BY run, position, number""",
     "Which passages stand behind most unsupported statements?": """\
-SELECT p.passage_id, count(*) AS statements, any_value(p.text[:200]) AS passage
+SELECT min(p.passage_id) AS passage_id, count(DISTINCT (v.evaluation_id, v.position, v.number)) AS statements,
+       p.text[:200] AS passage
 FROM statement_verdicts v
 JOIN passages p USING (run_id, position)
 WHERE v.shown AND v.verdict <> 'supported'
-GROUP BY p.passage_id, p.text
-ORDER BY statements DESC, p.passage_id
+GROUP BY p.text
+ORDER BY statements DESC, passage_id
 LIMIT 20""",
     "Do longer answers have more unsupported statements?": """\
 SELECT v.run, length(s.answer) // 200 * 200 AS characters_from,

@@ -191,10 +191,11 @@ def put_evaluation(
     covered: int | None = None,
     judging: JudgeOptions | None = None,
 ) -> None:
-    """Put an evaluation and its metrics in place of what was kept of them."""
+    """Put an evaluation and its metrics in place of what was kept of them; how its judges were named once stays."""
     connection.execute(
         "INSERT OR REPLACE INTO evaluations SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
-        " coalesce(?, samples), ?, ? FROM runs WHERE run_id = ?",
+        " coalesce(?, samples), coalesce(?, (SELECT judging FROM evaluations WHERE evaluation_id = ?)), ?"
+        " FROM runs WHERE run_id = ?",
         [
             evaluation.id,
             evaluation.run_id,
@@ -204,6 +205,7 @@ def put_evaluation(
             list(evaluation.metrics),
             covered,
             None if judging is None else json.dumps(options_kept(judging)),
+            evaluation.id,
             evaluation.imported,
             evaluation.run_id,
         ],

@@ -310,6 +310,20 @@ def test_a_plan_is_printed_and_nothing_is_sent(
     assert priced["plans"]["answers"]["assumptions"]["characters_per_token"] == 4.0
 
 
+def test_a_drawn_part_is_held_against_the_plan_of_that_part(
+    folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with chat_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        words = ("evaluate", file, "--judge", "openai:m", "--metrics", "ragas.context_relevance", "--json")
+        part, whole = (
+            json.loads(ragboard(folder, *words, *limit).stdout)["evaluations"][0]["spent"][0]
+            for limit in (("--sample", 1), ())
+        )
+    assert (part["calls"], part["planned_calls"]) == (1, 1)
+    assert (whole["calls"], whole["planned_calls"]) == (2, 2)
+
+
 def test_what_an_evaluation_took_is_said_and_shown(
     folder: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ from ragboard import (
 )
 from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms
+from ragboard.judges import JudgeOptions
 from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Task, Verification, Verify, unheard
 from ragboard.metrics import metrics_named
 from ragboard.records import Run
@@ -83,6 +84,13 @@ def test_a_second_evaluation_asks_nothing_and_changes_nothing(store: Store) -> N
     assert second.asked == 0
     assert second.replayed >= first.asked
     assert len(scores(store, run_id, first.evaluation.id)) == 40
+
+
+def test_judges_that_were_named_once_stay_named_when_python_goes_on(store: Store) -> None:
+    run_id, panel = add(store, make_run(samples=1)), Panel(judge=PlainJudge())
+    done = evaluate_run(store, run_id, ALL, panel, Terms(judging=JudgeOptions(judge="embedded")))
+    evaluate_run(store, run_id, ALL, panel)
+    assert store.judging(done.evaluation.id) == JudgeOptions(judge="embedded")
 
 
 def test_another_version_of_the_judge_is_another_evaluation(store: Store) -> None:
@@ -167,6 +175,15 @@ def test_an_error_of_the_store_ends_as_itself_not_as_a_group(store: Store) -> No
 
     with pytest.raises(StoreError, match="no space"):
         evaluate_run(store, add(store, make_run()), ALL, Panel(judge=PlainJudge(before=full)))
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError(111, "Connection refused"), TimeoutError("slow")])
+def test_what_a_judge_raises_ends_it_as_itself_and_not_as_an_error_of_the_disk(store: Store, error: OSError) -> None:
+    def refuse(_: Task) -> Failure | None:
+        raise error
+
+    with pytest.raises(type(error), match=error.strerror or str(error)):
+        evaluate_run(store, add(store, make_run()), ALL, Panel(judge=PlainJudge(before=refuse)))
 
 
 KILLED = """

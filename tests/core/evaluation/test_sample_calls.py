@@ -74,6 +74,15 @@ def test_tokens_and_dollars_of_the_sample_are_those_the_server_counted(store: St
     assert str(calls) == "5 tasks, 5 calls to models, 440 tokens (without those of 1 that are not known), cost unknown"
 
 
+@pytest.mark.parametrize("model", ["llama3:8b", "ft:gpt-4o-mini:org::id"])
+def test_a_model_with_a_colon_in_its_name_is_named_and_priced(store: Store, server: ChatServer, model: str) -> None:
+    run_id = store.add_runs([make_run(samples=1)])[0].id
+    judge = LlmJudge(model, Endpoint(server.url, "key"))
+    done = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(prices={model: PRICES["m"]}))
+    assert {one.judge for one in found(store).tasks} == {f"openai:{model}"}
+    assert found(store).cost == pytest.approx(done.spent[0].cost)
+
+
 def test_the_cost_stays_at_the_prices_that_were_used(store: Store, server: ChatServer) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
     evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(prices={}))

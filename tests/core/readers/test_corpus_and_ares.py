@@ -119,3 +119,11 @@ def test_rows_of_ares_written_by_us_are_read_back_the_same(data: Path, tmp_path:
     ours = tmp_path / "ours.tsv"
     ours.write_text(ares_tsv(found), encoding="utf-8", newline="\n")
     assert read_ares(ours) == found
+
+
+def test_a_text_in_utf_16_is_read_and_a_row_without_one_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("Die Brücke steht.", encoding="utf-16")
+    assert [passage.text for passage in read_corpus(tmp_path)] == ["Die Brücke steht."]
+    table = tmp_path / "table.csv"
+    table.write_text("id,text\n1,One.\n2,\n3,Three.\n", encoding="utf-8")
+    assert [passage.text for passage in read_corpus(table)] == ["One.", "Three."]

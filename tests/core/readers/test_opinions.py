@@ -167,6 +167,17 @@ def test_ids_that_are_taken_get_a_number_and_are_reported(tmp_path: Path) -> Non
     found = read_opinions(write(tmp_path, PAIR, PAIR, PAIR))
     assert [item.id for item in found.items] == ["p", "p#2", "p#3"]
     assert found.notes == ("2 ids that were taken got a number",)
+    found = read_opinions(write(tmp_path, PAIR, PAIR, PAIR | {"id": "p#2"}))
+    assert [item.id for item in found.items] == ["p", "p#2", "p#2#2"]
+
+
+def test_a_number_of_a_csv_that_is_none_is_an_opinion_nobody_gave(tmp_path: Path) -> None:
+    path = tmp_path / "said.csv"
+    path.write_text('question,answer,grades\nq,a,"{""x"": [1, NaN]}"\n', encoding="utf-8")
+    assert [item.said for item in read_opinions(str(path)).items] == [{"x": (1.0, None)}]
+    path.write_text(f"question,answer,grades\nq,a,{'[' * 100_000}\n", encoding="utf-8")
+    with pytest.raises(RunFileError, match="grades: got a text, expected an object by dimension"):
+        read_opinions(str(path))
 
 
 def test_what_annotators_say_in_a_row_each_is_one_item(tmp_path: Path) -> None:
@@ -209,6 +220,7 @@ def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> Non
         ([PAIR | {"votes": {"x": None}}], "holds nothing that anybody said"),
         ([{"question": "q", "answer": "a", "grades": {"x": True}}], "grades: got a boolean"),
         ([{"question": "q", "answer": "a", "grades": {"x": 1}, "scores": {"s": [1, 2]}}], "expected 1 number"),
+        ([{"question": "q", "answer": "a", "grades": {"x": 10**400}}], "grades: holds a number of more than 300"),
         ([{"contexts": [], "statements": [{"text": "t", "label": 2}]}], "got 2, expected 1, 0 or null"),
         ([{"contexts": [], "statements": [{"label": 1}]}], r"statements\[1\]: has no text"),
         ([[1]], "expected an object"),

@@ -11,7 +11,7 @@ import pytest
 from tests.core.conftest import PlainJudge, make_sample
 from tests.core.report.test_file_scores import SIX, checked
 
-from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, Panel, Passage, Run, Store, evaluate_run
 from ragboard.report import (
     Grouping,
     HallucinationQuery,
@@ -129,6 +129,23 @@ def test_groups_hold_what_they_count_and_lead_to_it(two: Store, by: Grouping, ex
         assert hallucinations(two, HallucinationQuery(**{by: group.key})).total == group.statements
     second = hallucination_groups(two, HallucinationQuery(limit=1, offset=1), by)
     assert second.groups == found.groups[1:2]
+
+
+def test_a_passage_is_one_group_whatever_its_rank_and_counts_a_statement_once(store: Store) -> None:
+    texts = ["The sea.", "Salt.", "The sea."]
+    same = [Passage(id=str(rank), text=text, rank=rank) for rank, text in enumerate(texts, 1)]
+    first = replace(make_sample(0, answer="It is old."), contexts=tuple(same))
+    second = replace(make_sample(1, answer="It is big."), contexts=(replace(same[1], id="1", rank=1),))
+    run_id = store.add_runs([Run(name="a", samples=(first, second))])[0].id
+    evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    found = hallucination_groups(store, HallucinationQuery(), "passage")
+    assert [(group.title, group.passage_id, group.statements) for group in found.groups] == [
+        ("Salt.", "", 2),
+        ("The sea.", "", 1),
+    ]
+    assert found.total == 2
+    for group in found.groups:
+        assert hallucinations(store, HallucinationQuery(passage=group.key)).total == group.statements
 
 
 def test_a_contradiction_comes_first_and_is_counted_against_the_passage_its_evidence_names(two: Store) -> None:
