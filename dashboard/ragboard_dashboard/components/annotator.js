@@ -180,8 +180,9 @@ class Annotator {
     this.report()
   }
 
+  // What is said again after it was taken back reads as before: the time tells the two apart.
   report() {
-    this.tell({ sample: this.data.sample, said: this.labels, at: this.at })
+    this.tell({ sample: this.data.sample, said: this.labels, at: this.at, when: Date.now() })
   }
 
   // What the store has. Where something was taken back there, that statement is the next.

@@ -35,15 +35,17 @@ class Told:
     labels: tuple[Label | None, ...]
     at: int | None
     """The statement that is next, from 0; None where all have a verdict."""
+    when: int
+    """In the browser's milliseconds; what is said again after it was taken back is told at another time."""
 
 
 def told() -> Told | None:
     """What the browser last told; None before the first word, and for what it could not have told."""
     now: Any = st.session_state.get(KEY, {}).get("now")
     match now:
-        case {"sample": str(sample), "said": [*said], "at": int() | None as at}:
+        case {"sample": str(sample), "said": [*said], "at": int() | None as at, "when": int(when)}:
             labels: list[Label | None] = [_label(one) for one in said]
-            return Told(sample=sample, labels=tuple(labels), at=at)
+            return Told(sample=sample, labels=tuple(labels), at=at, when=when)
         case _:
             return None
 
