@@ -13,11 +13,11 @@ from ragboard.records import JsonValue
 __all__ = ["read_config_file", "read_pairs", "split_pair"]
 
 
-def split_pair(text: str) -> tuple[str, str]:
+def split_pair(text: str, *, expected: str = "KEY=VALUE") -> tuple[str, str]:
     """`key=value` as key and value. Raises SettingError for anything else."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise SettingError(f"{text!r}: expected KEY=VALUE")
+        raise SettingError(f"{text!r}: expected {expected}")
     return key.strip(), value.strip()
 
 

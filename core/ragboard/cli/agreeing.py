@@ -184,7 +184,8 @@ def _print_duels(found: PreferenceReport) -> None:
     ]
     if rows:
         click.echo()
-        print_table([f"against {found.against} (McNemar, Holm)", *found.kept.dimensions], rows)
+        title = f"against {found.against} (McNemar, of questions where pairs share one; Holm)"
+        print_table([title, *found.kept.dimensions], rows)
 
 
 def _duel(cell: PairCell | None) -> str:

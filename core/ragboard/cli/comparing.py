@@ -90,7 +90,7 @@ def compare(
         _print_comparison(found, shown)
         for one in noise:
             click.echo(one_line(f"noise: {one}"))
-        _print_gates(gated)
+        _print_gates(gated, difference=True)
     _leave(gated)
 
 
@@ -236,12 +236,18 @@ def _interval(found: Interval | NoInterval) -> str:
     return f"[{found.low:+.3f}, {found.high:+.3f}]" if isinstance(found, Interval) else f"none: {found.reason}"
 
 
-def _print_gates(gated: Sequence[Gated]) -> None:
+def _measured(one: Gated, *, difference: bool) -> str:
+    """A mean with its interval, or a difference, which has a sign."""
+    sign, found = "+" if difference else "", one.interval
+    if isinstance(found, NoInterval):
+        return f"{one.estimate:{sign}.3f} none: {found.reason}"
+    return f"{one.estimate:{sign}.3f} [{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
+
+
+def _print_gates(gated: Sequence[Gated], *, difference: bool = False) -> None:
     for one in gated:
         sign = ">=" if one.fail == "below" else "<="
-        estimate = (
-            "nothing scored" if one.estimate is None else f"{one.estimate:.3f} {_interval(one.interval)}, n = {one.n}"
-        )
+        estimate = "nothing scored" if one.estimate is None else f"{_measured(one, difference=difference)}, n = {one.n}"
         click.echo(one_line(f"{one.verdict}: {one.metric} {sign} {one.limit:g}: {estimate}"))
 
 

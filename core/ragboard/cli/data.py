@@ -20,7 +20,7 @@ from ragboard.cli.options import (
 )
 from ragboard.cli.output import (
     MARKS,
-    plain,
+    one_line,
     print_across,
     print_json,
     print_table,
@@ -105,23 +105,23 @@ def import_runs(file: Path, store: Store, as_json: bool, **reading: Any) -> None
     print_report(report)
     for run in added:
         said = "kept" if run.added else "was there already, unchanged"
-        click.echo(f"{plain(run.name)}: {run.samples} samples {said}")
+        click.echo(f"{one_line(run.name)}: {run.samples} samples {said}")
 
 
 def print_report(report: ImportReport) -> None:
     """What was read, dropped, coerced and renamed."""
-    click.echo(plain(f"{report.path}: {report.format}, {report.encoding}, {report.rows_read} rows read"), err=True)
+    click.echo(one_line(f"{report.path}: {report.format}, {report.encoding}, {report.rows_read} rows read"), err=True)
     for row in report.dropped[:NOTED]:
-        click.echo(plain(f"  left out, line {row.line}: {row.field or 'row'}: {row.message}"), err=True)
+        click.echo(one_line(f"  left out, line {row.line}: {row.field or 'row'}: {row.message}"), err=True)
     _more("left out", len(report.dropped))
     for change in report.coerced:
         lines = ", ".join(str(line) for line in change.lines)
-        click.echo(plain(f"  {change.count} x {change.what} (line {lines})"), err=True)
+        click.echo(one_line(f"  {change.count} x {change.what} (line {lines})"), err=True)
     for same in report.duplicated[:NOTED]:
-        click.echo(plain(f"  duplicate id, line {same.line}: {same.given} is now {same.assigned}"), err=True)
+        click.echo(one_line(f"  duplicate id, line {same.line}: {same.given} is now {same.assigned}"), err=True)
     _more("duplicate ids", len(report.duplicated))
     for note in report.notes:
-        click.echo(plain(f"  {note}"), err=True)
+        click.echo(one_line(f"  {note}"), err=True)
 
 
 def _more(what: str, count: int) -> None:
@@ -220,12 +220,12 @@ def show(
 
 
 def _print_run(summary: RunSummary, people: Overruled) -> None:
-    click.echo(f"{plain(summary.name)}: {summary.samples} samples of {plain(summary.dataset)}")
+    click.echo(f"{one_line(summary.name)}: {summary.samples} samples of {one_line(summary.dataset)}")
     click.echo(f"judge: {_judge(summary)}")
     for what, said in (("tags", ", ".join(summary.tags)), ("notes", summary.notes)):
-        click.echo(plain(f"{what}: {said}")) if said else None
+        click.echo(one_line(f"{what}: {said}")) if said else None
     for key, value in summary.config.items():
-        click.echo(plain(f"  {key} = {value}"))
+        click.echo(one_line(f"  {key} = {value}"))
     _print_metrics(summary, people)
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
@@ -235,7 +235,7 @@ def _print_run(summary: RunSummary, people: Overruled) -> None:
     for origin, count in summary.origins.items():
         click.echo(f"  {count:>5} {ORIGINS[origin]}")
     if summary.spending:
-        click.echo(plain(f"spent: {summary.spending}"))
+        click.echo(one_line(f"spent: {summary.spending}"))
 
 
 def _print_metrics(summary: RunSummary, people: Overruled) -> None:
@@ -245,33 +245,33 @@ def _print_metrics(summary: RunSummary, people: Overruled) -> None:
         if spec in people.metrics:
             click.echo(f"  with {people.in_words}: {show_summary(people.metrics[spec])}")
     for spec, metric in summary.file_scores.items():
-        click.echo(plain(f"{spec}: {show_summary(metric)} (from the file, not counted here)"))
+        click.echo(one_line(f"{spec}: {show_summary(metric)} (from the file, not counted here)"))
 
 
 def _print_sample(report: SampleReport) -> None:
-    click.echo(plain(report.sample.question))
+    click.echo(one_line(report.sample.question))
     for spec, outcome in report.scores.items():
-        click.echo(f"  {spec}: {show_outcome(outcome)}")
+        click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
         if spec in report.recounted:
-            click.echo(f"    with overruled verdicts: {show_outcome(report.recounted[spec])}")
+            click.echo(one_line(f"    with overruled verdicts: {show_outcome(report.recounted[spec])}"))
     for spec, outcome in report.file_scores.items():
-        click.echo(plain(f"  {spec}: {show_outcome(outcome)}"))
+        click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
     if report.judged and report.judged.heuristic:
         click.echo(f"  judged by {report.judged.judge}, a heuristic")
-    for said in report.statements:
-        _print_statement(said)
+    for number, said in enumerate(report.statements, 1):
+        _print_statement(number, said)
     for one in report.judgements:
-        click.echo(plain(f"  {one}{f': {one.reason}' if one.reason else ''}"))
+        click.echo(one_line(f"  {one}{f': {one.reason}' if one.reason else ''}"))
 
 
-def _print_statement(said: JudgedStatement) -> None:
+def _print_statement(number: int, said: JudgedStatement) -> None:
     label = said.verdict.label if said.verdict else said.alone
     word = label if said.verdict else "by itself" if label else "not judged"
-    click.echo(f"{MARKS[label] if label else ' '} {word:<12} {plain(said.statement.text)}")
+    click.echo(f"{number:>3} {MARKS[label] if label else ' '} {word:<12} {one_line(said.statement.text)}")
     notes = [
         said.verdict.reason if said.verdict else said.alone_in_words,
         ORIGINS[said.origin] if said.origin else "",
     ]
     notes += [f"{one.label}, says {one.annotator}{f': {one.note}' if one.note else ''}" for one in said.people]
     for note in filter(None, notes):
-        click.echo(f"  {'':<12} {plain(note)}")
+        click.echo(f"{'':<18} {one_line(note)}")

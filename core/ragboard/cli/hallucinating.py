@@ -9,7 +9,7 @@ import click
 
 from ragboard import exporting
 from ragboard.cli.options import as_json, store_option
-from ragboard.cli.output import MARKS, plain, print_json, print_table
+from ragboard.cli.output import MARKS, one_line, print_json, print_table
 from ragboard.report import (
     LOOSE,
     Grouping,
@@ -91,10 +91,10 @@ def _print_page(page: HallucinationPage) -> None:
 def _print_row(row: Hallucination) -> None:
     label = row.said.verdict.label if row.said.verdict else row.said.alone
     reason = row.said.verdict.reason if row.said.verdict else row.said.alone_in_words
-    click.echo(f"{MARKS[label or 'unsupported']} {label:<12} {plain(row.said.statement.text)}")
+    click.echo(f"{MARKS[label or 'unsupported']} {label:<12} {one_line(row.said.statement.text)}")
     people = [f"{one.label}, says {one.annotator}{f': {one.note}' if one.note else ''}" for one in row.said.people]
     for note in filter(None, (reason, *people, f"{row.run} {row.sample_id}: {row.question}")):
-        click.echo(f"  {'':<12} {plain(note)}")
+        click.echo(f"  {'':<12} {one_line(note)}")
 
 
 def _print_groups(found: HallucinationGroups, by: Grouping) -> None:

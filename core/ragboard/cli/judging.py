@@ -21,7 +21,7 @@ from ragboard.cli.options import (
     reading_options,
     store_option,
 )
-from ragboard.cli.output import plain, print_json, run_json
+from ragboard.cli.output import one_line, print_json, run_json
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.evaluation.engine import Finished, evaluate_run, evaluation_of, positions_meant
 from ragboard.evaluation.plan import Assumptions, plan_run
@@ -156,7 +156,7 @@ def _end(store: Store, refs: list[RunRef], done: list[Finished], *, as_json: boo
         for end, summary in zip(done, summaries, strict=True):
             _print_end(end)
             if summary.spending:
-                click.echo(plain(f"  {summary.spending}"), err=True)
+                click.echo(one_line(f"  {summary.spending}"), err=True)
         for ref in evaluated:
             _print_failures(ref, failed[ref.name])
     if any(end.stopped for end in done):
@@ -166,12 +166,12 @@ def _end(store: Store, refs: list[RunRef], done: list[Finished], *, as_json: boo
 def _print_failures(ref: RunRef, found: Any) -> None:
     for kind in found[:LISTED]:
         click.echo(
-            plain(f"  failed {kind.count} times: {kind.message}; sample {kind.sample_id}: {kind.example}"), err=True
+            one_line(f"  failed {kind.count} times: {kind.message}; sample {kind.sample_id}: {kind.example}"), err=True
         )
     if len(found) > LISTED:
-        click.echo(f"  and {len(found) - LISTED} kinds of failure more: ragboard show {plain(ref.name)}", err=True)
+        click.echo(f"  and {len(found) - LISTED} kinds of failure more: ragboard show {one_line(ref.name)}", err=True)
     if found:
-        click.echo(f"  ragboard retry {plain(ref.name)} asks again what failed", err=True)
+        click.echo(f"  ragboard retry {one_line(ref.name)} asks again what failed", err=True)
 
 
 def runs_meant(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
@@ -193,7 +193,7 @@ def evaluate_with_bar(
     given = terms or Terms()
     samples = len(positions_meant(store, evaluation_of(ref.run_id, panel, metrics), given))
     terms = replace(given, expected=_expected(store, ref, metrics, panel, given, samples), planned_samples=samples)
-    with tqdm(desc=plain(ref.name), unit="sample", disable=None, leave=False) as bar:
+    with tqdm(desc=one_line(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
             bar.total = progress.total
@@ -233,6 +233,6 @@ def _print_end(end: Finished) -> None:
     said = ", ".join(text for text, wanted in found.items() if wanted)
     click.echo(f"evaluation {end.evaluation.id}: {end.samples} samples, {said}", err=True)
     if end.stopped:
-        click.echo(plain(f"stopped: {end.stopped}; what is done is kept"), err=True)
+        click.echo(one_line(f"stopped: {end.stopped}; what is done is kept"), err=True)
     if end.evaluation.heuristic:
         click.echo("verdicts by the embedded judge are a heuristic: rules of thumb on shared words", err=True)

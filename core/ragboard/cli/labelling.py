@@ -9,7 +9,7 @@ from typing import get_args
 import click
 
 from ragboard.cli.options import as_json, store_option
-from ragboard.cli.output import plain, print_json
+from ragboard.cli.output import one_line, print_json
 from ragboard.errors import SettingError
 from ragboard.labels import Design, draw_samples, export_labels, import_labels, label_statement, withdraw_statement
 from ragboard.records import Label
@@ -42,19 +42,19 @@ def label(run: str, sample: str, statement: int, verdict: str, note: str, annota
     The judge's verdict is kept beside yours, and scores are shown with and without.
 
     \b
-    ragboard label bm25-k3 q07 2 contradicted --note 'the passage says 1983'
-    ragboard label bm25-k3 q07 2 none
+    ragboard label bm25-k3 q10 1 unsupported --note 'it speaks of ships'
+    ragboard label bm25-k3 q10 1 none
     """
     ref = store.resolve(run)
     given: Label | None = next((one for one in VERDICTS if one == verdict), None)
-    where = plain(f"{ref.name} {sample}, statement {statement}")
+    where = one_line(f"{ref.name} {sample}, statement {statement}")
     if given:
         label_statement(store, ref, sample, statement, given, annotator=annotator, note=note)
-        click.echo(f"{where}: {given}, says {plain(annotator)}")
+        click.echo(f"{where}: {given}, says {one_line(annotator)}")
     elif withdraw_statement(store, ref, sample, statement, annotator=annotator):
         click.echo(f"{where}: taken back")
     else:
-        click.echo(f"{where}: {plain(annotator)} had said nothing there")
+        click.echo(f"{where}: {one_line(annotator)} had said nothing there")
 
 
 @click.group()

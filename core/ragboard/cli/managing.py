@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ragboard.cli.options import store_option
-from ragboard.cli.output import plain
+from ragboard.cli.output import one_line
 from ragboard.errors import SettingError
 from ragboard.store import RunRef, Store
 
@@ -31,7 +31,7 @@ def rename(run: str, name: str, store: Store) -> None:
     ragboard rename answers rerank-k5
     """
     store.rename_run(whole_run(store, run).run_id, name)
-    click.echo(plain(f"{run} is now called {name}"))
+    click.echo(one_line(f"{run} is now called {name}"))
 
 
 @click.command()
@@ -47,7 +47,9 @@ def rm(runs: tuple[str, ...], yes: bool, store: Store) -> None:
     """
     found = {ref.run_id: ref for ref in (whole_run(store, name) for name in runs)}
     for ref in found.values():
-        click.echo(plain(f"{ref.name}: {store.sample_count(ref.run_id):,} samples, and all that was found about them"))
+        click.echo(
+            one_line(f"{ref.name}: {store.sample_count(ref.run_id):,} samples, and all that was found about them")
+        )
     if not yes:
         click.confirm("Delete for good?", abort=True)
     store.remove_runs(found)
@@ -73,4 +75,4 @@ def tag(run: str, changes: tuple[str, ...], store: Store) -> None:
         add=[change[1:] for change in changes if change[0] == "+"],
         drop=[change[1:] for change in changes if change[0] == "-"],
     )
-    click.echo(plain(f"{run}: {', '.join(tags) or 'no tag'}"))
+    click.echo(one_line(f"{run}: {', '.join(tags) or 'no tag'}"))

@@ -21,6 +21,7 @@ __all__ = [
     "SEED",
     "Finite",
     "as_json",
+    "ceiling_options",
     "config_of",
     "judging_options",
     "limit_options",
@@ -42,7 +43,10 @@ SEED = click.IntRange(0)
 
 
 class Finite(click.FloatRange):
-    """A number within bounds, neither nan nor infinite."""
+    """A number within bounds, where there are any, neither nan nor infinite."""
+
+    def _describe_range(self) -> str:
+        return "" if self.min is None and self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number; fails as every type of click does."""
@@ -113,12 +117,15 @@ metrics_option = click.option(
     help="Names separated by commas, metrics or sources; else ragas's three.  [ragchecker, ragas.faithfulness, ...]",
 )
 
-_LIMITS = (
-    click.option("--sample", type=click.IntRange(1), help="Evaluate so many samples, drawn at random, not all."),
-    click.option("--seed", type=int, default=0, show_default=True, help="For drawing these samples."),
+_CEILINGS = (
     click.option("--max-calls", type=click.IntRange(0), help="Stop after so many calls to models."),
     click.option("--max-cost", type=click.FloatRange(0), help="Stop after so many US dollars."),
     click.option("--max-minutes", type=click.FloatRange(0), help="Stop after so many minutes."),
+)
+_LIMITS = (
+    click.option("--sample", type=click.IntRange(1), help="Evaluate so many samples, drawn at random, not all."),
+    click.option("--seed", type=int, default=0, show_default=True, help="For drawing these samples."),
+    *_CEILINGS,
 )
 
 
@@ -145,6 +152,18 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(limits=limits, **others)
 
     for option in reversed(_LIMITS):
+        limited = option(limited)
+    return limited
+
+
+def ceiling_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What ends it early; the command gets it as `limits`, as `Terms` calls them."""
+
+    @wraps(command)
+    def limited(*, max_calls: int | None, max_cost: float | None, max_minutes: float | None, **others: Any) -> Any:
+        return command(limits={"max_calls": max_calls, "max_cost": max_cost, "max_minutes": max_minutes}, **others)
+
+    for option in reversed(_CEILINGS):
         limited = option(limited)
     return limited
 
@@ -283,4 +302,4 @@ def config_of(pairs: tuple[str, ...], file: Path | None) -> dict[str, JsonValue]
 
 def mapping_of(maps: tuple[str, ...]) -> dict[str, str]:
     """Field to column from `--map`."""
-    return dict(map(split_pair, maps))
+    return dict(split_pair(text, expected="--map FIELD=COLUMN") for text in maps)

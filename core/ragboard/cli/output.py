@@ -61,7 +61,7 @@ def _jsonable(value: Any) -> Any:
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns wide enough for their cells; numbers are given aligned by the caller."""
-    cells = [[plain(cell).replace("\n", " ") for cell in row] for row in (head, *rows)]
+    cells = [[one_line(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
     for row in cells:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

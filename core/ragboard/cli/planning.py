@@ -21,7 +21,8 @@ from ragboard.cli.options import (
     reading_options,
     store_option,
 )
-from ragboard.cli.output import plain, print_json, print_table
+from ragboard.cli.output import one_line, print_json, print_table
+from ragboard.evaluation.background import UNSENT
 from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_notes, plan_run
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import DEFAULT_METRICS, metrics_named, split_names
@@ -81,7 +82,7 @@ def plan(
     metrics = metrics_named(split_names(names), known) if names else DEFAULT_METRICS
     assumed = Assumptions(characters_per_token=characters_per_token, samples=planned_on, seed=seed)
     expected = replace(assumed.expected, statements=statements, reference_statements=reference_statements)
-    panel = panel_named(judging)
+    panel = panel_named(judging, {"OPENAI_API_KEY": UNSENT})
     refs, report = runs_meant(store, run, reading)
     if report is not None and not as_json:
         print_report(report)
@@ -106,11 +107,11 @@ def plan(
 
 
 def _print_plan(name: str, found: Plan) -> None:
-    click.echo(plain(f"{name}: {found.samples:,} samples; nothing was sent"))
+    click.echo(one_line(f"{name}: {found.samples:,} samples; nothing was sent"))
     rows: Mapping[str, Planned] = {**found.metrics, "all together": found.total}
     print_table(HEAD, [_row(title, planned) for title, planned in rows.items()])
     for line in plan_notes(found):
-        click.echo(plain(line))
+        click.echo(one_line(line))
 
 
 def _row(title: str, planned: Planned) -> tuple[str, ...]:

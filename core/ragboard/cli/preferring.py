@@ -7,7 +7,7 @@ from typing import get_args
 import click
 
 from ragboard.cli.options import as_json, judging_options, store_option
-from ragboard.cli.output import plain, print_json, print_table
+from ragboard.cli.output import one_line, print_json, print_table
 from ragboard.evaluation.preference import Preferences, prefer_runs
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.tasks import Quality
@@ -52,13 +52,14 @@ def _print(found: Preferences) -> None:
         ],
     )
     click.echo(
-        f"{found.quality}, {asked} pairs asked in both orders; {plain(found.run_a)} won {_share(found.share_a)} of"
+        f"{found.quality}, {asked} pairs asked in both orders; {one_line(found.run_a)} won {_share(found.share_a)} of"
         f" those with a winner; the one shown first was chosen {_share(found.first_chosen)} of the time"
     )
     unpaired = found.only_a + found.only_b + found.ambiguous
     if unpaired or found.left_out or found.alike:
         click.echo(
-            f"not asked: {found.only_a} only in {plain(found.run_a)}, {found.only_b} only in {plain(found.run_b)},"
+            f"not asked: {found.only_a} only in {one_line(found.run_a)},"
+            f" {found.only_b} only in {one_line(found.run_b)},"
             f" {found.ambiguous} with several possible partners, {found.left_out} without answer or passages,"
             f" {found.alike} the same in both"
         )

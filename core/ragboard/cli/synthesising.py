@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import click
 
-from ragboard.cli.options import as_json, judging_options, limit_options, prices_option
-from ragboard.cli.output import plain, print_json
+from ragboard.cli.options import as_json, ceiling_options, judging_options, prices_option
+from ragboard.cli.output import one_line, print_json
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.tasks import Example
@@ -36,7 +36,8 @@ STOPPED = 3
 @click.option("--least-words", type=click.IntRange(1), default=30, show_default=True, help="Of a passage to ask about.")
 @click.option("--plan", "only_plan", is_flag=True, help="Say how many calls it would take, and stop.")
 @judging_options
-@limit_options
+@click.option("--seed", type=int, default=0, show_default=True, help="For drawing passages and splitting documents.")
+@ceiling_options
 @prices_option
 @as_json
 def synth(
@@ -49,6 +50,7 @@ def synth(
     least_words: int,
     only_plan: bool,
     judging: JudgeOptions,
+    seed: int,
     limits: dict[str, Any],
     prices: Prices,
     as_json: bool,
@@ -67,10 +69,9 @@ def synth(
         passages=passages,
         questions=questions,
         least_words=least_words,
-        seed=limits.pop("seed"),
+        seed=seed,
         examples=_examples(judging.examples),
     )
-    limits.pop("sample")
     read = read_corpus(corpus, words=words)
     if only_plan:
         chosen = len(choose(read, recipe))
@@ -102,8 +103,8 @@ def _print(made: Synthetic) -> None:
     for quality, counts in made.labels.items():
         click.echo(f"  {quality}: {counts['Yes']:,} Yes, {counts['No']:,} No")
     for reason, count in made.failed.items():
-        click.echo(f"  {count:,} without a usable reply: {plain(reason)}")
+        click.echo(f"  {count:,} without a usable reply: {one_line(reason)}")
     if made.stopped:
         click.echo(f"stopped: {made.stopped}; the same command goes on", err=True)
     card = made.file.with_name("card.md")
-    click.echo(f"{made.rows:,} rows in {plain(str(made.file))}; how they were made: {plain(str(card))}")
+    click.echo(f"{made.rows:,} rows in {one_line(str(made.file))}; how they were made: {one_line(str(card))}")

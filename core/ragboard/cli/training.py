@@ -10,7 +10,7 @@ import click
 from tqdm import tqdm
 
 from ragboard.cli.options import as_json
-from ragboard.cli.output import plain, print_json
+from ragboard.cli.output import one_line, print_json
 from ragboard.judges.tasks import AresQuality
 from ragboard.training import Course, Epoch, Trained, train_judge
 from ragboard.training.card import verdicts
@@ -127,4 +127,4 @@ def _print(trained: Trained) -> None:
                 click.echo(f"  {said.replace('**', '')}")
     for quality, why in trained.left_out.items():
         click.echo(f"{quality}: not trained: {why}")
-    click.echo(plain(f"judge: trained:{trained.folder}; how good it is: {trained.folder / 'card.md'}"))
+    click.echo(one_line(f"judge: trained:{trained.folder}; how good it is: {trained.folder / 'card.md'}"))

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from ragboard.errors import SettingError, StoreBusyError
 from ragboard.evaluation.budget import Budget
@@ -23,6 +22,7 @@ from ragboard.evaluation.progress import Progress, read_progress, write_progress
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.llm.endpoint import OFFICIAL
+from ragboard.judges.llm.settings import require_address
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, metrics_named
 from ragboard.metrics.plugins import metrics_with
@@ -30,6 +30,7 @@ from ragboard.prices import read_prices
 from ragboard.store import RunRef, Store
 
 __all__ = [
+    "UNSENT",
     "Surroundings",
     "evaluation_command",
     "evaluation_environment",
@@ -136,14 +137,14 @@ def evaluation_environment(judging: JudgeOptions, key: str | None = None) -> dic
 
 def lends_key(judging: JudgeOptions) -> bool:
     """Whether the key of this process goes along: to the server it is meant for, and to no address typed on a page."""
-    own = os.environ.get("OPENAI_BASE_URL") or OFFICIAL
-    return KEY in os.environ and (judging.base_url or own).rstrip("/") == own.rstrip("/")
+    own = (os.environ.get("OPENAI_BASE_URL") or OFFICIAL).strip()
+    return KEY in os.environ and (judging.base_url or own).strip().rstrip("/") == own.rstrip("/")
 
 
 def _meant(choice: Choice, around: Surroundings, key: str | None) -> tuple[Panel, tuple[Metric, ...], Terms]:
     """Judges, metrics and terms by their names; all that can be refused is refused here."""
-    if "@" in urlsplit(choice.judging.base_url or "").netloc:
-        raise SettingError("the base URL holds a name or password, which would be kept; give a key instead")
+    if choice.judging.base_url:
+        require_address(choice.judging.base_url)
     panel = panel_named(choice.judging, evaluation_environment(choice.judging, key))
     known = metrics_with(around.plugins)
     terms = Terms(prices=read_prices(around.prices), known=known, judging=choice.judging, **choice.limits)  # type: ignore[arg-type]

@@ -13,6 +13,12 @@ from ragboard.judges.tasks import Judge, Role, Task
 __all__ = ["Panel"]
 
 ROLES: tuple[Role, ...] = get_args(Role)
+OPTIONS: Mapping[Role, str] = {
+    "extract": ": --extract embedded",
+    "verify": ": --verify embedded",
+    "embed": ": --embed embedded, or an embedding model, --embed openai:MODEL",
+}
+"""What one types to fill a role, where there is an option for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +33,10 @@ class Panel:
         judge = self.answering(kind)
         if judge is None:
             name = self._in_role(kind).name
-            raise JudgeError(f"{name} does not answer {kind.__name__}; name another judge for the role '{kind.role}'")
+            raise JudgeError(
+                f"{name} does not answer {kind.__name__}; name another judge for the role '{kind.role}'"
+                + OPTIONS.get(kind.role, "")
+            )
         return judge
 
     def answering(self, kind: type[Task]) -> Judge | None:

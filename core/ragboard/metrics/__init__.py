@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 from ragboard.errors import SettingError
@@ -130,6 +131,13 @@ def _named(name: str, known: Mapping[str, Metric]) -> list[Metric]:
     ]
 
 
+def _meant_perhaps(name: str, known: Mapping[str, Metric]) -> str:
+    """The metrics whose names are nearly this one, else all of them."""
+    words = [*known, *dict.fromkeys(metric.name for metric in known.values())]
+    near = get_close_matches(name, words, n=3, cutoff=0.8)
+    return f"perhaps {' or '.join(near)}; `ragboard metrics` lists them" if near else f"there are {', '.join(known)}"
+
+
 def _matching(name: str, known: Mapping[str, Metric]) -> list[Metric]:
     if name in known:
         return [known[name]]
@@ -138,7 +146,7 @@ def _matching(name: str, known: Mapping[str, Metric]) -> list[Metric]:
         return found
     found = [metric for metric in known.values() if metric.name == name]
     if not found:
-        raise SettingError(f"no metric is called {name!r}; there are {', '.join(known)}")
+        raise SettingError(f"no metric is called {name!r}; {_meant_perhaps(name, known)}")
     usual = [metric for metric in found if metric in DEFAULT_METRICS]
     if len(found) > 1 and len(usual) != 1:
         raise SettingError(f"{name!r} is ambiguous: {', '.join(metric.spec for metric in found)}")

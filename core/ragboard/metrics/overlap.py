@@ -22,8 +22,12 @@ from ragboard.records import Outcome, Sample, Score, Unscored
 __all__ = ["Bleu", "ChrF", "ContextOverlap", "ExactMatch", "LengthRatio", "RougeL", "TokenF1"]
 
 _UNSPACED = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_INDIC = r"\u0900-\u0963\u0966-\u0dff"
-WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W{_UNSPACED}]|[{_INDIC}])+")
+_SIGNS = (
+    r"\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    r"\u0900-\u0963\u0966-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+)
+"""Accents and vowel signs, which Python takes for no letters, of Latin, Hebrew, Arabic, Indic scripts and Thai."""
+WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W{_UNSPACED}]|[{_SIGNS}])+")
 """A run of letters and digits, vowel signs among them; each character of Chinese and Japanese is a word."""
 ARTICLES = frozenset({"a", "an", "the"})
 SQUAD = "Rajpurkar et al. 2016, arXiv 1606.05250, section 6.1"
@@ -214,7 +218,7 @@ class ContextOverlap(Metric):
 
 def words(text: str) -> list[str]:
     """Runs of letters and digits, case aside."""
-    return WORD.findall(text.casefold())
+    return WORD.findall(unicodedata.normalize("NFC", text.casefold()))
 
 
 def squad_words(text: str) -> list[str]:

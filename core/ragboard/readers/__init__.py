@@ -41,15 +41,16 @@ def read_runs(
     name: str | None = None,
     config: Mapping[str, JsonValue] | None = None,
     dataset: str | None = None,
-    mapping: Mapping[str, str] | None = None,
+    mapping: Mapping[str, str | None] | None = None,
     run_column: str | None = None,
     skip_bad: bool = False,
 ) -> ReadResult:
     """Read a run file: JSONL, JSON, CSV, TSV or Parquet.
 
-    `mapping` says which column a field is read from where its name does not tell; `run_column` splits
-    the file into one run for each of its values; `skip_bad` leaves bad rows out and lists them. Raises
-    RunFileError, `file:line: field: got, expected`, where the file or a row cannot be read.
+    `mapping` says which column a field is read from where its name does not tell, or None where it is read
+    from none; `run_column` splits the file into one run for each of its values; `skip_bad` leaves bad rows
+    out and lists them. Raises RunFileError, `file:line: field: got, expected`, where the file or a row cannot
+    be read.
     """
     table = read_table(path)
     matched = _matched(path, table, mapping or {}, run_column)
@@ -68,7 +69,7 @@ def read_runs(
     return ReadResult(runs=runs, report=_report(path, table, matched, scores, reading, run_column))
 
 
-def preview(path: Path, *, mapping: Mapping[str, str] | None = None, limit: int = 10) -> Preview:
+def preview(path: Path, *, mapping: Mapping[str, str | None] | None = None, limit: int = 10) -> Preview:
     """What the file looks like: its columns, what they were taken for, the first rows. Raises RunFileError."""
     table = read_table(path)
     if not table.columns:
@@ -84,7 +85,7 @@ def preview(path: Path, *, mapping: Mapping[str, str] | None = None, limit: int 
     )
 
 
-def _matched(path: Path, table: Table, mapping: Mapping[str, str], run_column: str | None) -> dict[str, str]:
+def _matched(path: Path, table: Table, mapping: Mapping[str, str | None], run_column: str | None) -> dict[str, str]:
     if not table.rows or not table.columns:
         raise _nothing(path, table)
     if run_column is not None and run_column not in table.columns:

@@ -18,6 +18,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "contexts",
         "retrieved_contexts",
         "retrieved_context",
+        "retrieval_context",
         "context",
         "passages",
         "documents",
@@ -25,7 +26,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "chunks",
         "document",
         "passage",
-        "retrieval_context",
+        "source_documents",
     ),
     "reference": (
         "reference",
@@ -67,24 +68,24 @@ def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
     return f"{'ragboard' if ours else known or 'table'} ({kind})"
 
 
-def match_columns(path: Path, columns: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
-    """Which column each field is read from: as mapped, else by its names.
+def match_columns(path: Path, columns: Sequence[str], mapping: Mapping[str, str | None]) -> dict[str, str]:
+    """Which column each field is read from: as mapped (to None from no column), else by its names.
 
     Raises SettingError for a field that samples do not have, RunFileError for a column that is not there.
     """
-    for field, column in mapping.items():
-        if field not in FIELDS:
-            raise SettingError(f"a sample has no field {field!r}; it has {', '.join(FIELDS)}")
+    if unknown := next((field for field in mapping if field not in FIELDS), None):
+        raise SettingError(f"a sample has no field {unknown!r}; it has {', '.join(FIELDS)}")
+    found = {field: column for field, column in mapping.items() if column is not None}
+    taken = list(found.values())
+    for column in taken:
         if column not in columns:
             raise RunFileError(path, f"has no column {column!r}; it has {named(columns)}")
-        if list(mapping.values()).count(column) > 1:
+        if taken.count(column) > 1:
             raise SettingError(f"two fields are mapped to the column {column!r}, expected each column once")
-    taken = set(mapping.values())
     free = [column for column in reversed(columns) if column not in taken]
     plain = {_plain(column): column for column in free} | {column: column for column in free}
-    found = dict(mapping)
     for field, names in FIELDS.items():
-        if field not in found:
+        if field not in mapping:
             found |= next(({field: plain[name]} for name in names if name in plain), {})
     return found
 

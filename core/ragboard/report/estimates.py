@@ -131,7 +131,7 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
         name=run.name,
         scores=dict(scores.values()),
         labels={keys[row.position]: row.outcome for row in usable},
-        refusal=_refusal(store, run, found, measured),
+        refusal=_refusal(store, run, found, measured) or ("" if usable else _uncounted(found)),
         notes=(*unscored, *_notes(found), *_never_drawn(store, run, found, measured)),
     )
     return Estimated(run=run.name, judged=judged, labels=found, left_out=len(found.rows) - len(usable), system=system)
@@ -176,6 +176,13 @@ def _from(store: Store, run: RunRef, queue: Literal["random", "imported"], measu
         return labelled_samples(store, run, queue)
     quality: Quality = measured
     return labelled_samples(store, run, queue, kind="grade", dimension=quality)
+
+
+def _uncounted(found: LabelledSamples) -> str:
+    """Why none of the labels counts, where they would be those of a random sample."""
+    if found.draw:
+        return "no sample is labelled in full yet, from the first of the draw on: Annotate, the random queue"
+    return "the judge has no score of any sample that is labelled"
 
 
 def _refusal(store: Store, run: RunRef, found: LabelledSamples, measured: Measured) -> str:

@@ -13,6 +13,9 @@ from ragboard.store.nouns import RunRef
 
 __all__ = ["column", "evaluation_named", "find_run", "find_sample", "metrics_of", "newest_evaluation", "read_samples"]
 
+NAMED = 5
+"""At most so many samples are named in a message."""
+
 
 def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[int, Sample]:
     """A sample of a run and its position. Raises NotFoundError where the run has no such sample."""
@@ -20,9 +23,17 @@ def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: s
         "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run.run_id, sample_id]
     ).fetchone()
     if row is None:
-        raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")
+        raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}; it has {_some_ids(connection, run)}")
     ((position, sample),) = read_samples(connection, run.run_id, row[0], row[0] + 1)
     return position, sample
+
+
+def _some_ids(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str:
+    """The first few ids of a run, for a message of one line."""
+    rows = connection.execute(
+        "SELECT sample_id FROM samples WHERE run_id = ? ORDER BY position LIMIT ?", [run.run_id, NAMED + 1]
+    ).fetchall()
+    return ", ".join(f"{row[0]:.40}" for row in rows[:NAMED]) + (", ..." if len(rows) > NAMED else "")
 
 
 def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:

@@ -53,8 +53,10 @@ def _form(run: RunRef) -> None:
         default=[metric.spec for metric in DEFAULT_METRICS],
         format_func=column_label,
     )
-    judging = _judging()
-    limits = _limits()
+    above = st.container()
+    limits = _limits()  # before what a person types of a judge: an error in that would take the limits away
+    with above:
+        judging = _judging()
     wanted = judging is not None and bool(specs)
     asked = st.button("Plan", icon=":material/calculate:", disabled=not wanted, help="Nothing is sent.")
     if judging is None or not specs:

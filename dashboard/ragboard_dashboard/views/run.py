@@ -213,6 +213,7 @@ def _choose_column(options: Sequence[str]) -> str:
 def _chose_column() -> None:
     """Put what was just chosen into the address, which is what the page is drawn from."""
     st.query_params["column"] = st.session_state["column"]
+    first_page()
 
 
 def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
@@ -328,7 +329,8 @@ def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | Non
     query = _query(run, column, between)
     found = get_sample_rows(run, query)
     if query.offset and not found.rows:
-        found = get_sample_rows(run, replace(query, offset=0))
+        query = replace(query, offset=0)
+        found = get_sample_rows(run, query)
     if not found.rows:
         st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
         return

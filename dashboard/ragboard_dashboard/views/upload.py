@@ -106,8 +106,8 @@ def _detected(seen: Preview) -> None:
         st.dataframe(pd.DataFrame(seen.rows, columns=[use.column for use in seen.columns]), hide_index=True)
 
 
-def _mapping(seen: Preview) -> dict[str, str]:
-    """Fields that a person matched to other columns than were detected."""
+def _mapping(seen: Preview) -> dict[str, str | None]:
+    """Fields that a person matched to other columns than were detected, or to none."""
     columns = [use.column for use in seen.columns]
     detected = {use.field: use.column for use in seen.columns if use.field}
     with st.expander("Match columns", expanded="question" in seen.missing):
@@ -123,7 +123,7 @@ def _mapping(seen: Preview) -> dict[str, str]:
             )
             for box, (field, why) in zip(boxes, FIELDS.items(), strict=True)
         }
-    return {field: column for field, column in chosen.items() if column and detected.get(field) != column}
+    return {field: column for field, column in chosen.items() if detected.get(field) != column}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +138,7 @@ class _Wanted:
     then: Then
 
 
-def _form(path: Path, mapping: dict[str, str], seen: Preview, source: str) -> None:
+def _form(path: Path, mapping: dict[str, str | None], seen: Preview, source: str) -> None:
     with st.form("import"):
         wanted = _fields(path, seen)
     if wanted:
@@ -184,7 +184,7 @@ def _buttons() -> Then | None:
     return pressed[0] if pressed else None
 
 
-def _keep(path: Path, mapping: dict[str, str], wanted: _Wanted, source: str) -> None:
+def _keep(path: Path, mapping: dict[str, str | None], wanted: _Wanted, source: str) -> None:
     """Read the file into the store, and do what is wanted then."""
     result = read_runs(
         path,

@@ -324,6 +324,13 @@ def test_a_drawn_part_is_held_against_the_plan_of_that_part(
     assert (whole["calls"], whole["planned_calls"]) == (2, 2)
 
 
+def test_a_plan_needs_no_key(folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    done = ragboard(folder, "plan", file, "--judge", "openai:gpt-4o-mini", "--embed", "embedded")
+    assert (done.exit_code, "nothing was sent" in done.stdout) == (0, True), done.stderr
+
+
 def test_what_an_evaluation_took_is_said_and_shown(
     folder: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

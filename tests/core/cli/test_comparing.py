@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -55,6 +56,11 @@ def test_the_exit_code_of_a_comparison_says_where_the_interval_lies(runs: Store,
 def test_the_exit_code_of_a_check_says_where_the_interval_lies(runs: Store, words: tuple[str, ...], code: int) -> None:
     result = call(runs, "check", "a", *words)
     assert result.exit_code == code, result.output
+
+
+def test_a_difference_has_a_sign_and_a_mean_has_none(runs: Store) -> None:
+    assert "0.500 [0." in call(runs, "check", "a", "--min", "faithfulness=0.2").output
+    assert "-0.500 [-" in call(runs, "compare", "a", "c", "--fail-if", "faithfulness < -0.02").output.splitlines()[-1]
 
 
 def test_a_limit_that_nothing_can_reach_is_refused_with_what_can_be_reached(runs: Store) -> None:
@@ -119,3 +125,13 @@ def test_two_evaluations_of_one_run_are_printed_as_noise(runs: Store) -> None:
     assert printed.count("noise: two evaluations of a by plain differ by +0.000 [") == 1
     said = json.loads(call(runs, "compare", "c", "a", "--json").output)["noise"]
     assert [(one["run"], one["metric"], one["found"]["n"]) for one in said] == [("a", "ragas.faithfulness", 40)]
+
+
+def test_nothing_of_a_file_begins_a_line_of_what_is_said_of_it(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    row = {"question": "Who\n::error::asks?", "answer": "Tom.\n::error::says", "model": "m\n::error::named"}
+    file.write_text(json.dumps(row), encoding="utf-8")
+    said = [call(store, "import", str(file), "--run-column", "model"), call(store, "show", "m\n::error::named")]
+    lines = [line for one in said for line in one.output.splitlines()]
+    assert any("::error::named" in line for line in lines)
+    assert not any(line.strip().startswith("::") for line in lines)

@@ -9,7 +9,7 @@ import pytest
 from tests.core.cli.test_managing import ragboard
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Run, Store, evaluate_run, sample_runs
 
 HOSTILE = "\x1b[31mred\u202e"
 
@@ -37,6 +37,22 @@ def test_a_verdict_is_overruled_and_taken_back(run: Store) -> None:
         "said nothing there\n"
     )
     assert "overruled" not in ragboard(run, "show", "run").stdout
+
+
+def test_a_statement_is_shown_with_the_number_it_is_labelled_by(run: Store) -> None:
+    shown = ragboard(run, "show", "run", "s0").stdout.splitlines()
+    assert [line[:5] for line in shown if "supported" in line and "ragas" not in line] == ["  1 ✓", "  2 ?"]
+    said = ragboard(run, "show", "run", "q7")
+    assert said.stderr == "ragboard: run 'run' has no sample 'q7'; it has s0\n"
+
+
+def test_the_example_of_the_help_works_on_the_sample(store: Store) -> None:
+    added = store.add_runs(sample_runs())[0]
+    evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    examples = [line.split() for line in ragboard(store, "label", "--help").stdout.splitlines() if " bm25-k3 " in line]
+    for _, command, run, sample, statement, verdict, *_ in examples:
+        assert ragboard(store, command, run, sample, statement, verdict, "--annotator", "ada").exit_code == 0
+    assert len(examples) == 2
 
 
 def test_what_cannot_be_labelled_is_one_line(run: Store) -> None:

@@ -160,6 +160,7 @@ def test_a_role_that_nobody_fills_is_named_before_anything_is_sent() -> None:
         done = ragboard("evaluate", "answers.jsonl", "--judge", "openai:m", "--base-url", server.url)
         assert (done.exit_code, server.asked) == (1, [])
         assert "openai:m does not answer Similarity; name another judge for the role 'embed'" in done.stderr
+        assert "--embed embedded, or an embedding model, --embed openai:MODEL\n" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["extract", "verify", "embed"])

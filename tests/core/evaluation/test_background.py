@@ -164,3 +164,12 @@ def test_a_plan_needs_no_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> N
     assert (plan.samples, plan.total.expected.chat_calls) == (1, 2)
     with pytest.raises(JudgeError, match="OPENAI_API_KEY is not set"):
         start_evaluation(store, kept(store), choice)
+
+
+@pytest.mark.parametrize("address", ["http://[::1/v1", "localhost:8000", "http://me:abc@host/v1"])
+def test_an_address_that_cannot_be_asked_is_refused_before_anything_starts(store: Store, address: str) -> None:
+    run = kept(store)
+    choice = Choice(metrics=("faithfulness",), judging=JudgeOptions(judge="openai:j", base_url=address))
+    with pytest.raises(SettingError, match="base URL"):
+        start_evaluation(store, run, choice, key=SECRET)
+    assert not live_evaluations(store)

@@ -104,6 +104,8 @@ def test_words_are_those_of_the_script() -> None:
     assert words("大桥于1890年开通。") == ["大", "桥", "于", "1890", "年", "开", "通"]
     assert words("पुल हिन्दी में।") == ["पुल", "हिन्दी", "में"]
     assert words("It's a_1 - naïve") == ["it", "s", "a_1", "naïve"]
+    assert words("nai\u0308ve") == ["na\u00efve"]
+    assert len(words("\u0645\u064f\u062d\u064e\u0645\u064e\u0651\u062f")) == 1
 
 
 def test_bleu_of_a_short_answer_looks_at_as_many_orders_as_it_has_words() -> None:

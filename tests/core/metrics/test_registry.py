@@ -93,6 +93,8 @@ def test_titles_tell_metrics_apart() -> None:
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(SettingError, match=r"'faithfullness'; perhaps faithfulness; `ragboard metrics` lists them$"):
+        metrics_named(["faithfullness"])
     with pytest.raises(SettingError, match=r"no metric is called 'faith'; there are ragas\.faithfulness"):
         metrics_named(["faith"])
 

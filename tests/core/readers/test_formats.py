@@ -210,6 +210,27 @@ def test_a_mapping_says_which_column_is_which(write: Write) -> None:
         read_runs(path, mapping={"frage": "question"})
 
 
+def test_the_right_passages_of_deepeval_are_not_taken_for_the_retrieved_ones(write: Write) -> None:
+    row = {"input": "Q", "actual_output": "A", "context": ["right"], "retrieval_context": ["found"]}
+    (sample,) = read_runs(write("cases.json", json.dumps([row]))).runs[0].samples
+    assert (sample.contexts, sample.metadata) == ((Passage(id="1", text="found", rank=1),), {"context": ["right"]})
+    named = read_runs(write("named.json", json.dumps([row])), mapping={"reference_contexts": "context"})
+    assert named.runs[0].samples[0].reference_contexts == ("right",)
+
+
+def test_the_documents_of_a_langchain_answer_are_its_passages(write: Write) -> None:
+    row = {"query": "Q", "result": "A", "source_documents": [{"page_content": "p", "metadata": {"source": "s"}}]}
+    found = read_runs(write("qa.jsonl", jsonl(row)), mapping={"answer": "result"})
+    assert found.runs[0].samples[0].contexts == (Passage(id="1", text="p", rank=1),)
+
+
+def test_a_field_that_is_mapped_to_none_is_read_from_no_column(write: Write) -> None:
+    path = write("own.csv", "question,answer,reference\nWhen?,In 2000.,see page 4\n")
+    (sample,) = read_runs(path, mapping={"reference": None}).runs[0].samples
+    assert (sample.reference, sample.metadata) == (None, {"reference": "see page 4"})
+    assert "reference" in preview(path, mapping={"reference": None}).missing
+
+
 def test_a_preview_shows_a_file_whose_question_is_not_found(write: Write) -> None:
     seen = preview(write("odd.jsonl", jsonl({"frage": "x" * 300, "answer": None}, {"n": [1]}, 3, {"n": 2})), limit=2)
     assert seen.format == "table (JSONL)"

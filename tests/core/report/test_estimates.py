@@ -166,6 +166,13 @@ def test_a_metric_unlike_labels_is_no_ground_for_an_estimate(store: Store) -> No
         estimate(store, run, metric="absent")
 
 
+def test_a_draw_that_nobody_labelled_is_refused_with_its_reason(store: Store) -> None:
+    run = kept(store)
+    draw_samples(store, run, size=60, seed=1)
+    (system,) = estimate(store, run).report.systems
+    assert system.refusal.startswith("no sample is labelled in full yet")
+
+
 def test_how_many_more_labels_a_width_takes(store: Store) -> None:
     run = kept(store)
     label(store, run, draw_samples(store, run, size=60, seed=1).positions)

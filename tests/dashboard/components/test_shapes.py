@@ -69,7 +69,8 @@ def test_a_column_of_small_numbers_is_told_in_as_many_decimals_as_it_takes() -> 
     )
     data = spread_data(small, "Histogram", "cost", None)
     assert (data["said"], data["bins"][0]["said"][:17]) == ("mean 0.0018", "0.0003 to 0.0018:")
-    assert groups_data([group("x", 0.0018), group("y", 0.0033)], "cost")["rows"] != []
+    groups = [Group(value=str(mean), scored=1, total=1, mean=mean, interval=NONE) for mean in (0.0018, 0.0033)]
+    assert [row["shown"] for row in groups_data(groups, "cost")["rows"]] == ["0.0018", "0.0033"]
     assert [decimals(0.0, high) for high in (1.0, 290.0, 0.03)] == [2, 2, 3]
 
 

@@ -20,6 +20,12 @@ def test_another_order_begins_at_the_first_page(draw: Draw) -> None:
     assert page.session_state["page"] == 1
 
 
+def test_another_column_begins_at_the_first_page(draw: Draw) -> None:
+    page = draw("run", run="bm25-k3", page="3", order="lowest")
+    next(box for box in page.get("button_group") if box.key == "column").set_value("ragas.answer_relevance").run()
+    assert page.session_state["page"] == 1
+
+
 def test_another_metric_begins_at_the_first_page_of_its_pairs(draw: Draw) -> None:
     page = draw("compare", a="bm25-k3", b="bm25-rerank-k5")
     page.number_input[0].set_value(2).run()

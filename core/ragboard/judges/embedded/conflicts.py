@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ragboard.judges.embedded.figures import Figure
-from ragboard.judges.embedded.lexicon import COMPARED, OPPOSITES, TITLES, UNTIL, word_set
+from ragboard.judges.embedded.lexicon import COMPARED, FALLING, OPPOSITES, TITLES, UNTIL, word_set
 from ragboard.judges.embedded.library import Claim
 from ragboard.judges.embedded.reading import Name, Reading
 from ragboard.judges.embedded.text import Language, normal, term
@@ -89,7 +89,7 @@ def _figures(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator
         return
     for figure in missing:
         for other in sentence.figures:
-            if _rivals(figure, other, claim) and _same_place(figure, other, claim.reading, sentence, alike):
+            if _rivals(figure, other, claim, sentence) and _same_place(figure, other, claim.reading, sentence, alike):
                 yield Conflict(
                     sentence.text[other.start : other.end],
                     claim.reading.text[figure.start : figure.end],
@@ -99,9 +99,15 @@ def _figures(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator
                 )
 
 
-def _rivals(figure: Figure, other: Figure, claim: Claim) -> bool:
-    """Figures of one kind, the other's value being none that the claim names too, with a unit or without."""
-    return figure.kind == other.kind and all(other.value != mine.value for mine in claim.reading.figures)
+def _rivals(figure: Figure, other: Figure, claim: Claim, sentence: Reading) -> bool:
+    """Figures of one kind, the other's value being none that the claim names too, with a unit or without.
+
+    `-5%` is no rival of `fell by 5%`.
+    """
+    mine = claim.reading
+    if figure.kind and figure.value == -other.value and not FALLING.isdisjoint(mine.words | sentence.words):
+        return False
+    return figure.kind == other.kind and all(other.value != one.value for one in mine.figures)
 
 
 def _same_place(figure: Figure, other: Figure, mine: Reading, theirs: Reading, alike: float) -> bool:
@@ -157,7 +163,7 @@ def _in_its_place(name: Name, other: Name, claim: Claim, sentence: Reading) -> b
 def _opposites(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
     opposed = _opposed(claim.reading.language)
     for word in sorted(claim.items - found):
-        other = opposed.get(word) or _undone(word, sentence.content)
+        other = opposed.get(word) or _undone(word, sentence)
         if other is None or other not in sentence.content or other in claim.items:
             continue
         if _rest(claim, found, frozenset({word})) >= MUCH_ALIKE:
@@ -170,9 +176,10 @@ def _opposed(language: Language) -> dict[str, str]:
     return {term(word, language): term(other, language) for word, other in OPPOSITES.items()}
 
 
-def _undone(word: str, said: frozenset[str]) -> str | None:
-    """`unlocked` for `locked`, and the other way round, where that is said."""
-    return next((other for other in (f"un{word}", word.removeprefix("un")) if other != word and other in said), None)
+def _undone(word: str, said: Reading) -> str | None:
+    """`unlocked` for `locked` and the other way round; `Unkosten` are `Kosten`, and a name is no opposite either."""
+    others = ({f"un{word}", word.removeprefix("un")} - {word}) & said.content
+    return next((other for other in others if len(other) > 3 and said.spelt[said.places.index(other)].islower()), None)
 
 
 def _comparisons(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
@@ -184,9 +191,17 @@ def _comparisons(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iter
     for word in words:
         for other in sorted(COMPARED[word] & sentence.words - mine.words):
             here, there = sentence.lowered.index(other), mine.lowered.index(word)
-            if _content_before(sentence, here) == _content_before(mine, there):
+            if _same_way_round(mine, there, sentence, here):
                 start, end = sentence.span(here, here + 1)
                 yield Conflict(sentence.spelt[here], mine.spelt[there], start, end, "opposite")
+
+
+def _same_way_round(mine: Reading, there: int, theirs: Reading, here: int) -> bool:
+    """Whether the same is compared: `gold costs more than silver` agrees with `silver costs less than gold`."""
+    before = {place for place in mine.places[:there] if place}
+    if _before(mine, there) != _before(theirs, here):  # `at least` is no opposite of `most`
+        return False
+    return _content(mine, there + 1) == _content(theirs, here + 1) and before.issubset(theirs.places[:here])
 
 
 def _denial(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:

@@ -11,7 +11,16 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from ragboard.judges.embedded.digits import DOTTED_DATE, SUFFIX, Number, in_digits, is_plain, numbers_of
-from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, SMALL_MONTHS, UNITS, word_set
+from ragboard.judges.embedded.lexicon import (
+    FALLING,
+    FALLING_TO,
+    MONTHS,
+    NUMBER_WORDS,
+    SCALES,
+    SMALL_MONTHS,
+    UNITS,
+    word_set,
+)
 from ragboard.judges.embedded.text import Language, Remembered, Words
 
 __all__ = ["Figure", "figures", "figures_at", "numeric"]
@@ -79,8 +88,9 @@ def numeric(word: str) -> bool:
 # Bare numbers
 
 
-_MINUS = frozenset("-\u2212")
-_MARKS_BEFORE, _MARKS_AFTER = frozenset("$€£¥-\u2013\u2212/"), frozenset("-%p")
+_MINUS = frozenset("-\u2212\u2013")
+"""The dash among them, which word processors make of a minus."""
+_MARKS_BEFORE, _MARKS_AFTER = _MINUS.union("$€£¥/"), frozenset("-%p")
 """What may make more of a number: a currency, a range, a date, `per cent`."""
 _JOINS = Remembered(lambda word: word == "de" or any(word.lower() in each for each in (MONTHS, SCALES, UNITS)))
 """Whether a word may belong to the number before it."""
@@ -200,17 +210,19 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
     sign = words.text[start - 1 : start]
     currency = _CURRENCY.get(sign) if start else None
     start -= currency is not None
+    counted = value
     if _negative(words, at, start):
+        counted = value if _falls(words, at) else -value
         value, start = -value, words.start(at - 1) if words.text[start - 1] not in _MINUS else start - 1
     if currency:
-        return _found(value, (currency, 1.0), stop, start, end)
+        return _found(counted, (currency, 1.0), stop, start, end)
     after = _PERCENT.match(words.text, end) if words.text[end : end + 2].lstrip()[:1] in _PER else None
     if after:
         spelt = "cent" in after.group()
-        return _found(value, ("%", 1.0), stop + 2 if spelt else stop, start, after.end())
+        return _found(counted, ("%", 1.0), stop + 2 if spelt else stop, start, after.end())
     unit = UNITS.get(words.spelt[stop].lower()) if stop < len(words.spelt) else None
     if unit and not words.after(stop - 1).strip("\u00a0 .-"):
-        return _found(value, unit, stop + 1, start, words.ends[stop])
+        return _found(counted, unit, stop + 1, start, words.ends[stop])
     if not word[-1].isdigit() and (suffix := _KINDS.get(word.lstrip("0123456789"))):
         return _found(value, (suffix, 1.0), stop, start, end)
     return _found(value, _year_or_number(words, at, stop), stop, start, end)
@@ -220,9 +232,15 @@ def _negative(words: Words, at: int, start: int) -> bool:
     """Whether a minus stands right before the figure that starts there, and not between it and another number."""
     if at and words.spelt[at - 1].lower() == "minus":
         return at == 1 or not words.spelt[at - 2][0].isdigit()
-    if start < 2 or words.text[start - 1] not in _MINUS or words.text[start - 2] not in " \u00a0(":
+    if not start or words.text[start - 1] not in _MINUS or (start > 1 and words.text[start - 2] not in " \u00a0("):
         return False
     return not at or not words.spelt[at - 1][-1].isdigit() or words.after(at - 1).strip() not in _MINUS
+
+
+def _falls(words: Words, at: int) -> bool:
+    """Whether a word says already what the minus says, as in `a loss of -5 million`; not so in `fell to -5%`."""
+    said = [word.lower() for word in words.spelt]
+    return not FALLING.isdisjoint(said) and FALLING_TO.isdisjoint(said[max(0, at - 2) : at])
 
 
 def _century(words: Words, at: int) -> int:

@@ -7,6 +7,8 @@ __all__ = [
     "AUXILIARIES",
     "BACKWARD",
     "COMPARED",
+    "FALLING",
+    "FALLING_TO",
     "FIRST_PERSON",
     "FUNCTION_WORDS",
     "HINDI_ENDINGS",
@@ -157,7 +159,7 @@ _OPPOSED = (
     "significant insignificant; complete incomplete; correct incorrect; sufficient insufficient; valid invalid; "
     "norden süden; osten westen; größte kleinste; höchste niedrigste; längste kürzeste; gewinn verlust; "
     "nördlich südlich; östlich westlich; steigt sinkt; stieg sank; gestiegen gesunken; geöffnet geschlossen; "
-    "angenommen abgelehnt; erlaubt verboten; früher später; mindestens höchstens; wahr falsch"
+    "angenommen abgelehnt; erlaubt verboten; mindestens höchstens; wahr falsch"
 )
 
 OPPOSITES = {word: other for pair in _OPPOSED.split(";") for a, b in [pair.split()] for word, other in ((a, b), (b, a))}
@@ -173,6 +175,14 @@ COMPARED = {
     "weniger": word_set("mehr"),
 }
 """The same of words that every text has, so that they count only in the same place."""
+
+FALLING = word_set(
+    "fell fall falls fallen drop drops dropped decline declines declined decrease decreases decreased shrank "
+    "loss losses lost deficit depth below verlust rückgang sank gesunken fiel gefallen schrumpfte defizit tiefe"
+)
+"""Words that say of a number with a unit what a minus says."""
+FALLING_TO = word_set("to from below auf von unter")
+"""Before a number these say where something fell to, and a minus is a minus."""
 
 NUMBER_WORDS = {
     word: value

@@ -30,6 +30,9 @@ __all__ = ["BEGINNING", "Name", "Reading", "read"]
 _BEFORE_NAME = word_set("in aus nach von bei für durch gegen mit")
 """German prepositions: every noun is capitalised there, but one without article after these is a name."""
 
+_NOT = word_set("not nicht")
+"""What may begin an aside, `Not really,`; `No dogs, cats or birds` is none."""
+
 BEGINNING = 5
 _AFTER = 4
 _BEFORE = 2
@@ -144,7 +147,8 @@ class Reading(_Read):
 
     def _denies(self, at: int) -> bool:
         following = self.lowered[at + 1] if at + 1 < len(self.lowered) else ""
-        ends = self.placed.ends[at : at + 2] if at == 0 else self.placed.ends[at : at + 1]
+        aside = at == 0 and self.lowered[0] in _NOT
+        ends = self.placed.ends[at : at + 1 + aside]
         return following not in UNNEGATED and all(self.text[end : end + 1] != "," for end in ends)
 
     def span(self, first: int, stop: int) -> tuple[int, int]:

@@ -139,8 +139,8 @@ class Endpoint:
             lease.traffic.heard(too_many=error.status_code in _TOO_MANY)
             return self._after(error, lease, left, pause)
         except APIConnectionError as error:
-            cause = f" ({error.__cause__})" if error.__cause__ else ""
-            return self._again(left, pause, f"the connection failed: {error}{cause}", error)
+            said = f"the connection to {self.address} failed: {error.__cause__ or error}"
+            return self._again(left, pause, said, error)
         except APIError as error:
             raise CallFailedError(self.plain(str(error))) from error
         lease.traffic.heard(too_many=False)

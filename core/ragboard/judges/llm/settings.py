@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.llm.endpoint import NO_KEY, OFFICIAL, Endpoint
 
-__all__ = ["openai_endpoint"]
+__all__ = ["openai_endpoint", "require_address"]
 
 
 def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] | None = None) -> Endpoint:
@@ -22,7 +22,7 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
     known = os.environ if environment is None else environment
     address = (base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip()
     key = known.get("OPENAI_API_KEY", "").strip()
-    _require_address(address)
+    require_address(address)
     if not re.fullmatch(r"[!-~]*", key):
         raise SettingError("OPENAI_API_KEY holds a space or a sign that no key has; was it copied whole?")
     if not key and address == OFFICIAL:
@@ -30,7 +30,7 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
     return Endpoint(address, key or NO_KEY)
 
 
-def _require_address(address: str) -> None:
+def require_address(address: str) -> None:
     """Raise SettingError for what cannot be asked; the message does not repeat it, for it may hold a password."""
     try:
         parts = urlsplit(address)

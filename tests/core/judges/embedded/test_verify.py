@@ -109,6 +109,11 @@ def test_how_something_is_denied_stands_between_not_and_what_it_denies(statement
     assert judge(passage.replace("officially ", "").replace("statistically ", ""), passage).label == "supported"
 
 
+def test_no_before_a_list_denies_what_is_listed() -> None:
+    passage = "No employee, contractor or agent may disclose confidential information."
+    assert judge(passage.replace("No ", "Any "), passage).label == "contradicted"
+
+
 def test_not_really_at_the_beginning_denies_nothing() -> None:
     passage = "A programming language is a formal language that specifies a set of instructions."
     verdict = judge(f"Not really, {passage[0].lower()}{passage[1:]}", passage)
@@ -138,10 +143,28 @@ def test_the_opposite_in_the_same_place_contradicts(statement: str, passage: str
     [
         ("France has more inhabitants than Germany.", "Germany has fewer inhabitants than France."),
         ("The hall holds more than 50 people.", "The hall holds no less than 60 people, more than 50."),
+        ("The standard plan costs less than the premium plan.", "The premium plan costs more than the standard plan."),
+        ("Fewer men than women attended the university.", "More women than men attended the university."),
+        ("Most employees work from home on Fridays.", "At least 60 employees work from home on Fridays."),
     ],
 )
 def test_a_comparison_the_other_way_round_contradicts_nothing(statement: str, passage: str) -> None:
     assert judge(statement, passage).label == "supported"
+
+
+@pytest.mark.parametrize(
+    ("statement", "passage"),
+    [
+        ("Die Unkosten der Feier betragen 500 Euro.", "Die Kosten der Feier betragen 500 Euro."),
+        ("The union was founded by workers in 1890.", "The ion was founded by workers in 1890."),
+        (
+            "Vodafone offers unlimited data to business customers in Germany.",
+            "Vodafone Limited offers data to business customers in Germany.",
+        ),
+    ],
+)
+def test_not_every_word_with_un_is_an_opposite(statement: str, passage: str) -> None:
+    assert judge(statement, passage).label != "contradicted"
 
 
 @pytest.mark.parametrize(
@@ -154,6 +177,10 @@ def test_a_comparison_the_other_way_round_contradicts_nothing(statement: str, pa
         ("Die Temperatur sank auf 5 Grad.", "Die Temperatur sank auf minus 5 Grad.", "contradicted"),
         ("The pages 5-10 tell of the bridge.", "The pages 5 -10 tell of the bridge.", "supported"),
         ("The F-16 flew over the town.", "The F-16 flew over the town.", "supported"),
+        ("It falls to -40 °C in the valley.", "It falls to \u201340 °C in the valley.", "supported"),
+        ("-40 °C is where both scales meet.", "Both scales meet at -40 °C.", "supported"),
+        ("The net loss of 2023 was 5.2 million euros.", "The net loss of 2023 was -5.2 million euros.", "supported"),
+        ("Sales of the group declined 5% in 2023.", "Sales of the group declined (-5%) in 2023.", "supported"),
     ],
 )
 def test_a_minus_is_part_of_its_number(statement: str, passage: str, label: str) -> None:

@@ -509,7 +509,7 @@ def closing() -> Iterator[str]:
 
 def test_closed_connections_are_a_failure(closing: str, pauses: Pauses) -> None:
     endpoint = Endpoint(closing, "k", pause=pauses, retries=2, chance=lambda low, _: low)
-    assert "the connection failed" in failure(LlmJudge("m", endpoint))
+    assert f"the connection to {endpoint.address} failed: " in failure(LlmJudge("m", endpoint))
     assert pauses.seconds == [0.5, 1.0]
 
 
