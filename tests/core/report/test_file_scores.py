@@ -228,5 +228,5 @@ def test_what_each_passage_says_by_itself_is_shown_apart_from_a_joint_verdict(st
         )
     ]
     shown = invoke(store, "show", "six", "1")
-    assert "✓ by itself    Two.\n               supported by passage 2 (each by itself; not judged together)" in shown
+    assert f"  2 ✓ by itself    Two.\n{'':<19}supported by passage 2 (each by itself; not judged together)" in shown
     assert "not judged  " not in shown
