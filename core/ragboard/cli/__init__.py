@@ -47,8 +47,28 @@ __all__ = ["main"]
 STOPPED_BY_USER = 130
 
 
+SECTIONS: dict[str, tuple[click.Command, ...]] = {
+    "Begin": (demo, serve, import_runs, plan, evaluate, retry),
+    "Look": (runs, show, list_hallucinations, diagnose_run, report, export, query),
+    "Decide": (compare, check, threshold, prefer),
+    "People": (label, labels, agree_with_people, report_judge, estimate, rank, simulate),
+    "A judge of your own": (synth, train),
+    "Housekeeping": (rename, tag, rm, cache, metrics, doctor),
+}
+"""The commands as the help lists them."""
+SUMMARY = 200
+"""Characters that the help gives a command at most, over several lines."""
+
+
 class _Commands(click.Group):
-    """Turns our own errors into one line and an exit code."""
+    """Turns our own errors into one line and an exit code, and lists the commands by what they are for."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections, the first sentence of each command whole."""
+        del ctx
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(one.name or "", one.get_short_help_str(SUMMARY)) for one in commands])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -87,38 +107,6 @@ def main(context: click.Context, settings: Path | None) -> None:
     context.default_map = dict.fromkeys(main.commands, context.obj.defaults)
 
 
-for command in (
-    demo,
-    serve,
-    import_runs,
-    plan,
-    evaluate,
-    retry,
-    prefer,
-    compare,
-    check,
-    diagnose_run,
-    threshold,
-    agree_with_people,
-    report_judge,
-    runs,
-    show,
-    list_hallucinations,
-    report,
-    export,
-    query,
-    label,
-    estimate,
-    rank,
-    labels,
-    rename,
-    tag,
-    rm,
-    simulate,
-    synth,
-    train,
-    metrics,
-    cache,
-    doctor,
-):
-    main.add_command(command)
+for commands in SECTIONS.values():
+    for command in commands:
+        main.add_command(command)

@@ -34,7 +34,7 @@ from ragboard.judges.tasks import Sender
 from ragboard.metrics import DEFAULT_METRICS, Metric, metric_of, metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices
-from ragboard.report import failures, run_summary
+from ragboard.report import RunSummary, failures, run_summary
 from ragboard.store import RunRef, Store
 
 __all__ = ["STOPPED", "evaluate", "evaluate_with_bar", "retry", "runs_meant"]
@@ -42,7 +42,7 @@ __all__ = ["STOPPED", "evaluate", "evaluate_with_bar", "retry", "runs_meant"]
 LOOKED_AT = 100
 """Samples that the estimate is made from, which what was spent is held against."""
 
-STOPPED = 3
+STOPPED, IN_VAIN = 3, 1
 """Exit code of an evaluation that stopped before all was asked."""
 
 LISTED = 5
@@ -141,7 +141,7 @@ def _judged_as(store: Store, ref: RunRef) -> JudgeOptions:
 
 
 def _end(store: Store, refs: list[RunRef], done: list[Finished], *, as_json: bool, report: Any = None) -> None:
-    """Print what was found, and exit with 3 where something was not reached."""
+    """Print what was found; exit with 3 where something was not reached, with 1 where all that was asked failed."""
     evaluated = [
         RunRef(run_id=ref.run_id, name=ref.name, evaluation_id=end.evaluation.id)
         for ref, end in zip(refs, done, strict=True)
@@ -161,6 +161,12 @@ def _end(store: Store, refs: list[RunRef], done: list[Finished], *, as_json: boo
             _print_failures(ref, failed[ref.name])
     if any(end.stopped for end in done):
         click.get_current_context().exit(STOPPED)
+    if any(_is_in_vain(end, summary) for end, summary in zip(done, summaries, strict=True)):
+        click.get_current_context().exit(IN_VAIN)
+
+
+def _is_in_vain(end: Finished, summary: RunSummary) -> bool:
+    return end.failed > 0 and not any(metric.scored for metric in summary.metrics.values())
 
 
 def _print_failures(ref: RunRef, found: Any) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
-from tests.chat_server import chat_server
+from tests.chat_server import chat_server, status
 
 from ragboard import Store, sample_runs
 from ragboard.cli import main
@@ -322,6 +322,28 @@ def test_a_drawn_part_is_held_against_the_plan_of_that_part(
         )
     assert (part["calls"], part["planned_calls"]) == (1, 1)
     assert (whole["calls"], whole["planned_calls"]) == (2, 2)
+
+
+def test_an_evaluation_in_which_nothing_could_be_scored_is_no_success(
+    folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with chat_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        server.faults = [status(400, "this server is out of order")] * 20
+        words = ("evaluate", file, "--judge", "openai:m", "--metrics", "ragas.context_relevance")
+        done = ragboard(folder, *words)
+        server.faults = []
+        mended = ragboard(folder, "retry", "answers")
+    assert (done.exit_code, "out of order" in done.stderr) == (1, True)
+    assert mended.exit_code == 0, mended.stderr
+
+
+def test_the_help_lists_every_command_with_its_whole_sentence() -> None:
+    said = CliRunner().invoke(main, ["--help"]).stdout
+    listed = said.partition("\nBegin:")[2]
+    assert "..." not in listed
+    for name in main.commands:
+        assert f"\n  {name} " in listed
 
 
 def test_a_plan_needs_no_key(folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
