@@ -80,7 +80,7 @@ class Evaluated:
 def evaluate(
     samples: Iterable[Any],
     *,
-    metrics: Iterable[str | Metric] = DEFAULT_METRICS,
+    metrics: str | Iterable[str | Metric] = DEFAULT_METRICS,
     judge: str | Judge | Panel = "embedded",
     embed: str | None = None,
     terms: Terms | None = None,
@@ -91,7 +91,8 @@ def evaluate(
 ) -> Evaluated:
     """Evaluate samples, or rows with the columns that a run file may have, and wait for the result.
 
-    `samples` are Samples, mappings, a pandas data frame or a Hugging Face dataset. `judge` is a name as on
+    `samples` are Samples, mappings, a pandas data frame or a Hugging Face dataset; `metrics` one or several, by
+    name or as objects. `judge` is a name as on
     the command line, a judge, or a panel of judges by role; `terms` limit what is asked. With a `store` the
     run is kept there under its name, what was answered before is not asked again, and the dashboard shows
     it; without one nothing is kept. Works where an event loop runs already, as in a notebook. Raises the
@@ -99,7 +100,8 @@ def evaluate(
     """
     run = run_of(samples, name=name, config=config, dataset=dataset)
     panel = _panel(judge, embed)
-    chosen = tuple(found for metric in metrics for found in _metrics(metric))
+    named = [metrics] if isinstance(metrics, str) else metrics
+    chosen = tuple(found for metric in named for found in _metrics(metric))
     with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder:
         kept = store if isinstance(store, Store) else Store(Path(store or folder))
         (added,) = kept.add_runs([run])

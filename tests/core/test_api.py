@@ -29,6 +29,11 @@ def test_rows_in_scores_and_reasons_out() -> None:
     assert (found.metric("faithfulness").mean, found.metric("faithfulness").scored) == (0.5, 1)
 
 
+def test_one_metric_is_named_without_a_list() -> None:
+    one, listed = (evaluate(ROWS, metrics=given, judge=PlainJudge()) for given in ("faithfulness", ["faithfulness"]))
+    assert one.outcomes("faithfulness") == listed.outcomes("faithfulness")
+
+
 def test_a_frame_has_a_value_or_the_reason_why_not() -> None:
     frame = evaluate(ROWS, metrics=[Faithfulness()], judge=PlainJudge()).to_pandas()
     assert frame["ragas.faithfulness"].tolist() == [0.5, pd.NA]

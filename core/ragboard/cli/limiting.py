@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ragboard.cli.options import as_json, store_option
-from ragboard.cli.output import one_line, print_json, print_table
+from ragboard.cli.output import print_json, print_table
 from ragboard.errors import SettingError
 from ragboard.report import metric_descriptions, set_threshold, spec_named, thresholds
 from ragboard.store import Store
@@ -42,4 +42,4 @@ def threshold(metric: str | None, value: float | None, remove: bool, store: Stor
     elif found:
         print_table(["metric", "threshold"], [[spec, str(limit)] for spec, limit in found.items()])
     else:
-        click.echo(one_line("no threshold is set: ragboard threshold METRIC VALUE"))
+        click.echo("no threshold is set now" if remove else "no threshold is set: ragboard threshold METRIC VALUE")

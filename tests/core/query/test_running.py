@@ -214,6 +214,6 @@ def test_a_frame_keeps_whole_numbers_beside_nulls_and_says_the_rest_as_text(kept
 )
 def test_a_value_that_python_does_not_know_is_shown_as_text(kept: Store, sql: str) -> None:
     result = run_query(kept, f"SELECT {sql} AS at, NULL AS nothing")
-    assert str(result.rows[0][0])
+    assert [len(row) for row in result.rows] == [2]
     assert isinstance(result.frame()["at"][0], str)
     assert table_bytes(result.frame(), "csv")
