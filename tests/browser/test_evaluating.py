@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from starlette.responses import JSONResponse
-from tests.browser.conftest import PATIENCE, OpenPage, serving, settled
+from tests.browser.conftest import OpenPage, serving, settled
 from tests.chat_server import ChatServer, chat_server, status
 
 from ragboard import Passage, Run, Sample, Store
@@ -20,14 +20,6 @@ from ragboard.report import failures, leaderboard
 SECRET = "sk-typed-by-a-person"
 SLOW = 0.4
 """Seconds before each response, where something is to be seen in between."""
-
-
-@pytest.fixture(autouse=True)
-def _patience() -> Iterator[None]:
-    """What a process of its own brings about may take a while."""
-    expect.set_options(timeout=PATIENCE * 1000)
-    yield
-    expect.set_options(timeout=5_000)
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.conftest import PATIENCE, OpenPage
-
-expect.set_options(timeout=PATIENCE * 1000)
+from tests.browser.conftest import OpenPage
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.conftest import PATIENCE, OpenPage, serving, settled
+from tests.browser.conftest import OpenPage, serving, settled
 from tests.chat_server import chat_server, replies
 
 from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run, sample_runs
@@ -19,14 +19,6 @@ from ragboard.report import thresholds
 
 HOSTILE = "<img src=x onerror=document.title='owned'> no JSON"
 PRICES = {"m": Price(prompt=1.0, completion=4.0), "e": Price(prompt=0.1)}
-
-
-@pytest.fixture(autouse=True)
-def patience() -> Iterator[None]:
-    """What is waited for takes a write to the store and a page drawn anew."""
-    expect.set_options(timeout=PATIENCE * 1000)
-    yield
-    expect.set_options(timeout=5_000)
 
 
 @pytest.fixture(scope="module")

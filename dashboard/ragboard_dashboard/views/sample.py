@@ -24,9 +24,6 @@ from ragboard_dashboard.shared import (
 
 __all__ = ["page"]
 
-READER = "reader"
-"""Where the last reader is kept: of which sample, the statement it left in the address, what it was told, its key."""
-
 
 def page() -> None:
     """Draw the page."""
@@ -76,11 +73,10 @@ def _head(report: SampleReport, config: str) -> None:
 
 def _reader(report: SampleReport) -> None:
     sample = report.sample
-    of = f"reader-{report.run.run_id}-{sample.id}"
+    key = f"reader-{report.run.run_id}-{sample.id}"
     asked = st.query_params.get("statement", "")
     start = int(asked) - 1 if asked.isdecimal() and len(asked) <= PAGE_DIGITS else None
     above = st.container()
-    key = _reader_key(of, asked)
     chosen = statement_reader(
         key=key,
         answer=sample.answer or "",
@@ -94,23 +90,8 @@ def _reader(report: SampleReport) -> None:
         st.query_params.pop("statement", None)
     else:
         st.query_params["statement"] = str(chosen + 1)
-    st.session_state[READER] = of, st.query_params.get("statement", ""), _told(key), key
     with above:
         verdict_row(report, chosen)
-
-
-def _reader_key(of: str, asked: str) -> str:
-    """The reader of a sample: a new one where the address alone changed since the last, as on going back."""
-    known, written, told, key = st.session_state.get(READER, ("", "", None, f"{of}-0"))
-    if known == of and (asked == written or _told(key) != told):
-        return str(key)
-    return f"{of}-{int(key.rpartition('-')[2]) + 1}"
-
-
-def _told(key: str) -> int | None:
-    """What a person chose last in a reader."""
-    told: int | None = st.session_state.get(key, {}).get("chosen")
-    return told
 
 
 def _note(report: SampleReport) -> str:
