@@ -13,7 +13,7 @@ from ragboard.records import Outcome, Score
 from ragboard.report import KeptAgreement, Opened
 from ragboard_dashboard.components.agreed_items import grade_rows, item_list, opened_pair, pair_rows, preferred
 from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
-from ragboard_dashboard.shared import PAGE_DIGITS, escaped, facts, plain
+from ragboard_dashboard.shared import escaped, facts, number_named, plain
 
 __all__ = ["list_grades", "list_pairs", "show_item"]
 
@@ -50,9 +50,7 @@ def _part(verdicts: Sequence[T]) -> Sequence[T]:
 
 def _at(total: int) -> int:
     """The page of the list that the address names, from 1."""
-    wanted = st.query_params.get("part", "1")
-    last = max(1, -(-total // PAGE_SIZE))
-    return min(last, max(1, int(wanted))) if wanted.isdecimal() and len(wanted) <= PAGE_DIGITS else 1
+    return min(max(1, -(-total // PAGE_SIZE)), number_named("part") or 1)
 
 
 def _parts(total: int) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "file_facts",
     "first_page",
     "judged_line",
+    "number_named",
     "offer_sql",
     "offer_upload",
     "outcome_fact",
@@ -40,7 +41,7 @@ __all__ = [
     "unscored_choice",
 ]
 
-PAGE_DIGITS = 6
+DIGITS = 6
 """Digits of the highest page that an address can name."""
 
 Kind = Literal["title", "line", "note"]
@@ -224,11 +225,15 @@ def choose_run(where: str) -> RunRef | None:
         return None
 
 
+def number_named(key: str) -> int | None:
+    """The number that the address gives under a key, from 1; None for nonsense, and for more than can be there."""
+    asked = st.query_params.get(key, "")
+    return (int(asked) or None) if asked.isdecimal() and len(asked) <= DIGITS else None
+
+
 def page_number() -> int:
     """What a pager under the key `page` will show once it is drawn, from 1: as it was set, else by the address."""
-    asked = st.query_params.get("page", "")
-    named = int(asked) if asked.isdecimal() and len(asked) <= PAGE_DIGITS else 1
-    number: int = st.session_state.get("page") or named
+    number: int = st.session_state.get("page") or number_named("page") or 1
     return max(number, 1)
 
 

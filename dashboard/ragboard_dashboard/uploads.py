@@ -13,8 +13,8 @@ from ragboard_dashboard.data import store
 
 __all__ = ["kept_upload", "without_folder"]
 
-LONGEST = 150
-"""Bytes of a name without its ending: file systems take 255, where other systems count signs instead."""
+LONGEST, ENDING = 150, 20
+"""Bytes of a name, and signs of its ending: file systems take 255 bytes, where other systems count signs instead."""
 
 
 def kept_upload(file: UploadedFile) -> Path:
@@ -33,7 +33,7 @@ def kept_upload(file: UploadedFile) -> Path:
 def _name(given: str) -> str:
     """The name of an uploaded file, without folders and no longer than a file's may be."""
     path = PurePosixPath(given.replace("\\", "/").replace("\0", ""))
-    return f"{path.stem.encode()[:LONGEST].decode(errors='ignore')}{path.suffix}"
+    return f"{path.stem.encode()[:LONGEST].decode(errors='ignore')}{path.suffix[:ENDING]}"
 
 
 def without_folder(message: str) -> str:

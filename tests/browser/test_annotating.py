@@ -96,7 +96,7 @@ def test_statements_are_labelled_by_keyboard_undone_and_taken_elsewhere(
     assert (len(again.rows), again.design) == (10, "random")
 
 
-def test_a_verdict_that_was_taken_back_can_be_given_again(
+def test_a_verdict_can_be_given_again_after_it_was_taken_back_and_by_the_next_person(
     store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
     keep_rows(store, tmp_path, rows()[:2], "rows")
@@ -106,17 +106,6 @@ def test_a_verdict_that_was_taken_back_can_be_given_again(
     expect(page.get_by_role("listbox", name="Statements").get_by_role("option")).to_have_count(2)
     pressed(page, "1", "0 of 2 samples, 1 label ")
     pressed(page, "u", "0 of 2 samples, 0 labels")
-    pressed(page, "1", "0 of 2 samples, 1 label ")
-
-
-def test_the_next_person_of_a_session_can_say_the_same(
-    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
-) -> None:
-    keep_rows(store, tmp_path, rows()[:2], "rows")
-    page = settled(open_page(f"{dashboard}/annotate?run=rows&annotator=ada"))
-    page.get_by_role("button", name="Draw").click()
-    progress(page, "0 of 2 samples, 0 labels")
-    expect(page.get_by_role("listbox", name="Statements").get_by_role("option")).to_have_count(2)
     pressed(page, "1", "0 of 2 samples, 1 label ")
     page.get_by_role("textbox", name="Your name").fill("bob")
     page.keyboard.press("Enter")

@@ -141,19 +141,19 @@ def _limits(pairs: tuple[str, ...], fail: Literal["below", "above"]) -> list[Con
     found: list[Condition] = []
     for pair in pairs:
         metric, _, limit = pair.rpartition("=")
-        value = _number(limit)
-        if not math.isfinite(value):
-            raise SettingError(f"{pair!r} is no limit; expected METRIC=NUMBER")
-        found.append(Condition(metric=metric.strip(), fail=fail, limit=value))
+        try:
+            found.append(Condition(metric=metric.strip(), fail=fail, limit=_finite(limit)))
+        except ValueError:
+            raise SettingError(f"{pair!r} is no limit; expected METRIC=NUMBER") from None
     return found
 
 
-def _number(text: str) -> float:
-    """What the text says; nan where that is no number."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+def _finite(text: str) -> float:
+    """The number that the text is. Raises ValueError for nan and infinity too."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def _chosen(found: Comparison, names: str | None) -> tuple[MetricComparison, ...]:

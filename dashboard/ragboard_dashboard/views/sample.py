@@ -13,11 +13,11 @@ from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows
 from ragboard_dashboard.labelling import recounted_note, verdict_row
 from ragboard_dashboard.navigation import open_run, open_sample
 from ragboard_dashboard.shared import (
-    PAGE_DIGITS,
     choose_run,
     config_line,
     facts,
     file_facts,
+    number_named,
     outcome_fact,
     plain,
 )
@@ -74,15 +74,14 @@ def _head(report: SampleReport, config: str) -> None:
 def _reader(report: SampleReport) -> None:
     sample = report.sample
     key = f"reader-{report.run.run_id}-{sample.id}"
-    asked = st.query_params.get("statement", "")
-    start = int(asked) - 1 if asked.isdecimal() and len(asked) <= PAGE_DIGITS else None
+    asked = number_named("statement")
     above = st.container()
     chosen = statement_reader(
         key=key,
         answer=sample.answer or "",
         statements=report.statements,
         passages=sample.contexts or (),
-        chosen=start,
+        chosen=None if asked is None else asked - 1,
         answer_note=_note(report),
         selected=report.chosen_sentences,
     )
