@@ -23,7 +23,8 @@ from ragboard.cli.options import (
 )
 from ragboard.cli.output import one_line, print_json, run_json
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.evaluation.engine import Finished, evaluate_run, evaluation_of, positions_meant
+from ragboard.evaluation.engine import Finished, evaluate_run, positions_meant
+from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.plan import Assumptions, plan_run
 from ragboard.evaluation.progress import Progress
 from ragboard.evaluation.spending import Expected
@@ -197,7 +198,8 @@ def evaluate_with_bar(
 ) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
     given = terms or Terms()
-    samples = len(positions_meant(store, evaluation_of(ref.run_id, panel, metrics), given))
+    evaluation = evaluation_of(store, ref.run_id, panel, metrics, given.known)
+    samples = len(positions_meant(store, evaluation, given))
     terms = replace(given, expected=_expected(store, ref, metrics, panel, given, samples), planned_samples=samples)
     with tqdm(desc=one_line(ref.name), unit="sample", disable=None, leave=False) as bar:
 

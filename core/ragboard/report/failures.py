@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragboard.problems import kind_of_problem
+from ragboard.report.values import own_scores
 from ragboard.store import RunRef, Store
 
 __all__ = ["FailureKind", "failures"]
@@ -27,13 +28,13 @@ class FailureKind:
 
 
 def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
-    """The kinds of failure of an evaluation, the commonest first."""
+    """The kinds of failure behind a run's missing scores, the commonest first."""
+    own, given = own_scores(run)
     with store.database.read() as connection:
         rows = connection.execute(
-            "SELECT c.detail, c.metric, s.position, s.sample_id FROM scores c JOIN samples s ON s.run_id = ?"
-            " AND s.position = c.position WHERE c.evaluation_id = ? AND c.reason = 'failed'"
-            " ORDER BY s.position, c.metric",
-            [run.run_id, run.evaluation_id],
+            f"SELECT c.detail, c.metric, s.position, s.sample_id FROM (FROM scores WHERE {own} AND reason = 'failed') c"
+            " JOIN samples s ON s.run_id = $run AND s.position = c.position ORDER BY s.position, c.metric",
+            given | {"run": run.run_id},
         ).fetchall()
     kinds: dict[str, list[tuple[str, str, int, str]]] = {}
     for row in rows:

@@ -139,6 +139,8 @@ class MetricSummary:
     """None where nobody set one."""
     standing: Standing | None = None
     """On which side of the threshold the interval lies; None without one."""
+    judged: JudgedBy | None = None
+    """The evaluation that it was scored in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +209,7 @@ class RunSummary:
     samples: int
     imported: datetime
     judged: JudgedBy | None
-    """The evaluation shown; None where the run was never evaluated."""
+    """The evaluation whose statements are shown; None where the run was never evaluated."""
     metrics: Mapping[str, MetricSummary]
     file_scores: Mapping[str, MetricSummary]
     """What the run file brought as another tool's scores (`ragas-file.faithfulness`); nobody here counted them."""

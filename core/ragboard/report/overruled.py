@@ -99,7 +99,10 @@ def _both(
 def _means(
     connection: duckdb.DuckDBPyConnection, ref: RunRef, run: RunSummary, positions: Sequence[int]
 ) -> dict[str, MetricSummary]:
-    again = {position: _recount(connection, ref, position, tuple(run.metrics)) for position in positions}
+    own = tuple(
+        spec for spec, one in run.metrics.items() if one.judged and one.judged.evaluation_id == ref.evaluation_id
+    )
+    again = {position: _recount(connection, ref, position, own) for position in positions}
     known = described(connection)
     found: dict[str, MetricSummary] = {}
     for spec in dict.fromkeys(spec for outcomes in again.values() for spec in outcomes):

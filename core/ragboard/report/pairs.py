@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Passage, Unscored
 from ragboard.report.alignment import align
-from ragboard.report.columns import SHOWN, MetricColumn, metric_columns
+from ragboard.report.columns import MetricColumn, metric_columns
 from ragboard.report.metrics import described
 from ragboard.report.nouns import JudgedStatement, SampleReport
 from ragboard.report.pairing import PairedRuns, Places
 from ragboard.report.samples import outcome_of, sample_report
+from ragboard.report.values import shown_scores
 from ragboard.report.worddiff import Change, word_diff
 from ragboard.store import RunRef, Store
 
@@ -337,15 +338,11 @@ def _texts(connection: duckdb.DuckDBPyConnection, run: RunRef, positions: Sequen
 def _outcomes(
     connection: duckdb.DuckDBPyConnection, run: RunRef, positions: Sequence[int], metric: str
 ) -> dict[int, Outcome]:
+    shown, given = shown_scores(run)
     rows = connection.execute(
-        f"SELECT position, value, counted, reason, detail FROM scores WHERE {SHOWN} AND metric = $metric"
+        f"SELECT position, value, counted, reason, detail FROM scores WHERE {shown} AND metric = $metric"
         " AND position IN (SELECT unnest($positions))",
-        {
-            "run": run.run_id,
-            "evaluation": run.evaluation_id,
-            "metric": metric,
-            "positions": list(positions),
-        },
+        given | {"metric": metric, "positions": list(positions)},
     ).fetchall()
     return {row[0]: outcome_of(*row[1:]) for row in rows}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import blake2b
 from itertools import chain, count
@@ -27,6 +27,7 @@ __all__ = [
     "grow",
     "growing_id",
     "insert_run",
+    "mark_statements",
     "put_evaluation",
     "run_digest",
     "set_column",
@@ -188,13 +189,15 @@ def put_evaluation(
     evaluation: Evaluation,
     metrics: Iterable[MetricDescription],
     *,
+    tasks: Mapping[str, Sequence[str]] | None = None,
     covered: int | None = None,
     judging: JudgeOptions | None = None,
 ) -> None:
     """Put an evaluation and its metrics in place of what was kept of them; how its judges were named once stays."""
     connection.execute(
-        "INSERT OR REPLACE INTO evaluations SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
-        " coalesce(?, samples), coalesce(?, (SELECT judging FROM evaluations WHERE evaluation_id = ?)), ?"
+        "INSERT OR REPLACE INTO evaluations (evaluation_id, run_id, judge, heuristic, identity, metrics, finished,"
+        " covered, judging, imported, has_statements) SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
+        " coalesce(?, samples), coalesce(?, (SELECT judging FROM evaluations WHERE evaluation_id = ?)), ?, false"
         " FROM runs WHERE run_id = ?",
         [
             evaluation.id,
@@ -212,9 +215,18 @@ def put_evaluation(
     )
     for description in metrics:
         connection.execute(
-            "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)",
-            [evaluation.id, description.spec, as_json(asdict(description))],
+            "INSERT OR REPLACE INTO metrics (evaluation_id, metric, description, tasks) VALUES (?, ?, ?, ?)",
+            [evaluation.id, description.spec, as_json(asdict(description)), (tasks or {}).get(description.spec)],
         )
+
+
+def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> None:
+    """Keep whether an evaluation split answers into statements."""
+    connection.execute(
+        "UPDATE evaluations SET has_statements = EXISTS (FROM statements WHERE evaluation_id = $evaluation"
+        " AND side = 'response') WHERE evaluation_id = $evaluation",
+        {"evaluation": evaluation_id},
+    )
 
 
 def drop_agreement(connection: duckdb.DuckDBPyConnection, agreement_id: str) -> bool:
