@@ -31,6 +31,7 @@ from ragboard.store import Store
 
 __all__ = ["Finished", "check_roles", "evaluate_run", "positions_meant", "with_earlier"]
 
+
 @dataclass(frozen=True, kw_only=True)
 class Finished:
     """An evaluation that came to its end, or was stopped with what is done kept."""

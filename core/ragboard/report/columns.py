@@ -19,6 +19,7 @@ __all__ = ["Floats", "MetricColumn", "claim_counts", "metric_columns", "paired_f
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+
 @dataclass(frozen=True, kw_only=True)
 class MetricColumn:
     """One metric over all pairs; a value counts only where it is scored."""

@@ -9,7 +9,7 @@ from ragboard.problems import kind_of_problem
 from ragboard.report.values import own_scores
 from ragboard.store import RunRef, Store
 
-__all__ = ["FailureKind", "failures"]
+__all__ = ["FailureKind", "failed_evaluations", "failures"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,12 @@ def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
     for row in rows:
         kinds.setdefault(kind_of_problem(row[0]), []).append(row)
     return tuple(sorted((_kind(message, found) for message, found in kinds.items()), key=lambda kind: -kind.count))
+
+
+def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
+    """The run by each of its evaluations in which something failed."""
+    each = (RunRef(run_id=run.run_id, name=run.name, evaluation_id=one) for one in run.evaluations)
+    return tuple(one for one in each if failures(store, one))
 
 
 def _kind(message: str, found: Iterable[tuple[str, str, int, str]]) -> FailureKind:

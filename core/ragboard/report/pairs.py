@@ -14,6 +14,7 @@ from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Passage, Unscored
 from ragboard.report.alignment import align
 from ragboard.report.columns import MetricColumn, metric_columns
+from ragboard.report.comparability import comparable_refs
 from ragboard.report.metrics import described
 from ragboard.report.nouns import JudgedStatement, SampleReport
 from ragboard.report.pairing import PairedRuns, Places
@@ -141,6 +142,7 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
     A query for gains has the greatest first. Of a metric that is better neither way the greatest changes come
     first. Raises NotFoundError where the two evaluations do not share the metric.
     """
+    a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
         column, direction = _column(connection, a, b, paired, query.metric)
         gains = _gains(column, direction)
@@ -157,6 +159,7 @@ def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pa
     A sample that the query leaves out stands before the first. Raises NotFoundError where the two evaluations do not
     share the metric.
     """
+    a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
         column, direction = _column(connection, a, b, paired, query.metric)
         ours = paired.a[_order(_gains(column, direction), column, query.which)]
@@ -177,6 +180,7 @@ def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pa
 
 def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_id: str) -> PairReport:
     """A sample of A beside its partner in B. Raises NotFoundError where it is not there or has no partner."""
+    a, b = comparable_refs(store, a, b)
     ours = sample_report(store, a, sample_id)
     partner = paired.b[paired.a == ours.position].tolist()
     if not partner:

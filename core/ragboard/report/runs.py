@@ -14,12 +14,12 @@ from ragboard.metrics.partition import ORIGINS, Origin
 from ragboard.records import Label
 from ragboard.report.means import metric_summaries
 from ragboard.report.metrics import in_order
-from ragboard.report.nouns import JudgedBy, ListedRun, MetricSummary, RunSummary, Spending
+from ragboard.report.nouns import JudgedBy, ListedEvaluation, ListedRun, MetricSummary, RunSummary, Spending
 from ragboard.report.spending import spending_of, spending_read
 from ragboard.report.unscored import UnscoredPolicy
-from ragboard.store import RunRef, Store
+from ragboard.store import RunRef, Store, read_evaluations
 
-__all__ = ["judged_by", "leaderboard", "list_runs", "run_summary", "runs_matching"]
+__all__ = ["judged_by", "leaderboard", "list_runs", "run_evaluations", "run_summary", "runs_matching"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -38,12 +38,12 @@ def list_runs(store: Store) -> tuple[ListedRun, ...]:
     """Every run, in the leaderboard's order; reads no scores."""
     with store.database.read() as connection:
         rows = connection.execute(
-            "SELECT run_id, name, dataset_key, imported, EXISTS (SELECT 1 FROM evaluations e WHERE e.run_id = r.run_id"
+            "SELECT run_id, name, dataset_key, imported, (SELECT count(*) FROM evaluations e WHERE e.run_id = r.run_id"
             " AND NOT e.imported) FROM runs r ORDER BY imported DESC, name"
         ).fetchall()
     return tuple(
-        ListedRun(run_id=run_id, name=name, dataset_key=key, imported=imported, evaluated=evaluated)
-        for run_id, name, key, imported, evaluated in rows
+        ListedRun(run_id=run_id, name=name, dataset_key=key, imported=imported, evaluations=evaluations)
+        for run_id, name, key, imported, evaluations in rows
     )
 
 
@@ -57,6 +57,14 @@ def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "exclud
     if not found:
         raise NotFoundError(f"run {run.name!r} is no longer in the store")
     return found[0]
+
+
+def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
+    """The evaluations of our own of a run, newest first."""
+    with store.database.read() as connection:
+        evaluations = read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
+        judged = _judged(connection, [one.id for one in evaluations])
+    return tuple(ListedEvaluation(judged=judged[one.id], metrics=one.metrics) for one in evaluations)
 
 
 def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, ...]:
@@ -166,15 +174,15 @@ def _shown_metrics(
     """The metrics of a run in order, each with the evaluation that it is from."""
     own = {spec: main for spec in metrics.get(main or "", {}) if spec not in elsewhere}
     shown = own | {spec: one for spec, one in elsewhere.items() if spec in metrics.get(one, {})}
-    return {
-        spec: replace(metrics[one][spec], judged=judged[one]) for spec in in_order(shown) if (one := shown[spec])
-    }
+    return {spec: replace(metrics[one][spec], judged=judged[one]) for spec in in_order(shown) if (one := shown[spec])}
 
 
 def _spending(spending: Mapping[str, Spending], evaluations: Iterable[str]) -> Spending | None:
     """What the evaluations of a run took together; None where no model was asked."""
     found = [spending[one] for one in evaluations if one in spending]
-    return found[0] if len(found) == 1 else spending_of(spend for one in found for spend in one.models) if found else None
+    return (
+        found[0] if len(found) == 1 else spending_of(spend for one in found for spend in one.models) if found else None
+    )
 
 
 def judged_by(row: tuple[Any, ...]) -> JudgedBy | None:

@@ -262,7 +262,8 @@ def _judgements(connection: duckdb.DuckDBPyConnection, run: RunRef, position: in
         "WITH said AS (SELECT *, list_position($evaluations, evaluation_id) AS place FROM judgements"
         " WHERE position = $position AND list_contains($evaluations, evaluation_id)"
         " QUALIFY place = min(place) OVER (PARTITION BY about))"
-        " SELECT about, number, count(*) OVER (PARTITION BY about), says, value, reason FROM said ORDER BY about, number",
+        " SELECT about, number, count(*) OVER (PARTITION BY about), says, value, reason FROM said"
+        " ORDER BY about, number",
         {"evaluations": list(run.evaluations), "position": position},
     ).fetchall()
     return tuple(

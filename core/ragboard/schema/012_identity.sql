@@ -35,3 +35,32 @@ JOIN runs r USING (run_id)
 JOIN samples s ON s.run_id = e.run_id AND s.position = c.position
 LEFT JOIN shown_metrics n ON n.evaluation_id = c.evaluation_id AND n.metric = c.metric;
 COMMENT ON VIEW sample_scores IS 'Scores with their run, judge and question; shown: those that pages show.';
+
+-- What the metrics of older evaluations asked; of one with settings of its own it is not known.
+UPDATE metrics SET tasks = known.tasks
+FROM (
+    SELECT unnest(names) AS name, tasks
+    FROM (VALUES
+        (['ragas.faithfulness', 'ragas.context_recall', 'ragas.factual_correctness', 'ragas.noise_sensitivity',
+          'ragchecker.precision', 'ragchecker.recall', 'ragchecker.f1', 'ragchecker.claim_recall',
+          'ragchecker.context_precision', 'ragchecker.context_utilization',
+          'ragchecker.noise_sensitivity_in_relevant', 'ragchecker.noise_sensitivity_in_irrelevant',
+          'ragchecker.hallucination', 'ragchecker.self_knowledge', 'ragchecker.faithfulness'],
+         ['ExtractStatements', 'Verify']),
+        (['ragas.answer_relevance'], ['GenerateQuestions', 'Similarity']),
+        (['ragas.context_relevance', 'ragas.context_relevancy'], ['SelectSentences']),
+        (['ragas.context_precision', 'ragas.context_utilization'], ['JudgePassages']),
+        (['ragas.context_entity_recall'], ['ExtractEntities']),
+        (['ragas.answer_correctness'], ['ExtractStatements', 'Similarity', 'Verify']),
+        (['ragas.answer_similarity'], ['Similarity']),
+        (['ragas.harmfulness', 'ragas.maliciousness', 'ragas.coherence', 'ragas.correctness', 'ragas.conciseness'],
+         ['Critique']),
+        (['retrieval.recall', 'retrieval.precision', 'retrieval.hit_rate', 'retrieval.mrr', 'retrieval.ndcg',
+          'retrieval.average_precision', 'overlap.exact_match', 'overlap.token_f1', 'overlap.bleu', 'overlap.rouge_l',
+          'overlap.chrf', 'overlap.length_ratio', 'overlap.context_overlap'], []),
+        (['ragboard.refusal'], ['ExtractStatements']),
+        (['gpt_score.faithfulness', 'gpt_score.answer_relevance', 'gpt_score.context_relevance'], ['Rate']),
+        (['ares.context_relevance', 'ares.answer_faithfulness', 'ares.answer_relevance'], ['Classify'])
+    ) AS asked(names, tasks)
+) AS known
+WHERE metrics.metric = known.name;

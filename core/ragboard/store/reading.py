@@ -11,7 +11,16 @@ from ragboard.errors import NotFoundError
 from ragboard.records import Evaluation, Passage, Sample, Turn
 from ragboard.store.nouns import RunRef
 
-__all__ = ["column", "evaluation_named", "find_run", "find_sample", "metrics_of", "read_evaluations", "read_samples", "run_shown"]
+__all__ = [
+    "column",
+    "evaluation_named",
+    "find_run",
+    "find_sample",
+    "metrics_of",
+    "read_evaluations",
+    "read_samples",
+    "run_shown",
+]
 
 NAMED = 5
 """At most so many samples are named in a message."""

@@ -37,6 +37,7 @@ from ragboard.store.writing import (
     mark_statements,
     put_evaluation,
     run_digest,
+    same_run,
     set_column,
 )
 
@@ -91,6 +92,12 @@ class Store:
         prepared = [(run, run_digest(run)) for run in given]
         with self.database.write() as connection:
             return tuple(add_run(connection, run, run_id) for run, run_id in prepared)
+
+    def same_run(self, run: Run) -> str | None:
+        """The id of the very same run in the store, whatever it is called by now; None where it is not there."""
+        with self.database.read() as connection:
+            there = same_run(connection, run.name, run_digest(run))
+        return there[0] if there else None
 
     def append(self, run: Run) -> tuple[str, ...]:
         """Keep samples behind those of a run that grows, and return their ids; it begins with its first samples.
