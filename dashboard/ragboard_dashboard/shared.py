@@ -277,6 +277,7 @@ def choose_evaluation(run: RunRef, key: str) -> None:
         on_change=chose,
         label_visibility="collapsed",
         help="Which evaluation of this run to show",
+        width="stretch" if key != "run" else 520,
     )
 
 
