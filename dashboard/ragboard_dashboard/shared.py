@@ -272,7 +272,7 @@ def choose_evaluation(run: RunRef, key: str) -> None:
     st.selectbox(
         "Evaluation",
         list(names),
-        format_func=lambda name: escaped(names[name]),
+        format_func=lambda name: inert(names[name]),
         key=widget,
         on_change=chose,
         label_visibility="collapsed",
