@@ -25,8 +25,8 @@ from ragboard.evaluation.background import (
     start_evaluation,
     start_retry,
 )
-from ragboard.evaluation.engine import evaluation_of
 from ragboard.evaluation.header import Choice
+from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.live import LiveEvaluation, live_evaluation, live_evaluations
 from ragboard.judges import panel_named
 from ragboard.metrics import metrics_named
@@ -86,7 +86,8 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(
         assert {asked["model"] for asked in server.asked} == {"j", "x"}
         assert all(asked["reasoning_effort"] == "low" and "seed" not in asked for asked in server.asked)
         assert server.keys[0] == f"Bearer {SECRET}"
-        expected = evaluation_of(ref.run_id, panel_named(judging), metrics_named(SPECS, metrics_with(around.plugins)))
+        known = metrics_with(around.plugins)
+        expected = evaluation_of(store, ref.run_id, panel_named(judging), metrics_named(SPECS, known), known)
     (live,) = live_evaluations(store)
     assert live.choice == replace(choice, limits={"sample": 2, "seed": 0, "max_minutes": 5.0})
     assert store.evaluation_metrics(expected.id) == SPECS
