@@ -211,8 +211,17 @@ def vector(text: str) -> list[float]:
 
 def answer(prompt: str) -> str:
     """A good reply to a prompt of ours."""
-    title, now = prompt.split("\n", 1)[0], prompt.rpartition("## Now")[2]
-    return json.dumps(_ANSWERS[title.removeprefix("# ")](now), ensure_ascii=False)
+    title = prompt.split("\n", 1)[0]
+    return json.dumps(_ANSWERS[title.removeprefix("# ")](_now(prompt)), ensure_ascii=False)
+
+
+def _now(prompt: str) -> str:
+    """What follows the last heading; where tags are marked, those without the mark are read as text."""
+    marked = re.search(r"^## Now \[(\w+)\]$", prompt, re.MULTILINE)
+    if not marked:
+        return prompt.rpartition("## Now")[2]
+    mark, now = f"-{marked[1]}", prompt.rpartition(marked[0])[2]
+    return re.sub(rf"<(?!/?\w+{mark})", "(", now).replace(mark, "")
 
 
 def _tag(now: str, name: str) -> str:
