@@ -26,7 +26,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {
     "JudgePassages": ("question", "answer", "passage", "turn"),
     "ExtractEntities": ("text",),
     "RateAnswer": ("question", "answer", "turn"),
-    "WriteQuestions": ("passage", "question"),
+    "WriteQuestions": ("passage",),
     "WriteAnswer": ("question", "passage"),
     "Classify": ("question", "passage", "answer", "turn"),
 }
@@ -38,7 +38,7 @@ def imitates(texts: str, tags: Iterable[str]) -> bool:
     return bool(_tag(frozenset(tags)).search(texts) or _HEADING.search(texts))
 
 
-_HEADING = re.compile(r"#(?:(?<=\\[nrt]#)|(?<=[\s\"]#))#*[ \t]*now[ \t]*(?:\\[nr]|\")", re.IGNORECASE)
+_HEADING = re.compile(r"#(?:(?<=\\[nrt]#)|(?<=[\s\"]#))#*[ \t]+now[ \t]*(?:\\[nr]|\")", re.IGNORECASE)
 
 
 @cache

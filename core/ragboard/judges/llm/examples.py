@@ -38,16 +38,20 @@ def writing_examples(given: tuple[Example, ...], written: str, mark: str = "") -
         for example in given
         if (text := getattr(example, written))
     )
-    return "\n\n".join(f"## Example\n\n{text}" for text in shown)
+    return "\n\n".join(f"{_heading(mark)}\n\n{text}" for text in shown)
 
 
 def labelled_examples(given: tuple[LabelledExample, ...], mark: str = "") -> str:
     """Each with its verdict and without a reason: a file of labels has none."""
     return "\n\n".join(
-        f"## Example\n\n{material(one.question, one.contexts, one.answer, mark)}\n\n"
+        f"{_heading(mark)}\n\n{material(one.question, one.contexts, one.answer, mark)}\n\n"
         + json.dumps({"verdict": "yes" if one.holds else "no"})
         for one in given
     )
+
+
+def _heading(mark: str) -> str:
+    return f"## Example [{mark[1:]}]" if mark else "## Example"
 
 
 def classify_examples(path: Path) -> Mapping[AresQuality, tuple[LabelledExample, ...]]:

@@ -23,7 +23,7 @@ T = TypeVar("T")
 ECHO = 30
 """Characters from which on a value that stands in the prompt is a copy from there and no reply."""
 
-THOUGHTS = 50
+THOUGHTS = 10
 """Ends of thoughts that are held against values; of more, every one ends thoughts."""
 
 _THINKING = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\])", re.IGNORECASE)
