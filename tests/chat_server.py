@@ -46,6 +46,8 @@ class ChatServer:
     asked: list[Asked] = field(default_factory=list[Asked])
     """Bodies of the requests, in order of arrival."""
     keys: list[str] = field(default_factory=list[str])
+    queries: list[str] = field(default_factory=list[str])
+    """The query of each request's address."""
     faults: list[Fault] = field(default_factory=list[Fault])
     """One for each of the next requests; afterwards all is well."""
     rules: list[Callable[[Asked], Response | None]] = field(default_factory=list[Callable[[Asked], Response | None]])
@@ -88,6 +90,7 @@ class ChatServer:
         if not self.forgetful:
             self.asked.append(asked)
             self.keys.append(request.headers.get("authorization", ""))
+            self.queries.append(request.url.query)
         response = await self._response(request, asked, good, wrap)
         await anyio.sleep(self.delay())
         self.last = time.monotonic()

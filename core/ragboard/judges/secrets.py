@@ -31,9 +31,9 @@ def public_query(query: str) -> str:
 
 def masking(secrets: Iterable[str]) -> re.Pattern[str]:
     """Matches each secret that is long enough to be one, as it is and in the usual encodings."""
-    forms = {form for secret in secrets if _is_long(secret) for form in _forms(secret)}
-    longest_first = sorted(forms, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+    long = [secret for secret in secrets if _is_long(secret)]
+    encoded = sorted({form for secret in long for form in _encoded(secret)}, key=len, reverse=True)
+    return re.compile("|".join((*map(re.escape, encoded), *map(_in_json, long))) or "(?!)")
 
 
 def _is_long(secret: str) -> bool:
@@ -41,10 +41,15 @@ def _is_long(secret: str) -> bool:
     return len(secret) >= 16 or (len(secret) >= 10 and any(map(str.isdigit, secret)))
 
 
-def _forms(secret: str) -> Iterator[str]:
-    """As it is, percent-encoded, as hex, and in base64 wherever in the encoded bytes it begins."""
+def _encoded(secret: str) -> Iterator[str]:
+    """Percent-encoded, as hex, and in base64 wherever in the encoded bytes it begins."""
     raw = secret.encode()
-    yield from (secret, quote(secret, safe=""), raw.hex(), raw.hex().upper())
+    yield from (quote(secret, safe=""), raw.hex(), raw.hex().upper())
     for lead, unsure in ((0, 0), (1, 2), (2, 3)):
         core = b64encode(bytes(lead) + raw).decode()[unsure : (lead + len(raw)) * 8 // 6]
         yield from (core, core.replace("+", "-").replace("/", "_"))
+
+
+def _in_json(secret: str) -> str:
+    """A pattern of it as it is and as JSON may write it, also inside a text of JSON: each sign may be escaped."""
+    return "".join(rf"(?:\\{{0,8}}{re.escape(sign)}|(?i:\\{{1,8}}u{ord(sign):04x}))" for sign in secret)
