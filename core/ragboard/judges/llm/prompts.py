@@ -190,7 +190,7 @@ class Prompts:
         if turns and "history" not in Template(text).get_identifiers():
             before.append(turns)
         if before:
-            text = _FIRST_TEXT.sub(r"$before\n\g<0>", text, count=1)
+            text = _FIRST_TEXT.sub(r"$before\n\n\g<0>", text, count=1)
         return Template(text).substitute(given, before="\n\n".join(before), history=turns).strip()
 
 
@@ -261,7 +261,7 @@ def _turns(task: Task, mark: str) -> str:
     if not history:
         return ""
     said = ANSWERED if isinstance(task, GenerateQuestions) else CONTINUES
-    return f"{said}\n\n{conversation(history, mark)}\n"
+    return f"{said}\n\n{conversation(history, mark)}"
 
 
 def _texts_of(examples: Iterable[LabelledExample]) -> str:
