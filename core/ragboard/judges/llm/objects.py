@@ -24,7 +24,7 @@ ECHO = 30
 """Characters from which on a value that stands in the prompt is a copy from there and no reply."""
 
 THOUGHTS = 10
-"""Ends of thoughts that are held against values; of more, every one ends thoughts."""
+"""How often a value is looked for after an end of thoughts; from then on every end of thoughts is one."""
 
 _THINKING = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\])", re.IGNORECASE)
 _THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
@@ -65,17 +65,19 @@ def _said(text: str, key: str | None) -> str:
 
     The end of thoughts that stands inside a value is part of it: a reply may quote one.
     """
-    ends = [found.span() for found in _THOUGHT.finditer(text)]
-    begin, ended = 0, not _THINKING.match(text)
-    for tries, (start, end) in enumerate(ends):
-        if start < begin:
-            continue
-        value = next(_meant(text[begin:], key), None) if tries < THOUGHTS else None
-        first, after = (begin + value[0], begin + value[0] + len(value[1])) if value else (len(text), 0)
-        if first < start < after:
-            continue
-        begin, ended = end, True
+    begin, ended, value = 0, not _THINKING.match(text), _first_value(text, 0, key)
+    thoughts = 0
+    for mark in _THOUGHT.finditer(text):
+        if mark.start() not in value:
+            begin, ended, thoughts = mark.end(), True, thoughts + 1
+            value = _first_value(text, begin, key) if thoughts < THOUGHTS else range(0)
     return text[begin:] if ended else ""
+
+
+def _first_value(text: str, begin: int, key: str | None) -> range:
+    """Where the first value that can be the reply stands, from `begin` on."""
+    place, raw, _ = next(_meant(text[begin:], key), (0, "", None))
+    return range(begin + place, begin + place + len(raw))
 
 
 def _meant(text: str, key: str | None) -> Iterator[tuple[int, str, Any]]:
