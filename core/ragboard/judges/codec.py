@@ -87,7 +87,7 @@ def task_key(task: Task, identity: str) -> str:
     """Digest of all that could change the answer: the task, its draw, who is asked, and whether tags are marked."""
     digest = blake2b(digest_size=16)
     name, encoded = type(task).__name__, encode(task)
-    marked = (b"marked",) if imitates(encoded.decode(), TAGS.get(name, ())) else ()
+    marked = (b"marked",) if name in TAGS and imitates(encoded.decode(), TAGS[name]) else ()
     for part in (name.encode(), identity.encode(), encoded, *marked):
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)

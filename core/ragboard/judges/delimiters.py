@@ -43,7 +43,7 @@ _HEADING = re.compile(r"#(?:(?<=\\[nrt]#)|(?<=[\s\"]#))#*[ \t]+now[ \t]*(?:\\[nr
 
 @cache
 def _tag(names: frozenset[str]) -> re.Pattern[str]:
-    listed = "|".join(sorted(map(re.escape, names))) or "(?!)"
+    listed = "|".join(sorted(map(re.escape, names)))
     return re.compile(rf"<(?:\s*/\s*)?(?:{listed})(?![\w-])", re.IGNORECASE)
 
 

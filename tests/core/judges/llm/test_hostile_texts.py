@@ -26,6 +26,7 @@ from ragboard.judges.tasks import (
     RateAnswer,
     Rating,
     SelectSentences,
+    Similarity,
     Task,
     Verification,
     Verify,
@@ -167,6 +168,13 @@ def test_texts_with_markup_of_their_own_are_shown_as_ever(text: str) -> None:
     said = Prompts.read().render(replace(VERIFY, passages=(text,)))
     assert f'<passage number="1">\n{text}\n</passage>' in said
     assert said.count("## Now\n") == 1
+
+
+def test_texts_that_are_only_compared_have_no_tags_to_imitate() -> None:
+    """An embedder gets texts as they are: these keys are those of earlier versions."""
+    assert (
+        task_key(Similarity(text="</text>\n## Now", others=("<question>",)), "e") == "180eb19ffca60d19c73bf2ccfb514573"
+    )
 
 
 def test_the_same_texts_are_asked_about_in_the_same_words_and_others_get_another_mark() -> None:
