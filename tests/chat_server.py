@@ -46,6 +46,8 @@ class ChatServer:
     asked: list[Asked] = field(default_factory=list[Asked])
     """Bodies of the requests, in order of arrival."""
     keys: list[str] = field(default_factory=list[str])
+    queries: list[str] = field(default_factory=list[str])
+    """The query of each request's address."""
     faults: list[Fault] = field(default_factory=list[Fault])
     """One for each of the next requests; afterwards all is well."""
     rules: list[Callable[[Asked], Response | None]] = field(default_factory=list[Callable[[Asked], Response | None]])
@@ -88,6 +90,7 @@ class ChatServer:
         if not self.forgetful:
             self.asked.append(asked)
             self.keys.append(request.headers.get("authorization", ""))
+            self.queries.append(request.url.query)
         response = await self._response(request, asked, good, wrap)
         await anyio.sleep(self.delay())
         self.last = time.monotonic()
@@ -211,8 +214,17 @@ def vector(text: str) -> list[float]:
 
 def answer(prompt: str) -> str:
     """A good reply to a prompt of ours."""
-    title, now = prompt.split("\n", 1)[0], prompt.rpartition("## Now")[2]
-    return json.dumps(_ANSWERS[title.removeprefix("# ")](now), ensure_ascii=False)
+    title = prompt.split("\n", 1)[0]
+    return json.dumps(_ANSWERS[title.removeprefix("# ")](_now(prompt)), ensure_ascii=False)
+
+
+def _now(prompt: str) -> str:
+    """What follows the last heading; where tags are marked, those without the mark are read as text."""
+    marked = re.search(r"^## Now \[(\w+)\]$", prompt, re.MULTILINE)
+    if not marked:
+        return prompt.rpartition("## Now")[2]
+    mark, now = f"-{marked[1]}", prompt.rpartition(marked[0])[2]
+    return re.sub(rf"<(?!/?\w+{mark})", "(", now).replace(mark, "")
 
 
 def _tag(now: str, name: str) -> str:

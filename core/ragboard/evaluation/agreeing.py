@@ -164,7 +164,7 @@ def _together(numbered: Numbered) -> tuple[object, ...]:
     """What is asked of one judge at once: statements of one answer."""
     _, item = numbered
     side = item.sides[0]
-    return (item.cluster, side.question, side.contexts, tuple(item.said))
+    return (item.cluster, side.question, side.history, side.contexts, tuple(item.said))
 
 
 async def _item(numbered: Numbered, lined: LineUp, asker: Asker) -> list[Said]:
@@ -227,7 +227,15 @@ async def _statements(group: Sequence[Numbered], judge: str, asker: Asker) -> li
 
 async def _supported(sample: Sample, texts: tuple[str, ...], ask: Ask) -> list[OwnWords]:
     passages = tuple(passage.text for passage in sample.contexts or ())
-    reply = await ask(Verify(question=sample.question, statements=texts, passages=passages, joint=True, single=False))
+    task = Verify(
+        question=sample.question,
+        statements=texts,
+        passages=passages,
+        joint=True,
+        single=False,
+        history=sample.history,
+    )
+    reply = await ask(task)
     if not isinstance(reply, Verification):
         return [(_unheard(reply), None)] * len(texts)
     return [
@@ -241,7 +249,7 @@ async def _supported(sample: Sample, texts: tuple[str, ...], ask: Ask) -> list[O
 
 
 async def _helping(sample: Sample, texts: tuple[str, ...], ask: Ask) -> list[OwnWords]:
-    reply = await ask(SelectSentences(question=sample.question, sentences=texts))
+    reply = await ask(SelectSentences(question=sample.question, sentences=texts, history=sample.history))
     if not isinstance(reply, Selection):
         return [(_unheard(reply), None)] * len(texts)
     chosen = [place in reply.chosen for place in range(len(texts))]

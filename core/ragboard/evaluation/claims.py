@@ -129,7 +129,8 @@ class Claims:
             return no_column("answer" if side == "response" else "reference")
         if not text.strip():
             return StatementsFound(side=side, statements=(), refuses=False)
-        reply = await replied(self.ask, ExtractStatements(question=self.sample.question, text=text), Extraction)
+        task = ExtractStatements(question=self.sample.question, text=text, history=self.sample.history)
+        reply = await replied(self.ask, task, Extraction)
         if isinstance(reply, Unscored):
             return reply
         said = tuple(Statement(side=side, text=one.text, span=one.span) for one in reply.statements)
@@ -169,6 +170,7 @@ class Claims:
             passages=texts,
             joint=against != "passages",
             single=against == "passages",
+            history=self.sample.history,
         )
         if against == "reference" or against == "response":
             return alone

@@ -132,7 +132,7 @@ async def _asked(judge: Judge, row: Labelled) -> Sequence[tuple[float, bool] | N
         return await _helping(judge, row)
     if row.kind == "statements":
         return await _supported(judge, row, row.texts)
-    extracted = await _reply(judge, ExtractStatements(question=row.question, text=row.texts[0]))
+    extracted = await _reply(judge, ExtractStatements(question=row.question, text=row.texts[0], history=row.history))
     said = tuple(each.text for each in extracted.statements) if isinstance(extracted, Extraction) else ()
     verdicts = [each for each in await _supported(judge, row, said) if each] if said else []
     if not verdicts:
@@ -142,7 +142,14 @@ async def _asked(judge: Judge, row: Labelled) -> Sequence[tuple[float, bool] | N
 
 
 async def _supported(judge: Judge, row: Labelled, texts: tuple[str, ...]) -> Sequence[tuple[float, bool] | None]:
-    task = Verify(question=row.question, statements=texts, passages=row.contexts, joint=True, single=False)
+    task = Verify(
+        question=row.question,
+        statements=texts,
+        passages=row.contexts,
+        joint=True,
+        single=False,
+        history=row.history,
+    )
     reply = await _reply(judge, task)
     if not isinstance(reply, Verification):
         return [None] * len(texts)
@@ -154,7 +161,7 @@ async def _supported(judge: Judge, row: Labelled, texts: tuple[str, ...]) -> Seq
 
 
 async def _helping(judge: Judge, row: Labelled) -> Sequence[tuple[float, bool] | None]:
-    reply = await _reply(judge, SelectSentences(question=row.question, sentences=row.texts))
+    reply = await _reply(judge, SelectSentences(question=row.question, sentences=row.texts, history=row.history))
     if not isinstance(reply, Selection):
         return [None] * len(row.texts)
     chosen = [place in reply.chosen for place in range(len(row.texts))]

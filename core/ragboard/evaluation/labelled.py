@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ragboard.errors import RunFileError
+from ragboard.readers.cells import read_history
 from ragboard.readers.files import file_lines, kind_of
+from ragboard.records import Turn
 
 __all__ = ["Kind", "Labelled", "read_labelled"]
 
@@ -25,6 +27,8 @@ class Labelled:
     """Statements held against passages; sentences that help with the question or do not; whole answers."""
     question: str
     contexts: tuple[str, ...]
+    history: tuple[Turn, ...] = ()
+    """The earlier turns of the conversation, the oldest first."""
     texts: tuple[str, ...]
     labels: tuple[bool | None, ...]
     """For each text: supported (or helping) or not; None where people left it open."""
@@ -83,6 +87,7 @@ def _row(row: Row, cluster: str | Callable[[Row], str] | None, label: str | None
         kind=kind,
         question=question,
         contexts=tuple(map(str, row["contexts"])),
+        history=read_history("history", row.get("history"), lambda _: None),
         texts=texts,
         labels=labels,
         cluster=_cluster(row, cluster) if cluster else question or (texts or ("",))[0],

@@ -74,7 +74,7 @@ async def _questions(need: GeneratedQuestions, sample: Sample, ask: Ask) -> Ques
         return no_column("answer")
     if not sample.answer.strip():
         return QuestionsFound(questions=(), similarities=())
-    reply = await replied(ask, GenerateQuestions(answer=sample.answer, n=need.n), Questions)
+    reply = await replied(ask, GenerateQuestions(answer=sample.answer, n=need.n, history=sample.history), Questions)
     if isinstance(reply, Unscored) or not reply.questions:
         return reply if isinstance(reply, Unscored) else QuestionsFound(questions=(), similarities=())
     near = await replied(ask, Similarity(text=sample.question, others=reply.questions), Similarities)
@@ -96,7 +96,7 @@ async def _drawn(need: DrawnSentences, sample: Sample, ask: Ask) -> DrawsFound |
     places, texts = _offered(sample.contexts)
     if not places:
         return DrawsFound(sentences=(), draws=(), alike=())
-    task = SelectSentences(question=sample.question, sentences=texts)
+    task = SelectSentences(question=sample.question, sentences=texts, history=sample.history)
     replies = await asyncio.gather(*(replied(ask, replace(task, draw=draw), Selection) for draw in range(need.n)))
     failed = next((reply for reply in replies if isinstance(reply, Unscored)), None)
     if failed:
@@ -158,7 +158,8 @@ async def _useful(need: UsefulPassages, sample: Sample, ask: Ask) -> PassagesJud
     if not sample.contexts:
         return PassagesJudged(useful=(), reasons=())
     passages = tuple(passage.text for passage in sample.contexts)
-    reply = await replied(ask, JudgePassages(question=sample.question, answer=text, passages=passages), Usefulness)
+    task = JudgePassages(question=sample.question, answer=text, passages=passages, history=sample.history)
+    reply = await replied(ask, task, Usefulness)
     return reply if isinstance(reply, Unscored) else PassagesJudged(useful=reply.useful, reasons=reply.reasons)
 
 
@@ -167,7 +168,13 @@ async def _fits(need: FitsDescription, sample: Sample, ask: Ask) -> Fits | Unsco
     if missing:
         return missing
     contexts = tuple(passage.text for passage in sample.contexts or ()) if need.with_passages else ()
-    task = Critique(question=sample.question, answer=sample.answer or "", contexts=contexts, definition=need.definition)
+    task = Critique(
+        question=sample.question,
+        answer=sample.answer or "",
+        contexts=contexts,
+        definition=need.definition,
+        history=sample.history,
+    )
     replies = await asyncio.gather(*(replied(ask, replace(task, draw=draw), Critiqued) for draw in range(need.n)))
     failed = next((reply for reply in replies if isinstance(reply, Unscored)), None)
     if failed:

@@ -154,6 +154,7 @@ def _task(quality: Quality, first: Sample, second: Sample) -> Prefer:
         a=_shown(quality, first),
         b=_shown(quality, second),
         contexts=_of_both(first, second) if quality == "faithfulness" else (),
+        history=first.history,
     )
 
 

@@ -37,6 +37,7 @@ async def quality_rated(need: QualityRating, sample: Sample, ask: Ask) -> Qualit
         question=sample.question,
         answer=sample.answer or "" if of_answer else "",
         contexts=tuple(passage.text for passage in sample.contexts or ()) if of_passages else (),
+        history=sample.history,
     )
     reply = await replied(ask, task, Rating)
     return reply if isinstance(reply, Unscored) else QualityRated(value=reply.value, reason=reply.reason)
@@ -47,7 +48,8 @@ async def directly_rated(_need: DirectRating, sample: Sample, ask: Ask) -> Direc
     missing = no_answer(sample)
     if missing:
         return missing
-    reply = await replied(ask, RateAnswer(question=sample.question, answer=sample.answer or ""), AnswerRated)
+    task = RateAnswer(question=sample.question, answer=sample.answer or "", history=sample.history)
+    reply = await replied(ask, task, AnswerRated)
     return reply if isinstance(reply, Unscored) else DirectlyRated(score=reply.score, reason=reply.reason)
 
 
@@ -69,5 +71,5 @@ async def _classified(quality: AresQuality, sample: Sample, ask: Ask, *, with_pa
         return missing
     contexts = tuple(passage.text for passage in sample.contexts or ())
     answer = sample.answer or "" if of_answer else ""
-    task = Classify(quality=quality, question=sample.question, contexts=contexts, answer=answer)
+    task = Classify(quality=quality, question=sample.question, contexts=contexts, answer=answer, history=sample.history)
     return await replied(ask, task, Classified)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from ragboard.judges.delimiters import TAGS, imitates
 from ragboard.judges.tasks import (
     AnswerRated,
     Classified,
@@ -68,8 +69,9 @@ _ADAPTERS: dict[type[Task | Reply], TypeAdapter[Any]] = {
 
 
 def encode(value: Task | Reply) -> bytes:
-    """The value's JSON: the same value gives the same bytes."""
-    return _ADAPTERS[type(value)].dump_json(value)
+    """The value's JSON: the same value gives the same bytes. A task without history has none there either."""
+    absent = {"history"} if getattr(value, "history", None) == () else None
+    return _ADAPTERS[type(value)].dump_json(value, exclude=absent)
 
 
 def decode_reply(task: str, data: object) -> Reply:
@@ -82,9 +84,11 @@ def decode_reply(task: str, data: object) -> Reply:
 
 
 def task_key(task: Task, identity: str) -> str:
-    """Digest of all that could change the answer: the task, its draw, and who is asked."""
+    """Digest of all that could change the answer: the task, its draw, who is asked, and whether tags are marked."""
     digest = blake2b(digest_size=16)
-    for part in (type(task).__name__.encode(), identity.encode(), encode(task)):
+    name, encoded = type(task).__name__, encode(task)
+    marked = (b"marked",) if name in TAGS and imitates(encoded.decode(), TAGS[name]) else ()
+    for part in (name.encode(), identity.encode(), encoded, *marked):
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
     return digest.hexdigest()

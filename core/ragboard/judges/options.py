@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from ragboard.judges.secrets import is_credential
 from ragboard.records import JsonValue
 
 __all__ = ["JudgeOptions", "options_kept", "options_read"]
@@ -51,9 +52,9 @@ _FILES = ("prompts", "examples")
 
 
 def options_kept(options: JudgeOptions) -> dict[str, Any]:
-    """The options as JSON-ready data to be kept; a password in the address is left out."""
+    """The options as JSON-ready data to be kept; what is secret in the address is left out."""
     files = {name: str(path) if (path := getattr(options, name)) else None for name in _FILES}
-    return asdict(options) | files | {"base_url": options.base_url and _without_password(options.base_url)}
+    return asdict(options) | files | {"base_url": options.base_url and _without_secrets(options.base_url)}
 
 
 def options_read(said: Mapping[str, Any]) -> JudgeOptions:
@@ -63,6 +64,9 @@ def options_read(said: Mapping[str, Any]) -> JudgeOptions:
     return JudgeOptions(**given)
 
 
-def _without_password(address: str) -> str:
+def _without_secrets(address: str) -> str:
     parts = urlsplit(address)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    public = [(name, value) for name, value in given if not is_credential(name)]
+    query = parts.query if public == given else urlencode(public)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))

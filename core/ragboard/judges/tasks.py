@@ -1,7 +1,8 @@
 """What one can ask a judge, as values, and the typed replies.
 
 A task is frozen and holds all that the question is made of, so that it can be hashed, journalled,
-cached, replayed and sent elsewhere. `draw` tells apart several independent answers to one question.
+cached, replayed and sent elsewhere. `draw` tells apart several independent answers to one question;
+`history` holds the earlier turns of the conversation that the question belongs to, the oldest first.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
-from ragboard.records import Span, Verdict
+from ragboard.records import Span, Turn, Verdict
 
 __all__ = [
     "LEADING",
@@ -74,6 +75,7 @@ class ExtractStatements:
     role: ClassVar[Role] = "extract"
     question: str
     text: str
+    history: tuple[Turn, ...] = ()
     draw: int = 0
 
 
@@ -106,6 +108,7 @@ class Verify:
     """Ask what the passages say together."""
     single: bool
     """Ask what each passage says by itself."""
+    history: tuple[Turn, ...] = ()
     draw: int = 0
 
 
@@ -128,6 +131,7 @@ class GenerateQuestions:
     role: ClassVar[Role] = "ask"
     answer: str
     n: int
+    history: tuple[Turn, ...] = ()
     draw: int = 0
 
 
@@ -145,6 +149,7 @@ class SelectSentences:
     role: ClassVar[Role] = "ask"
     question: str
     sentences: tuple[str, ...]
+    history: tuple[Turn, ...] = ()
     draw: int = 0
 
 
@@ -184,6 +189,7 @@ class Critique:
     contexts: tuple[str, ...]
     """Passages the definition may speak of; empty where it does not."""
     definition: str
+    history: tuple[Turn, ...] = ()
     draw: int = 0
 
 
@@ -208,6 +214,7 @@ class Rate:
     question: str
     answer: str
     contexts: tuple[str, ...]
+    history: tuple[Turn, ...] = ()
     draw: int = 0
 
 
@@ -234,6 +241,7 @@ class Prefer:
     b: str
     contexts: tuple[str, ...]
     """What both answers are held against, for faithfulness."""
+    history: tuple[Turn, ...] = ()
     draw: int = 0
 
 
@@ -253,6 +261,7 @@ class JudgePassages:
     question: str
     answer: str
     passages: tuple[str, ...]
+    history: tuple[Turn, ...] = ()
     draw: int = 0
 
 
@@ -287,6 +296,7 @@ class RateAnswer:
     role: ClassVar[Role] = "ask"
     question: str
     answer: str
+    history: tuple[Turn, ...] = ()
     draw: int = 0
 
 
@@ -362,6 +372,7 @@ class Classify:
     contexts: tuple[str, ...]
     answer: str = ""
     """Empty for context relevance."""
+    history: tuple[Turn, ...] = ()
     draw: int = 0
 
 

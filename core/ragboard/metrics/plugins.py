@@ -81,16 +81,17 @@ def _run(path: Path, name: str) -> ModuleType:
     module = sys.modules[name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except SyntaxError as error:
+    except BaseException as error:
         del sys.modules[name]
-        raise SettingError(f"{path}:{error.lineno}: {error.msg}") from error
-    except (ImportError, NameError, AttributeError, TypeError, ValueError) as error:
-        del sys.modules[name]
-        raise SettingError(f"{path}:{_line(path, error)}: {type(error).__name__}: {error}") from error
+        if isinstance(error, SyntaxError):
+            raise SettingError(f"{path}:{error.lineno}: {error.msg}") from error
+        if isinstance(error, Exception | SystemExit):
+            raise SettingError(f"{path}:{_line(path, error)}: {type(error).__name__}: {error}") from error
+        raise
     return module
 
 
-def _line(path: Path, error: Exception) -> int | None:
+def _line(path: Path, error: BaseException) -> int | None:
     """The last line of the file that the error went through."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     return lines[-1] if lines else None

@@ -284,7 +284,12 @@ def _statements(row: _Row) -> Iterator[Item]:
     said = row.parsed(column)
     if not isinstance(said, list):
         raise BadCellError(column, f"got {kind_of_value(said)}, expected a list of objects with text and label")
-    base = Sample(id=row.text("id") or "", question=row.text("question") or "", contexts=row.passages("contexts") or ())
+    base = Sample(
+        id=row.text("id") or "",
+        question=row.text("question") or "",
+        contexts=row.passages("contexts") or (),
+        history=_history(row),
+    )
     for number, one in enumerate(cast("list[Any]", said), 1):
         if not isinstance(one, Mapping) or not isinstance(one.get("text"), str):
             raise BadCellError(f"{column}[{number}]", "has no text, expected an object with text and label")

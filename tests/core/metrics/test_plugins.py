@@ -38,6 +38,13 @@ def test_the_same_file_twice_is_one_plugin_and_a_changed_one_is_read_again(tmp_p
     assert metrics_with([path])["mine.brevity"].title == "Shortness"
 
 
+def test_a_file_that_fails_at_its_end_fails_each_time(tmp_path: Path) -> None:
+    path = write_plugin(tmp_path, f"{BREVITY}\n\nraise RuntimeError('no network')\n")
+    for _ in range(2):
+        with pytest.raises(SettingError, match="RuntimeError: no network"):
+            metrics_with([path])
+
+
 def test_a_file_of_aspects_is_a_plugin_too(tmp_path: Path) -> None:
     path = tmp_path / "aspects.toml"
     path.write_text('[politeness]\ndefinition = "Is it polite?"\ndirection = "higher"\n', encoding="utf-8")
@@ -51,6 +58,8 @@ def test_a_file_of_aspects_is_a_plugin_too(tmp_path: Path) -> None:
         ("min(1.0, self", "min(1.0, (self", r":31: '(' was never closed"),
         ("import Statements", "import Statments", "ImportError: cannot import name 'Statments'"),
         ("dataclass(frozen=True)", "dataclass(frozen=Tru)", ":8: NameError: name 'Tru' is not defined"),
+        ("@dataclass(frozen=True)\nclass", "1 / 0\n@dataclass(frozen=True)\nclass", ":8: ZeroDivisionError: division"),
+        ("@dataclass(frozen=True)\nclass", "raise SystemExit(3)\nclass", ":8: SystemExit: 3"),
         ("class Brevity", "class _Brevity", "no metric in it; expected a public subclass of ragboard.Metric"),
         ('    paper = "our style guide, section 2"\n', "", "Brevity: has no paper; a metric says source, name, title,"),
         ("def score", "def scores", "Brevity: has no method score"),

@@ -1,4 +1,4 @@
-"""The word lists of the embedded judge: our own, short, for English and German."""
+"""The word lists of the embedded judge: our own, short, in six languages, most of them for English and German."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -86,7 +86,7 @@ class Chat:
         """The body goes as it is: the SDK's own method holds each part against its types, which doubles the cost."""
         messages = [{"role": line.role, "content": line.text} for line in lines]
         body = {"model": self.model, "messages": messages, **extra}
-        return _said(await client.post("/chat/completions", body=body, cast_to=str))
+        return _said(await client.post("/chat/completions", body=body, cast_to=str), self.endpoint.masked)
 
 
 class DeclinedError(CallFailedError):
@@ -122,23 +122,24 @@ def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
     return next((key for key in sent if re.search(rf"\b{re.escape(key)}\b", str(error))), None)
 
 
-def _said(body: str) -> Exchange:
-    """The reply in the body of a response. Raises DeclinedError or GarbledError where there is none."""
+def _said(body: str, masked: Callable[[str], str]) -> Exchange:
+    """The reply in the body of a response, masked. Raises DeclinedError or GarbledError where there is none."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]
         message = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise GarbledError(f"the server's response is no chat completion: {body[:200]!r}") from error
+        raise GarbledError(f"the server's response is no chat completion: {masked(body)[:200]!r}") from error
     if isinstance(refusal, str) and refusal and not content:
+        refusal = masked(refusal)
         raise DeclinedError(f"the model refuses: {refusal[:300]}", exchange(refusal, answer.get("usage")))
     if choice.get("finish_reason") == "content_filter":
-        said = content if isinstance(content, str) else ""
+        said = masked(content) if isinstance(content, str) else ""
         raise DeclinedError("the server's content filter stopped the reply", exchange(said, answer.get("usage")))
     if not isinstance(content, str | None):
-        raise GarbledError(f"the server's response holds no text: {body[:200]!r}")
-    return exchange(content or "", answer.get("usage"), cut=choice.get("finish_reason") == "length")
+        raise GarbledError(f"the server's response holds no text: {masked(body)[:200]!r}")
+    return exchange(masked(content or ""), answer.get("usage"), cut=choice.get("finish_reason") == "length")
 
 
 def exchange(said: str, usage: object, *, cut: bool = False) -> Exchange:

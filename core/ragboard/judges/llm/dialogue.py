@@ -52,7 +52,7 @@ class Dialogue:
         """Take in a reply (`cut` where the model was stopped at its token limit)."""
         text = text.encode("utf-8", "replace").decode()
         try:
-            self.result = read_reply(self.task, text, self.lines[0].text)
+            self.result = read_reply(self.task, text, self.lines[0].text, self.prompts.instructions(self.task))
         except MisfitError as error:
             self._repair(text, f"{error}; it was cut off at the token limit" if cut else str(error))
 

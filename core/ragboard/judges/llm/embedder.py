@@ -68,7 +68,7 @@ class OpenAiEmbedder:
 
     async def _ask(self, texts: list[str], client: AsyncOpenAI) -> tuple[list[Vector], Exchange]:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
-        return _vectors(await client.post("/embeddings", body=body, cast_to=str), len(texts))
+        return _vectors(self.endpoint.masked(await client.post("/embeddings", body=body, cast_to=str)), len(texts))
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:

@@ -9,12 +9,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from ragboard.errors import JudgeError
 from ragboard.judges.llm.traffic import Limits, Traffic
+from ragboard.judges.secrets import MASK, is_credential, masking, public_query
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
@@ -96,10 +98,10 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """The base URL without user, password, query."""
+        """The base URL without user and password; what is secret in its query is masked."""
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2]
-        return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+        return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), public_query(parts.query), ""))
 
     def __repr__(self) -> str:
         return f"Endpoint({self.address!r})"
@@ -179,12 +181,27 @@ class Endpoint:
     def _traffic_in(self, loop: asyncio.AbstractEventLoop) -> Traffic:
         return self._traffic.setdefault(loop, Traffic(self.limits, loop.time))
 
+    def masked(self, text: str) -> str:
+        """The text without the secrets that are sent to the server, which may repeat them."""
+        return self._secrets.sub(MASK, text)
+
+    @cached_property
+    def _secrets(self) -> re.Pattern[str]:
+        headers = (value for name, value in self.headers.items() if is_credential(name))
+        query = (value for name, value in self._query.items() if is_credential(name))
+        return masking((self.api_key, *headers, *query))
+
+    @property
+    def _query(self) -> dict[str, str]:
+        return dict(parse_qsl(urlsplit(self.base_url).query, keep_blank_values=True))
+
     def plain(self, text: str) -> str:
         """One short line in which nothing is secret."""
+        text = self.masked(text)
         for secret in (self.api_key, *self.headers.values()):
             if len(secret) > len(NO_KEY):
-                text = text.replace(secret, "***")
-        text = re.sub(r"(?i)\b(sk-|bearer\s+)[\w*.-]{4,}", "***", text)
+                text = text.replace(secret, MASK)
+        text = re.sub(r"(?i)\b(sk-|bearer\s+)[\w*.-]{4,}", MASK, text)
         return " ".join(text.split())[:300]
 
     @asynccontextmanager
@@ -207,7 +224,8 @@ class Endpoint:
 
         return AsyncOpenAI(
             api_key=self.api_key,
-            base_url=self.base_url,
+            base_url=urlunsplit(urlsplit(self.base_url)._replace(query="", fragment="")),
+            default_query=self._query,
             default_headers=dict(self.headers),
             http_client=DefaultAioHttpClient(),
             max_retries=0,

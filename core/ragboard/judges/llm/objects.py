@@ -23,6 +23,9 @@ T = TypeVar("T")
 ECHO = 30
 """Characters from which on a value that stands in the prompt is a copy from there and no reply."""
 
+THOUGHTS = 10
+"""How often a value is looked for after an end of thoughts; from then on every end of thoughts is one."""
+
 _THINKING = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\])", re.IGNORECASE)
 _THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}"]|,(?=\s*[\]}])', re.DOTALL)
@@ -34,47 +37,67 @@ class MisfitError(ValueError):
     """A value is not what was asked for; the message says how, to the one who wrote it."""
 
 
-def first_fitting(text: str, read: Callable[[Any], T], key: str | None, *, prompt: str = "") -> T:
+def first_fitting(
+    text: str, read: Callable[[Any], T], key: str | None, *, prompt: str = "", instructions: str = ""
+) -> T:
     """What `read` makes of the first JSON object in the text that has the key; without one, of the first list.
 
-    `prompt` is what was asked: an example copied from it is no reply. Raises MisfitError: what
-    `read` says, or that nothing of the kind is there.
+    `prompt` is what was asked, and `instructions` the part of it that is ours: an example copied from there is no
+    reply. A text that was judged may hold the very reply, so a copy from there is one unless another comes with it.
+    Raises MisfitError: what `read` says, or that nothing of the kind is there.
     """
-    meant = _meant(_said(text), key)
-    for raw, value in meant:
+    meant = _meant(_said(text, key), key)
+    for _, raw, value in meant:
         if value is _UNREADABLE:
             raise MisfitError("it holds JSON that cannot be read")
-        if raw in prompt and (len(raw) >= ECHO or any(other != raw for other, _ in meant)):
+        if raw in instructions and len(raw) >= ECHO:
             raise MisfitError("it repeats the example")
+        if (raw in instructions or raw in prompt) and any(other != raw for _, other, _ in meant):
+            copied = "the example" if raw in instructions else "a text that it was given"
+            raise MisfitError(f"it repeats {copied}")
         return read(value)
     what = "list" if key is None else f"JSON object with the key `{key}`"
     raise MisfitError(f"it holds no whole {what}" if text.strip() else "it is empty")
 
 
-def _said(text: str) -> str:
-    """The text without thoughts before it; nothing where it never came to its end."""
-    end = max((found.end() for found in _THOUGHT.finditer(text)), default=0)
-    return "" if _THINKING.match(text) and not end else text[end:]
+def _said(text: str, key: str | None) -> str:
+    """The text without thoughts before it; nothing where they never came to their end.
+
+    The end of thoughts that stands inside a value is part of it: a reply may quote one.
+    """
+    begin, ended, value = 0, not _THINKING.match(text), _first_value(text, 0, key)
+    thoughts = 0
+    for mark in _THOUGHT.finditer(text):
+        if mark.start() not in value:
+            begin, ended, thoughts = mark.end(), True, thoughts + 1
+            value = _first_value(text, begin, key) if thoughts < THOUGHTS else range(0)
+    return text[begin:] if ended else ""
 
 
-def _meant(text: str, key: str | None) -> Iterator[tuple[str, Any]]:
-    """The text and value of everything outermost that can be the reply."""
+def _first_value(text: str, begin: int, key: str | None) -> range:
+    """Where the first value that can be the reply stands, from `begin` on."""
+    place, raw, _ = next(_meant(text[begin:], key), (0, "", None))
+    return range(begin + place, begin + place + len(raw))
+
+
+def _meant(text: str, key: str | None) -> Iterator[tuple[int, str, Any]]:
+    """The place, text and value of everything outermost that can be the reply."""
     opening = "[" if key is None else "{"
-    for raw, plain in _outermost(text, opening):
+    for start, raw, plain in _outermost(text, opening):
         value = _loaded(plain)
         if key is None or (f'"{key}"' in raw if value is _UNREADABLE else key in value):
-            yield raw, value
+            yield start, raw, value
 
 
-def _outermost(text: str, opening: str) -> Iterator[tuple[str, str]]:
-    """Every outermost stretch in brackets, as it is and without trailing commas, in order."""
+def _outermost(text: str, opening: str) -> Iterator[tuple[int, str, str]]:
+    """Every outermost stretch in brackets: its place, and as it is and without trailing commas, in order."""
     start = text.find(opening)
     while start >= 0:
         whole = _balanced(text, start)
         if whole is None:
             return
         end, plain = whole
-        yield text[start:end], plain
+        yield start, text[start:end], plain
         start = text.find(opening, end)
 
 

@@ -53,10 +53,13 @@ Json = Mapping[str, Any]
 NOTHING_TO_READ = Verdict(label="unsupported", reason="No passage was given.")
 
 
-def read_reply(task: Task, text: str, prompt: str = "") -> Reply:
-    """The reply in the text to that prompt. Raises MisfitError saying what is wrong with it."""
+def read_reply(task: Task, text: str, prompt: str = "", instructions: str = "") -> Reply:
+    """The reply in the text to that prompt, of which the instructions are ours and the rest is judged.
+
+    Raises MisfitError saying what is wrong with it.
+    """
     key, reader = READERS[type(task)]
-    return first_fitting(text, lambda value: reader(task, value), key, prompt=prompt)
+    return first_fitting(text, lambda value: reader(task, value), key, prompt=prompt, instructions=instructions)
 
 
 def without_asking(task: Task) -> Reply | None:

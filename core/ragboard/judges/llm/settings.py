@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.llm.endpoint import NO_KEY, OFFICIAL, Endpoint
@@ -46,3 +46,6 @@ def require_address(address: str) -> None:
             "the base URL (OPENAI_BASE_URL) holds a user or password, which cannot be sent beside a key; "
             "expected the address alone, and the key in OPENAI_API_KEY"
         )
+    names = [name for name, _ in parse_qsl(urlsplit(address).query, keep_blank_values=True)]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise SettingError(f"the base URL (OPENAI_BASE_URL) has the parameter {twice!r} twice; give it once")

@@ -31,7 +31,7 @@ def running() -> Iterator[ChatServer]:
 @pytest.fixture
 def server(running: ChatServer) -> ChatServer:
     """The running server, with nothing asked and nothing wrong."""
-    for memory in (running.asked, running.keys, running.faults, running.rules):
+    for memory in (running.asked, running.keys, running.queries, running.faults, running.rules):
         memory.clear()
     return running
 

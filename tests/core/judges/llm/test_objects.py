@@ -59,6 +59,29 @@ def test_other_slips_are_not_mended(text: str) -> None:
         found(text)
 
 
+THOUGHTS = (
+    'He wrote </think> in it: {"a": 2}',
+    '{"a": 2, "b": "quoted: </think> and [/THINK]"}',
+    '<think>short</think>{"a": 2, "b": ["</think>"], "c": "</reasoning>{}"}',
+    'maybe {"a": 1, "b": "</think>"} no </think> {"a": 2}',
+    '<think>{"a": 1, "b": "</think>"} or, as it says </think>, {"a": 3}? No.</think> {"a": 2}',
+    '<think>an open { and </think> {"a": 2, "b": "</think>"}',
+    'So: {"b": "</think>{\\"a\\": 1}", "a": 2}',
+)
+
+
+@pytest.mark.parametrize("text", THOUGHTS)
+def test_an_end_of_thoughts_inside_a_value_is_a_part_of_it(text: str) -> None:
+    assert found(text)["a"] == 2
+
+
+def test_thoughts_that_only_quote_their_end_never_came_to_it() -> None:
+    with pytest.raises(MisfitError, match="no whole"):
+        found('<think>I say {"a": 1, "b": "</think>"}')
+    with pytest.raises(MisfitError, match="no whole"):
+        found('{"a": 1} was a draft</think>')
+
+
 def test_the_first_list_is_found_where_a_list_is_wanted() -> None:
     assert found("x [1, 2,] then [3]", None) == [1, 2]
 
@@ -71,6 +94,9 @@ def test_long_texts_are_read_to_their_end() -> None:
         found('{"' + "a" * 2_000_000)
     with pytest.raises(MisfitError):
         found("{" + ", " * 500_000 + "}")
+    with pytest.raises(MisfitError):
+        found("{ </think> " * 100_000)
+    assert found("</think> " * 100_000 + '{"a": 1}') == {"a": 1}
 
 
 QUOTES = (

@@ -88,7 +88,11 @@ def test_the_definition_of_a_quality_belongs_to_what_is_asked(tmp_path: Path) ->
 
 WRONG = (
     ("rate_answer.md", "$question", r"\$answer is missing"),
-    ("rate_answer.md", "$question $answer $context", r"no field \$context here; there are \$answer, \$question"),
+    (
+        "rate_answer.md",
+        "$question $answer $context",
+        r"no field \$context here; there are \$answer, \$history, \$question",
+    ),
     ("rate_answer.md", "$question $answer costs $5", "names no field; write"),
     ("rate_answer.md", " \n", "the prompt is empty"),
     ("quality_faithfulness.md", "$answer", "there are none"),

@@ -1,0 +1,73 @@
+"""Whether the embedded judge rates answers to follow-up questions better where it also reads the questions before.
+
+    python benchmarks/history.py mtrag_human_eval_12conv.jsonl
+
+AUROC of its rating and of the similarity to generated questions, against people's grades of the median and above, and
+the difference to reading the question alone. Intervals are drawn over whole conversations.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable, Mapping
+
+from ragboard.judges.embedded.answering import rate
+from ragboard.judges.embedded.questions import questions_of
+from ragboard.judges.embedded.similarity import similarities
+from ragboard.readers.opinions import read_opinions
+from ragboard.records import Sample
+from ragboard.stats import Interval
+from ragboard.stats.clustered import auroc_difference, clustered_auroc
+
+DIMENSIONS = ("appropriateness", "completeness")
+QUESTIONS = 3
+
+
+def near(question: str, answer: str) -> float:
+    """The mean similarity of the question to those that the answer answers."""
+    found = similarities(question, questions_of(answer, QUESTIONS))
+    return statistics.fmean(found) if found else 0.0
+
+
+SCORES: Mapping[str, Callable[[str, str], float]] = {"rating": lambda q, a: rate(q, a)[0], "similarity": near}
+READ: Mapping[str, Callable[[tuple[str, ...]], tuple[str, ...]]] = {
+    "the question": lambda _: (),
+    "and the one before": lambda before: before[-1:],
+    "and all before": lambda before: before,
+}
+
+
+def asked_before(sample: Sample) -> tuple[str, ...]:
+    """What the user said before the question."""
+    return tuple(turn.text for turn in sample.history if turn.role == "user")
+
+
+def main(path: str) -> None:
+    """Print a line for each dimension, score and amount that is read."""
+    items = [item for item in read_opinions(path).items if item.sides[0].history]
+    samples, clusters = [item.sides[0] for item in items], [item.cluster for item in items]
+    for dimension in DIMENSIONS:
+        grades = [statistics.fmean(grade for grade in item.said[dimension] if grade is not None) for item in items]
+        good = [grade >= statistics.median(grades) for grade in grades]
+        for name, score in SCORES.items():
+            alone: list[float] = []
+            for read, choose in READ.items():
+                found = [
+                    score(" ".join((*choose(asked_before(one)), one.question)), one.answer or "") for one in samples
+                ]
+                alone = alone or found
+                better = auroc_difference(found, alone, good, clusters, seed=0)
+                shown = [shown_as(clustered_auroc(found, good, clusters, seed=0)), shown_as(better)]
+                print(f"{dimension:16} {name:10} {read:20} {len(samples):4} {shown[0]:22} {shown[1]}")
+
+
+def shown_as(interval: object) -> str:
+    """An estimate with its interval."""
+    if not isinstance(interval, Interval):
+        return ""
+    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
