@@ -11,9 +11,20 @@ import pandas as pd
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import NotFoundError, Panel, RunFileError, Sample, Score, Store, Unscored, aevaluate, evaluate
+from ragboard import (
+    NotFoundError,
+    Panel,
+    RunFileError,
+    RunFileWarning,
+    Sample,
+    Score,
+    Store,
+    Unscored,
+    aevaluate,
+    evaluate,
+)
 from ragboard.metrics.ragas import Faithfulness
-from ragboard.readers.memory import run_of
+from ragboard.readers.memory import read_samples
 from ragboard.records import Turn
 
 ROWS = [
@@ -93,17 +104,19 @@ def test_with_a_store_the_run_is_kept_and_nothing_is_asked_twice(tmp_path: Path)
 def test_what_cannot_be_read_says_which_row() -> None:
     with pytest.raises(RunFileError, match=r"samples:2: .*question"):
         evaluate([*ROWS[:1], {"answer": "x"}])
-    with pytest.raises(RunFileError, match="no column was taken for the question; there are x"):
+    with pytest.raises(RunFileError, match="no column was taken for the question; it has x: mapping="):
         evaluate([{"x": 1}])
     with pytest.raises(RunFileError, match="there are none"):
         evaluate([])
 
 
 def test_samples_are_held_to_what_a_file_is_held_to() -> None:
-    same = evaluate([make_sample(1), make_sample(1)], metrics=["faithfulness"], judge=PlainJudge())
+    with pytest.warns(RunFileWarning, match="id s1 of row 2 was there before and is now s1#2"):
+        same = evaluate([make_sample(1), make_sample(1)], metrics=["faithfulness"], judge=PlainJudge())
     assert [row.sample_id for row in same.samples] == ["s1", "s1#2"]
     half = replace(make_sample(1), answer="It is red \ud800.", metadata={"seen": {1}})
-    assert len(evaluate([half], metrics=["faithfulness"], judge=PlainJudge()).samples) == 1
+    with pytest.warns(RunFileWarning, match=r"half a character \(lone surrogate\) replaced \(row 1\)"):
+        assert len(evaluate([half], metrics=["faithfulness"], judge=PlainJudge()).samples) == 1
     with pytest.raises(RunFileError, match=r"samples:2: question: is empty"):
         evaluate([make_sample(1), replace(make_sample(2), question=" ")])
 
@@ -112,7 +125,7 @@ def test_a_sample_read_again_is_the_same() -> None:
     turns = (Turn(role="system", text="Be short."), Turn(role="assistant", text="Yes?"))
     whole = replace(make_sample(3), reference="", reference_contexts=("[1]",), history=turns, metadata={"k": [1, "2"]})
     bare = Sample(id="b", question="['a']", answer="[1]", contexts=())
-    assert run_of([whole, bare], name="run").samples == (whole, bare)
+    assert read_samples([whole, bare], name="run").runs[0].samples == (whole, bare)
 
 
 def test_a_metric_that_was_not_evaluated_is_named_with_those_that_were() -> None:

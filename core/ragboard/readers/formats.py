@@ -1,19 +1,40 @@
-"""Which column means what: the names that the tools of the field give them, as tables."""
+"""Which column means what: the names that tools give them, as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.report import ColumnUse
 
-__all__ = ["FIELDS", "column_uses", "format_name", "match_columns", "named"]
+__all__ = [
+    "FIELDS",
+    "Format",
+    "PassageRows",
+    "column_uses",
+    "format_name",
+    "format_of",
+    "match_columns",
+    "named",
+    "unclear_answer",
+]
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "id": ("id", "query_id", "item_id", "sample_id", "question_id", "qid"),
     "question": ("question", "user_input", "query", "prompt", "input", "user_query"),
-    "answer": ("answer", "response", "output", "actual_output", "generated_answer", "prediction", "completion"),
+    "answer": (
+        "answer",
+        "response",
+        "output",
+        "actual_output",
+        "generated_answer",
+        "predicted_answer",
+        "agent_answer",
+        "prediction",
+        "completion",
+    ),
     "contexts": (
         "contexts",
         "retrieved_contexts",
@@ -27,6 +48,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "document",
         "passage",
         "source_documents",
+        "source_nodes",
     ),
     "reference": (
         "reference",
@@ -47,47 +69,165 @@ FIELDS: dict[str, tuple[str, ...]] = {
 NAMED = 40
 """At most so many columns are named in a message, each by so many characters."""
 
-SIGNATURES: tuple[tuple[str, frozenset[str]], ...] = (
-    ("RAGChecker output", frozenset({"query", "retrieved_context", "response_claims"})),
-    ("RAGChecker input", frozenset({"query", "retrieved_context"})),
-    ("ragas 0.2 or later", frozenset({"user_input"})),
-    ("ragas 0.0", frozenset({"question", "contexts", "ground_truths"})),
-    ("ragas 0.1", frozenset({"question", "contexts", "ground_truth"})),
-    ("ragas 0.0 or 0.1", frozenset({"question", "contexts", "answer_relevancy"})),
-    ("ragas 0.0 or 0.1", frozenset({"question", "contexts", "context_relevancy"})),
-    ("ragas 0.0", frozenset({"question", "contexts", "context_ relevancy"})),
-    ("ragas 0.0", frozenset({"question", "contexts", "context_relavency"})),
+SYSTEM_ANSWERS = (*FIELDS["answer"][1:], "result")
+"""Columns beside which `answer` may be the reference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassageRows:
+    """How a table with a row for each passage tells its samples apart, and what its rows say of a passage."""
+
+    sample: tuple[str, ...]
+    """Columns that are the same in all rows of a sample."""
+    text: str
+    id: str = ""
+    score: str = ""
+    order: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A format that is recognised by its columns."""
+
+    name: str
+    columns: frozenset[str]
+    """All of these are there."""
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Fields whose column cannot be told by its name alone, because the tool gives the name another meaning."""
+    passage_rows: PassageRows | None = None
+    joined: str = ""
+    """What stands between the passages of a cell, in CSV."""
+
+
+def _format(
+    name: str, *columns: str, passage_rows: PassageRows | None = None, joined: str = "", **fields: str
+) -> Format:
+    return Format(name=name, columns=frozenset(columns), fields=fields, passage_rows=passage_rows, joined=joined)
+
+
+_DEEPEVAL = {
+    "answer": "actual_output",
+    "contexts": "retrieval_context",
+    "reference": "expected_output",
+    "reference_contexts": "context",
+}
+_DEEPEVAL_CAMEL = {
+    "answer": "actualOutput",
+    "contexts": "retrievalContext",
+    "reference": "expectedOutput",
+    "reference_contexts": "context",
+}
+_QA_GOLD = {"reference": "answer"}
+
+FORMATS: tuple[Format, ...] = (
+    _format("RAGChecker output", "query", "retrieved_context", "response_claims"),
+    _format("RAGChecker input", "query", "retrieved_context"),
+    _format("ragas 0.2 or later", "user_input"),
+    _format(
+        "ragas 0.1 test set",
+        *("question", "contexts", "ground_truth", "evolution_type"),
+        reference_contexts="contexts",
+    ),
+    _format("ragas 0.0", "question", "contexts", "ground_truths"),
+    _format("ragas 0.1", "question", "contexts", "ground_truth"),
+    _format("ragas 0.0 or 0.1", "question", "contexts", "answer_relevancy"),
+    _format("ragas 0.0 or 0.1", "question", "contexts", "context_relevancy"),
+    _format("ragas 0.0", "question", "contexts", "context_ relevancy"),
+    _format("ragas 0.0", "question", "contexts", "context_relavency"),
+    _format("Haystack evaluation", "answer", "predicted_answer", answer="predicted_answer", **_QA_GOLD),
+    _format("LangChain QA evaluation", "query", "answer", "result", answer="result", **_QA_GOLD),
+    _format("DeepEval", "input", "actual_output", joined="|", **_DEEPEVAL),
+    _format("DeepEval", "input", "retrieval_context", joined="|", **_DEEPEVAL),
+    _format("DeepEval", "input", "actualOutput", joined="|", **_DEEPEVAL_CAMEL),
+    _format("DeepEval", "input", "retrievalContext", joined="|", **_DEEPEVAL_CAMEL),
+    _format("DeepEval", "input", "expectedOutput", "context", joined="|", **_DEEPEVAL_CAMEL),
+    _format(
+        "Phoenix retrieved documents",
+        *("context.span_id", "document_position", "input", "document"),
+        passage_rows=PassageRows(
+            sample=("context.span_id",), text="document", score="document_score", order="document_position"
+        ),
+        contexts="document",
+    ),
+    _format(
+        "Phoenix retrieved documents",
+        *("context.trace_id", "document_score", "input", "document"),
+        passage_rows=PassageRows(sample=("context.trace_id",), text="document", score="document_score"),
+        contexts="document",
+    ),
+    _format(
+        "Phoenix retrieved documents",
+        *("context.trace_id", "document_score", "input", "reference"),
+        passage_rows=PassageRows(sample=("context.trace_id",), text="reference", score="document_score"),
+        contexts="reference",
+    ),
+    _format(
+        "Open RAG Eval answers",
+        *("query_id", "query", "query_run", "passage_id", "passage", "generated_answer"),
+        passage_rows=PassageRows(sample=("query_id", "query_run"), text="passage", id="passage_id"),
+        contexts="passage",
+    ),
 )
-"""Columns that together give a format away, the surest first."""
+"""What columns give away, the surest first."""
+
+
+def format_of(columns: Sequence[str]) -> Format | None:
+    """The format that these columns give away."""
+    names = frozenset(columns)
+    return next((known for known in FORMATS if known.columns <= names), None)
 
 
 def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
     """What the file is taken for, in words."""
-    names = frozenset(columns)
-    known = next((name for name, needed in SIGNATURES if needed <= names), None)
-    return f"{'ragboard' if ours else known or 'table'} ({kind})"
+    known = format_of(columns)
+    return f"{'ragboard' if ours else known.name if known else 'table'} ({kind})"
 
 
-def match_columns(path: Path, columns: Sequence[str], mapping: Mapping[str, str | None]) -> dict[str, str]:
-    """Which column each field is read from: as mapped (to None from no column), else by its names.
+def match_columns(
+    path: Path, columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool = False
+) -> dict[str, str]:
+    """Which column each field is read from: as mapped (to None from no column), as the tool means it, by its names.
 
-    Raises SettingError for a field that samples do not have, RunFileError for a column that is not there.
+    Columns that `unclear_answer` names are matched to nothing. Raises SettingError for a field that samples do not
+    have, RunFileError for a column that is not there.
     """
     if unknown := next((field for field in mapping if field not in FIELDS), None):
         raise SettingError(f"a sample has no field {unknown!r}; it has {', '.join(FIELDS)}")
     found = {field: column for field, column in mapping.items() if column is not None}
-    taken = list(found.values())
-    for column in taken:
+    for column in found.values():
         if column not in columns:
             raise RunFileError(path, f"has no column {column!r}; it has {named(columns)}")
-        if taken.count(column) > 1:
+        if list(found.values()).count(column) > 1:
             raise SettingError(f"two fields are mapped to the column {column!r}, expected each column once")
+    known = None if ours else format_of(columns)
+    references = [column for column in columns if _plain(column) in FIELDS["reference"]]
+    for field, column in known.fields.items() if known else ():
+        other = field == "reference" and references and column not in references
+        if field not in mapping and column in columns and column not in found.values() and not other:
+            found[field] = column
+    taken = {*found.values(), *unclear_answer(columns, mapping, ours=ours)}
     free = [column for column in reversed(columns) if column not in taken]
     plain = {_plain(column): column for column in free} | {column: column for column in free}
     for field, names in FIELDS.items():
-        if field not in mapping:
+        if field not in mapping and field not in found:
             found |= next(({field: plain[name]} for name in names if name in plain), {})
     return found
+
+
+def unclear_answer(columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool) -> tuple[str, ...]:
+    """`answer` and the columns beside it, where either may hold the system's answer and the other the reference.
+
+    Haystack and LangChain's QA evaluation name the reference `answer`, most others the system's answer. Nothing is
+    unclear where the format tells, in a file of ours, or where the mapping names the answer or says what `answer` is.
+    """
+    known = format_of(columns)
+    if ours or "answer" in mapping or (known and "answer" in known.fields):
+        return ()
+    plain = {_plain(column): column for column in columns}
+    beside = [plain[name] for name in SYSTEM_ANSWERS if name in plain]
+    if "answer" not in plain or plain["answer"] in mapping.values() or not beside:
+        return ()
+    return (plain["answer"], *beside)
 
 
 def column_uses(columns: Sequence[str], matched: Mapping[str, str]) -> tuple[ColumnUse, ...]:
