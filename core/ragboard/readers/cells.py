@@ -110,7 +110,12 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
     if isinstance(value, bytes):
         note("bytes read as text")
         return value.decode(errors="replace")
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    try:
+        return str(value)
+    except (ValueError, OverflowError, NotImplementedError) as error:  # a date that Python has not
+        raise BadCellError("", f"got a value of the type {type(value).__name__} that cannot be written") from error
 
 
 def read_answer(value: JsonValue, note: Note) -> str | None:

@@ -120,6 +120,8 @@ _DEEPEVAL_CAMEL = {
 _QA_GOLD = {"reference": "answer"}
 
 FORMATS: tuple[Format, ...] = (
+    _format("Haystack evaluation", "answer", "predicted_answer", answer="predicted_answer", **_QA_GOLD),
+    _format("LangChain QA evaluation", "query", "answer", "result", answer="result", **_QA_GOLD),
     _format("RAGChecker output", "query", "retrieved_context", "response_claims"),
     _format("RAGChecker input", "query", "retrieved_context"),
     _format("ragas 0.2 or later", "user_input"),
@@ -134,8 +136,6 @@ FORMATS: tuple[Format, ...] = (
     _format("ragas 0.0 or 0.1", "question", "contexts", "context_relevancy"),
     _format("ragas 0.0", "question", "contexts", "context_ relevancy"),
     _format("ragas 0.0", "question", "contexts", "context_relavency"),
-    _format("Haystack evaluation", "answer", "predicted_answer", answer="predicted_answer", **_QA_GOLD),
-    _format("LangChain QA evaluation", "query", "answer", "result", answer="result", **_QA_GOLD),
     _format("DeepEval", "input", "actual_output", joined="|", **_DEEPEVAL),
     _format("DeepEval", "input", "retrieval_context", joined="|", **_DEEPEVAL),
     _format("DeepEval", "input", "actualOutput", joined="|", **_DEEPEVAL_CAMEL),

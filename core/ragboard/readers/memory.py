@@ -77,7 +77,12 @@ def _rows_of_frame(frame: Any) -> Iterable[Any]:
     twice = flat.columns[flat.columns.duplicated()]
     if len(twice):
         raise RunFileError(WHERE, f"two columns are called {twice[0]!r}, expected each name once")
-    return ({column: _filled(cell) for column, cell in row.items()} for row in flat.to_dict("records"))
+    try:
+        rows = flat.to_dict("records")
+    except (ValueError, OverflowError, NotImplementedError) as error:  # dates that Python has not
+        reason = " ".join(str(error).split())[:200]
+        raise RunFileError(WHERE, f"the data frame has a value that cannot be read ({reason})") from error
+    return ({column: _filled(cell) for column, cell in row.items()} for row in rows)
 
 
 def _filled(cell: Any) -> Any:

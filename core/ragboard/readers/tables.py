@@ -248,7 +248,7 @@ def _parquet(path: Path, encoding: str) -> Table:
 
     try:
         names, rows = read_parquet(path)
-    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError, NotImplementedError) as error:
         reason = " ".join(str(error).split())[:200]
         raise RunFileError(path, f"not readable as Parquet ({reason})") from error
     _once(path, names)
