@@ -56,9 +56,10 @@ def _object(value: Any) -> Any:
         inner = _object(node)
         return {**inner, "score": _attribute(value, "score")} if isinstance(inner, dict) else value
     role = _attribute(value, "role") or _attribute(value, "type")
+    role = role.value if isinstance(role, Enum) else role
     said = _attribute(value, "content") or _attribute(value, "text")
     if isinstance(role, str) and isinstance(said, (str, list)) and _attribute(value, "page_content") is None:
-        return {"role": plain(role), "content": plain(said)}
+        return {"role": role, "content": plain(said)}
     if isinstance(_attribute(value, "response"), str) and hasattr(value, "source_nodes"):
         return value.response
     text = _text_of(value)
