@@ -53,6 +53,8 @@ ROLES: dict[str, Literal["user", "assistant", "system", "tool"]] = {
 }
 TEXTS = ("text", "page_content", "content")
 PASSAGE_TEXTS = (*TEXTS, "passage", "document")
+SAID = ("content", "text", "message", "parts", "blocks")
+"""Where a message keeps what was said."""
 PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id")
 ENDINGS = "pdf|docx?|odt|rtf|epub|pptx?|xlsx?|txt|md|rst|html?|csv|tsv|jsonl?|xml|eml|png|jpe?g"
 ADDRESS = re.compile(
@@ -218,7 +220,9 @@ def _turn(name: str, place: int, turn: JsonValue, note: Note) -> Turn:
     if not isinstance(turn, Mapping):
         raise BadCellError(name, f"{which} is {kind_of_value(turn)}, expected an object or a text")
     message = _unwrapped(turn)
-    said = next((message[key] for key in ("content", "text", "message", "parts") if message.get(key) is not None), "")
+    if not message.keys() & {*SAID, "tool_calls"}:
+        raise BadCellError(name, f"{which} has no text, expected one of {', '.join(SAID)}")
+    said = next((message[key] for key in SAID if message.get(key) is not None), "")
     given = next((message[key] for key in ("role", "type", "speaker") if key in message), "user")
     role = ROLES.get(str(given).lower())
     if role is None:
@@ -308,7 +312,7 @@ def _is_message(value: JsonValue) -> bool:
         return False
     inner = _unwrapped(value)
     role = str(inner.get("role") or inner.get("type") or inner.get("speaker")).lower()
-    return role in ROLES and any(key in inner for key in ("content", "text", "message", "parts"))
+    return role in ROLES and any(key in inner for key in SAID)
 
 
 def _are_messages(value: JsonValue) -> bool:
@@ -319,14 +323,15 @@ def _are_parts(value: JsonValue) -> bool:
     """Whether a list holds the parts of one message: texts, pictures, calls of tools."""
     if not isinstance(value, list) or not value:
         return False
-    kinds = [part.get("type") if isinstance(part, Mapping) and "role" not in part else None for part in value]
+    parts = [part if isinstance(part, Mapping) and "role" not in part else {} for part in value]
+    kinds = [part.get("type", part.get("block_type")) for part in parts]
     typed = all(isinstance(kind, str) and kind.lower() not in ROLES for kind in kinds)
     bare = all(isinstance(part, Mapping) and part.keys() == {"text"} for part in value)
     return bare or (typed and any(_part_text(part) is not None for part in value))
 
 
 def _part_text(part: JsonValue) -> str | None:
-    if not isinstance(part, Mapping) or "text" not in str(part.get("type", "text")):
+    if not isinstance(part, Mapping) or "text" not in str(part.get("type", part.get("block_type", "text"))):
         return None
     found = part.get("text", part.get("content"))
     found = found.get("value") if isinstance(found, Mapping) else found
