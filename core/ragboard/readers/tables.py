@@ -113,7 +113,8 @@ def _json(path: Path, encoding: str) -> Table:
             return _jsonl(path, encoding)
         raise RunFileError(path, f"not JSON ({what_is_wrong(error)})", line=line) from error
     if isinstance(value, RepeatedKey):
-        raise RunFileError(path, f"the key {value.key!r} is there twice, expected each key once")
+        line = next(iter(lines[value.key]), None)
+        raise RunFileError(path, f"the key {value.key!r} is there twice, expected each key once", line=line)
     name, run = "", None
     totals: dict[str, float] = {}
     if isinstance(value, dict):
