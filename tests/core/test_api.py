@@ -157,7 +157,9 @@ def test_a_frame_whose_columns_or_dates_cannot_be_read_is_refused() -> None:
         evaluate(twice)
     dates = pa.array([[2**62]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us")))
     when = pd.DataFrame({"question": ["Q"], "when": pd.Series(dates, dtype=pd.ArrowDtype(dates.type))})
-    with pytest.raises(RunFileError, match=r"^samples: the data frame has a value that cannot be read \(date value out of"):
+    with pytest.raises(
+        RunFileError, match=r"^samples: the data frame has a value that cannot be read \(date value out of"
+    ):
         evaluate(when)
 
 

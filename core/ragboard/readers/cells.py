@@ -109,11 +109,14 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
         return {str(clean(str(key), note)): clean(cell, note, depth + 1) for key, cell in cells.items()}
     if isinstance(value, (list, tuple)):
         return [clean(cell, note, depth + 1) for cell in cast("Sequence[Any]", value)]
+    return value if value is None or isinstance(value, (bool, int, float)) else _written(value, note)
+
+
+def _written(value: Any, note: Note) -> str:
+    """Any other value as text."""
     if isinstance(value, bytes):
         note("bytes read as text")
         return value.decode(errors="replace")
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
     try:
         return str(value)
     except (ValueError, OverflowError, NotImplementedError) as error:  # a date that Python has not
@@ -214,7 +217,9 @@ def _turn(name: str, place: int, turn: JsonValue, note: Note) -> Turn:
     which = f"message {place + 1}"
     printed, turn = isinstance(turn, str), _printed(name, turn, note, which=f"{which} ")
     if printed and isinstance(turn, Mapping) and "role" not in turn:
-        raise BadCellError(name, f"{which} is a printed message without its role, expected an object with role and content")
+        raise BadCellError(
+            name, f"{which} is a printed message without its role, expected an object with role and content"
+        )
     if isinstance(turn, str):
         return Turn(role="assistant" if place % 2 else "user", text=turn)
     if not isinstance(turn, Mapping):
@@ -268,7 +273,7 @@ def _printed(name: str, value: JsonValue, note: Note, which: str = "") -> JsonVa
     if found is None:
         return value
     note(f"{name}: text taken from a printed object")
-    return cast("JsonValue", clean(found, note))
+    return clean(found, note)
 
 
 def _unwritten(name: str, value: JsonValue, note: Note) -> JsonValue:
@@ -326,7 +331,7 @@ def _are_parts(value: JsonValue) -> bool:
     parts = [part if isinstance(part, Mapping) and "role" not in part else {} for part in value]
     kinds = [part.get("type", part.get("block_type")) for part in parts]
     typed = all(isinstance(kind, str) and kind.lower() not in ROLES for kind in kinds)
-    bare = all(isinstance(part, Mapping) and part.keys() == {"text"} for part in value)
+    bare = all(isinstance(part, Mapping) and set(part) == {"text"} for part in value)
     return bare or (typed and any(_part_text(part) is not None for part in value))
 
 

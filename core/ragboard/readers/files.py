@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, AnyStr, BinaryIO
@@ -121,7 +121,7 @@ def _start(path: Path) -> bytes:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _opened(path: Path) -> Generator[BinaryIO]:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):

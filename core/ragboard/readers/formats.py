@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from ragboard.errors import RunFileError, SettingError
@@ -85,26 +85,24 @@ class PassageRows:
     order: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Format:
     """A format that is recognised by its columns."""
 
     name: str
     columns: frozenset[str]
     """All of these are there."""
+    _: KW_ONLY
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
     """Fields whose column cannot be told by its name alone, because the tool gives the name another meaning."""
     passage_rows: PassageRows | None = None
+    """Where a row is a passage, not a sample."""
     joined: str = ""
-    """What stands between the passages of a cell, in CSV."""
+    """What stands between the passages of a cell."""
 
 
-def _format(
-    name: str, *columns: str, passage_rows: PassageRows | None = None, joined: str = "", **fields: str
-) -> Format:
-    return Format(name=name, columns=frozenset(columns), fields=fields, passage_rows=passage_rows, joined=joined)
-
-
+_HAYSTACK = {"answer": "predicted_answer", "reference": "answer"}
+_LANGCHAIN_QA = {"answer": "result", "reference": "answer"}
 _DEEPEVAL = {
     "answer": "actual_output",
     "contexts": "retrieval_context",
@@ -117,55 +115,57 @@ _DEEPEVAL_CAMEL = {
     "reference": "expectedOutput",
     "reference_contexts": "context",
 }
-_QA_GOLD = {"reference": "answer"}
+_SPAN_ROWS = PassageRows(
+    sample=("context.span_id",), text="document", score="document_score", order="document_position"
+)
+_TRACE_ROWS = PassageRows(sample=("context.trace_id",), text="document", score="document_score")
+_QUERY_ROWS = PassageRows(sample=("query_id", "query_run"), text="passage", id="passage_id")
 
 FORMATS: tuple[Format, ...] = (
-    _format("Haystack evaluation", "answer", "predicted_answer", answer="predicted_answer", **_QA_GOLD),
-    _format("LangChain QA evaluation", "query", "answer", "result", answer="result", **_QA_GOLD),
-    _format("RAGChecker output", "query", "retrieved_context", "response_claims"),
-    _format("RAGChecker input", "query", "retrieved_context"),
-    _format("ragas 0.2 or later", "user_input"),
-    _format(
+    Format("Haystack evaluation", frozenset({"answer", "predicted_answer"}), fields=_HAYSTACK),
+    Format("LangChain QA evaluation", frozenset({"query", "answer", "result"}), fields=_LANGCHAIN_QA),
+    Format("RAGChecker output", frozenset({"query", "retrieved_context", "response_claims"})),
+    Format("RAGChecker input", frozenset({"query", "retrieved_context"})),
+    Format("ragas 0.2 or later", frozenset({"user_input"})),
+    Format(
         "ragas 0.1 test set",
-        *("question", "contexts", "ground_truth", "evolution_type"),
-        reference_contexts="contexts",
+        frozenset({"question", "contexts", "ground_truth", "evolution_type"}),
+        fields={"reference_contexts": "contexts"},
     ),
-    _format("ragas 0.0", "question", "contexts", "ground_truths"),
-    _format("ragas 0.1", "question", "contexts", "ground_truth"),
-    _format("ragas 0.0 or 0.1", "question", "contexts", "answer_relevancy"),
-    _format("ragas 0.0 or 0.1", "question", "contexts", "context_relevancy"),
-    _format("ragas 0.0", "question", "contexts", "context_ relevancy"),
-    _format("ragas 0.0", "question", "contexts", "context_relavency"),
-    _format("DeepEval", "input", "actual_output", joined="|", **_DEEPEVAL),
-    _format("DeepEval", "input", "retrieval_context", joined="|", **_DEEPEVAL),
-    _format("DeepEval", "input", "actualOutput", joined="|", **_DEEPEVAL_CAMEL),
-    _format("DeepEval", "input", "retrievalContext", joined="|", **_DEEPEVAL_CAMEL),
-    _format("DeepEval", "input", "expectedOutput", "context", joined="|", **_DEEPEVAL_CAMEL),
-    _format(
+    Format("ragas 0.0", frozenset({"question", "contexts", "ground_truths"})),
+    Format("ragas 0.1", frozenset({"question", "contexts", "ground_truth"})),
+    Format("ragas 0.0 or 0.1", frozenset({"question", "contexts", "answer_relevancy"})),
+    Format("ragas 0.0 or 0.1", frozenset({"question", "contexts", "context_relevancy"})),
+    Format("ragas 0.0", frozenset({"question", "contexts", "context_ relevancy"})),
+    Format("ragas 0.0", frozenset({"question", "contexts", "context_relavency"})),
+    Format("DeepEval", frozenset({"input", "actual_output"}), fields=_DEEPEVAL, joined="|"),
+    Format("DeepEval", frozenset({"input", "retrieval_context"}), fields=_DEEPEVAL, joined="|"),
+    Format("DeepEval", frozenset({"input", "actualOutput"}), fields=_DEEPEVAL_CAMEL, joined="|"),
+    Format("DeepEval", frozenset({"input", "retrievalContext"}), fields=_DEEPEVAL_CAMEL, joined="|"),
+    Format("DeepEval", frozenset({"input", "expectedOutput", "context"}), fields=_DEEPEVAL_CAMEL, joined="|"),
+    Format(
         "Phoenix retrieved documents",
-        *("context.span_id", "document_position", "input", "document"),
-        passage_rows=PassageRows(
-            sample=("context.span_id",), text="document", score="document_score", order="document_position"
-        ),
-        contexts="document",
+        frozenset({"context.span_id", "document_position", "input", "document"}),
+        fields={"contexts": "document"},
+        passage_rows=_SPAN_ROWS,
     ),
-    _format(
+    Format(
         "Phoenix retrieved documents",
-        *("context.trace_id", "document_score", "input", "document"),
-        passage_rows=PassageRows(sample=("context.trace_id",), text="document", score="document_score"),
-        contexts="document",
+        frozenset({"context.trace_id", "document_score", "input", "document"}),
+        fields={"contexts": "document"},
+        passage_rows=_TRACE_ROWS,
     ),
-    _format(
+    Format(
         "Phoenix retrieved documents",
-        *("context.trace_id", "document_score", "input", "reference"),
-        passage_rows=PassageRows(sample=("context.trace_id",), text="reference", score="document_score"),
-        contexts="reference",
+        frozenset({"context.trace_id", "document_score", "input", "reference"}),
+        fields={"contexts": "reference"},
+        passage_rows=replace(_TRACE_ROWS, text="reference"),
     ),
-    _format(
+    Format(
         "Open RAG Eval answers",
-        *("query_id", "query", "query_run", "passage_id", "passage", "generated_answer"),
-        passage_rows=PassageRows(sample=("query_id", "query_run"), text="passage", id="passage_id"),
-        contexts="passage",
+        frozenset({"query_id", "query", "query_run", "passage_id", "passage", "generated_answer"}),
+        fields={"contexts": "passage"},
+        passage_rows=_QUERY_ROWS,
     ),
 )
 """What columns give away, the surest first."""
@@ -191,26 +191,28 @@ def match_columns(
     Columns that `unclear_answer` names are matched to nothing. Raises SettingError for a field that samples do not
     have, RunFileError for a column that is not there.
     """
-    if unknown := next((field for field in mapping if field not in FIELDS), None):
+    if unknown := next((name for name in mapping if name not in FIELDS), None):
         raise SettingError(f"a sample has no field {unknown!r}; it has {', '.join(FIELDS)}")
-    found = {field: column for field, column in mapping.items() if column is not None}
-    for column in found.values():
+    found = {name: column for name, column in mapping.items() if column is not None}
+    mapped = list(found.values())
+    for column in mapped:
         if column not in columns:
             raise RunFileError(path, f"has no column {column!r}; it has {named(columns)}")
-        if list(found.values()).count(column) > 1:
+        if mapped.count(column) > 1:
             raise SettingError(f"two fields are mapped to the column {column!r}, expected each column once")
     known = None if ours else format_of(columns)
+    meant = known.fields if known else {}
     references = [column for column in columns if _plain(column) in FIELDS["reference"]]
-    for field, column in known.fields.items() if known else ():
-        other = field == "reference" and references and column not in references
-        if field not in mapping and column in columns and column not in found.values() and not other:
-            found[field] = column
+    for name, column in meant.items():
+        better = name == "reference" and references and column not in references
+        if name not in mapping and column in columns and column not in mapped and not better:
+            found[name] = column
     taken = {*found.values(), *unclear_answer(columns, mapping, ours=ours)}
     free = [column for column in reversed(columns) if column not in taken]
     plain = {_plain(column): column for column in free} | {column: column for column in free}
-    for field, names in FIELDS.items():
-        if field not in mapping and field not in found:
-            found |= next(({field: plain[name]} for name in names if name in plain), {})
+    for name, names in FIELDS.items():
+        if name not in mapping and name not in found:
+            found |= next(({name: plain[one]} for one in names if one in plain), {})
     return found
 
 

@@ -85,14 +85,12 @@ def _one_row_a_sample(path: Path, table: Table, names: PassageRows, matched: Map
                 line=different[column],
                 field=field,
             )
-    rows = [_merged(group, names, {*parts, *different}) for group in groups.values()]
+    rows: list[RawRow | BadRow] = [_merged(group, names, {*parts, *different}) for group in groups.values()]
     notes = [f"{len(table.rows)} rows, one for each passage, read as {len(rows)} samples"]
     if different:
         notes.append(f"left out, different for the passages of a sample: {', '.join(sorted(different))}")
     ordered = tuple(sorted([*rows, *bad], key=lambda row: row.line))
-    return Layout(
-        table=replace(table, rows=ordered), read=parts, left_out=frozenset(different), notes=tuple(notes)
-    )
+    return Layout(table=replace(table, rows=ordered), read=parts, left_out=frozenset(different), notes=tuple(notes))
 
 
 def _differs(group: Sequence[RawRow], column: str) -> bool:

@@ -66,7 +66,7 @@ def _object(value: Any) -> Any:
     if text is None:
         return value
     found = {
-        "id": next((id for name in ("id", "node_id", "id_") if (id := _attribute(value, name)) is not None), None),
+        "id": next((key for name in ("id", "node_id", "id_") if (key := _attribute(value, name)) is not None), None),
         "text": text,
         "score": _attribute(value, "score"),
         "metadata": _attribute(value, "metadata") or _attribute(value, "meta"),

@@ -54,29 +54,31 @@ def _declared(file: ParquetFile) -> int:
     """What the file's own table of contents says that its values take, at the least."""
     groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
     chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
-    values = sum(chunk.num_values for chunk in chunks) + file.metadata.num_rows
-    return VALUE * values + sum(chunk.total_uncompressed_size for chunk in chunks)
+    values = sum(int(chunk.num_values) for chunk in chunks) + int(file.metadata.num_rows)
+    return VALUE * values + sum(int(chunk.total_uncompressed_size) for chunk in chunks)
 
 
 def _size(array: Any) -> int:
-    """What the values of an array take as Python objects; texts that it shares are counted each time."""
+    """What the values of an array take as Python objects; a text that they share is counted each time."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    if isinstance(array, pa.DictionaryArray) and pa.types.is_nested(array.type.value_type):
-        return _size(array.dictionary_decode())
+    own = VALUE * len(array)
     if isinstance(array, pa.DictionaryArray):
-        texts = array.dictionary.cast(pa.large_binary()) if _is_text(array.type.value_type) else None
-        lengths = pc.sum(pc.binary_length(texts).take(array.indices)).as_py() if texts is not None else 0
-        return VALUE * len(array) + (lengths or 0)
+        return own + _size_of_texts(array)
     if isinstance(array, pa.StructArray):
-        return VALUE * len(array) + sum(_size(inner) for inner in array.flatten())
+        return own + sum(_size(inner) for inner in array.flatten())
     if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
-        return VALUE * len(array) + _size(array.flatten())
-    return VALUE * len(array) + array.nbytes
+        return own + _size(array.flatten())
+    return own + int(array.nbytes)
 
 
-def _is_text(kind: Any) -> bool:
+def _size_of_texts(array: Any) -> int:
     import pyarrow as pa
+    import pyarrow.compute
 
-    return pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind)
+    compute: Any = pyarrow.compute
+    kind = array.type.value_type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind)):
+        return 0
+    lengths = compute.binary_length(array.dictionary).take(array.indices)
+    return int(compute.sum(lengths).as_py() or 0)

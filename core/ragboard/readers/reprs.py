@@ -136,10 +136,10 @@ def _value(node: ast.expr) -> Any:
     if not isinstance(node, ast.Call):
         return ast.literal_eval(node)
     if not isinstance(node.func, ast.Name):
-        raise ValueError("a call of no class")
+        raise SyntaxError("a call of no class")
     said: Said = {}
     for keyword in node.keywords:
-        with suppress(ValueError):
+        with suppress(ValueError, SyntaxError):
             said[str(keyword.arg)] = _value(keyword.value)
     role = ROLES.get(node.func.id.removesuffix("Chunk"))
     return {**said, "role": role} if role else said

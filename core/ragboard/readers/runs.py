@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -15,7 +15,7 @@ from ragboard.readers.report import Coerced, ImportReport, ReadResult
 from ragboard.readers.rows import Reading, read_rows
 from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores, scores_in
 from ragboard.readers.tables import BadRow, Table
-from ragboard.records import JsonValue, Run
+from ragboard.records import Run
 
 __all__ = ["SHOWN", "nothing_in", "runs_of"]
 
@@ -75,29 +75,26 @@ def _matched(path: Path, table: Table, mapping: Mapping[str, str | None], run_co
         raise RunFileError(path, f"no column was taken for the question; it has {there}: {how}")
     unclear = unclear_answer(columns, mapping, ours=table.run is not None)
     if unclear:
-        raise RunFileError(path, _which_answer(table, unclear, "reference" in matched or "reference" in mapping))
+        raise RunFileError(path, _which_answer(table, unclear, {*matched, *mapping}))
     return matched
 
 
-def _which_answer(table: Table, unclear: Sequence[str], has_reference: bool) -> str:
+def _which_answer(table: Table, unclear: Sequence[str], told: Set[str]) -> str:
     """That it is not clear which column is the system's answer, and what to type for each case."""
     answer, other = unclear[:2]
-    ways = [(other, answer), (answer, other)]
-    typed = [
-        _option(table, {"answer": first} if has_reference else {"answer": first, "reference": second})
-        for first, second in ways
-    ]
+    both = ({"answer": other, "reference": answer}, {"answer": answer, "reference": other})
+    ways = [_option(table, {name: column for name, column in way.items() if name not in told}) for way in both]
     beside = ", ".join(repr(column) for column in unclear[1:])
     return (
         f"columns {answer!r} and {beside} may each be the system's answer, or the reference;"
-        f" say which: {typed[0]} or {typed[1]}"
+        f" say which: {' or '.join(ways)}"
     )
 
 
 def _option(table: Table, mapping: Mapping[str, str]) -> str:
     """A mapping as the user writes it: an argument in Python (where empty is None), options on the command line."""
     if table.kind == "memory":
-        return f"mapping={dict((field, column or None) for field, column in mapping.items())}"
+        return f"mapping={ {field: column or None for field, column in mapping.items()} }"
     return " ".join(f"--map {quote(f'{field}={column}')}" for field, column in mapping.items())
 
 

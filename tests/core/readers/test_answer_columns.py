@@ -52,7 +52,9 @@ def test_the_qa_evaluation_of_langchain_calls_the_reference_answer(write: Write)
     assert (sample.answer, sample.reference) == (GIVEN, GOLD)
 
 
-@pytest.mark.parametrize(("name", "samples"), [("haystack/detailed_report.json", 4), ("langchain/qa_eval_chain.json", 4)])
+@pytest.mark.parametrize(
+    ("name", "samples"), [("haystack/detailed_report.json", 4), ("langchain/qa_eval_chain.json", 4)]
+)
 def test_real_reports_have_the_systems_answer_as_answer(data: Path, name: str, samples: int) -> None:
     found = read_runs(data / "tools" / name).runs[0].samples
     assert len(found) == samples
@@ -74,7 +76,9 @@ def test_where_nothing_tells_nothing_is_scored_and_both_columns_are_named(
     done = command(tmp_path, "evaluate", path, "--metrics", "faithfulness")
     assert done.exit_code == 2
     assert f"columns 'answer' and '{beside}' may each be the system's answer, or the reference" in done.stderr
-    assert f"--map answer={beside} --map reference=answer or --map answer=answer --map reference={beside}" in done.stderr
+    assert (
+        f"--map answer={beside} --map reference=answer or --map answer=answer --map reference={beside}" in done.stderr
+    )
     assert leaderboard(Store(tmp_path / "store")) == ()
 
 

@@ -82,7 +82,12 @@ def test_real_tables_with_a_row_for_each_passage_have_a_sample_for_each_question
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_the_joined_passages_of_deepeval_are_split_where_there_is_no_doubt(write: Write, ending: str) -> None:
     rows = [
-        {"input": "Q", "actual_output": "A", "retrieval_context": "one|two, and more|three", "context": "gold a|gold b"},
+        {
+            "input": "Q",
+            "actual_output": "A",
+            "retrieval_context": "one|two, and more|three",
+            "context": "gold a|gold b",
+        },
         {"input": "Q2", "actual_output": "A", "retrieval_context": "alone", "context": None},
     ]
     frame = pd.DataFrame(rows)
@@ -91,13 +96,17 @@ def test_the_joined_passages_of_deepeval_are_split_where_there_is_no_doubt(write
     first, second = result.runs[0].samples
     assert (texts(first), first.reference_contexts) == (["one", "two, and more", "three"], ("gold a", "gold b"))
     assert (texts(second), second.reference_contexts) == (["alone"], None)
-    assert {"contexts: split at |", "reference_contexts: split at |"} <= {change.what for change in result.report.coerced}
+    assert {"contexts: split at |", "reference_contexts: split at |"} <= {
+        change.what for change in result.report.coerced
+    }
 
 
 @pytest.mark.parametrize("cell", ["one|steel | concrete", "| a | b |", "a||b", "a|"])
 def test_joined_passages_that_may_hold_the_sign_themselves_are_refused(write: Write, cell: str) -> None:
     path = write("goldens.jsonl", json.dumps({"input": "Q", "actual_output": "A", "retrieval_context": cell}))
-    with pytest.raises(RunFileError, match=r"goldens\.jsonl:1: contexts: holds passages joined by \|, and a \| .*save it"):
+    with pytest.raises(
+        RunFileError, match=r"goldens\.jsonl:1: contexts: holds passages joined by \|, and a \| .*save it"
+    ):
         read_runs(path)
 
 

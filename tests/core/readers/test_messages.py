@@ -1,4 +1,4 @@
-"""Messages are read as messages, whatever form they have: the last question of the user, the reply, the turns before."""
+"""Messages are read as messages in every form: the last question of the user, the reply, the turns before."""
 
 from __future__ import annotations
 
@@ -34,12 +34,22 @@ FORMS: dict[str, Any] = {
         {"lc": 1, "type": "constructor", "id": ["x"], "kwargs": {"type": kind, "content": text}}
         for kind, text in (("human", "Hi"), ("ai", "Yes?"))
     ],
-    "anthropic": [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in (("user", "Hi"), ("assistant", "Yes?"))],
-    "haystack": [{"role": role, "content": [{"text": text}], "meta": {}} for role, text in (("user", "Hi"), ("assistant", "Yes?"))],
-    "llamaindex": [
-        {"role": role, "blocks": [{"block_type": "text", "text": text}]} for role, text in (("user", "Hi"), ("assistant", "Yes?"))
+    "anthropic": [
+        {"role": role, "content": [{"type": "text", "text": text}]}
+        for role, text in (("user", "Hi"), ("assistant", "Yes?"))
     ],
-    "genai": [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in (("user", "Hi"), ("assistant", "Yes?"))],
+    "haystack": [
+        {"role": role, "content": [{"text": text}], "meta": {}}
+        for role, text in (("user", "Hi"), ("assistant", "Yes?"))
+    ],
+    "llamaindex": [
+        {"role": role, "blocks": [{"block_type": "text", "text": text}]}
+        for role, text in (("user", "Hi"), ("assistant", "Yes?"))
+    ],
+    "genai": [
+        {"role": role, "parts": [{"type": "text", "content": text}]}
+        for role, text in (("user", "Hi"), ("assistant", "Yes?"))
+    ],
 }
 
 
@@ -114,7 +124,10 @@ def test_other_texts_that_look_like_json_are_left_alone(write: Write, text: str)
             "answer: got messages with none of the assistant among them, expected an answer",
         ),
         ({"question": [{"role": "user"}]}, "question: got a list, expected text"),
-        ({"question": "Q", "history": [{"role": "user", "value": "x"}]}, "history: message 1 has no text, expected one of"),
+        (
+            {"question": "Q", "history": [{"role": "user", "value": "x"}]},
+            "history: message 1 has no text, expected one of",
+        ),
         ({"question": "Q", "answer": ["a", "b"]}, "answer: got a list, expected text"),
         ({"question": "Q", "answer": {"score": 1}}, "answer: got an object, expected text"),
     ],
@@ -132,6 +145,10 @@ def test_from_python_the_same_messages_are_read() -> None:
 
 def test_a_real_multi_turn_file_of_ragas_is_read(data: Path) -> None:
     first, second = read_runs(data / "tools" / "ragas" / "dataset_multiturn_0.4.jsonl").runs[0].samples
-    assert (first.question, first.answer, first.reference) == ("When did it open?", "It opened in July 2000.", "July 2000")
+    assert (first.question, first.answer, first.reference) == (
+        "When did it open?",
+        "It opened in July 2000.",
+        "July 2000",
+    )
     assert first.history[0] == Turn(role="user", text="Hi, where is the bridge?")
     assert (second.question, second.answer) == ("Thanks, bye", None)

@@ -158,7 +158,10 @@ def test_a_fact_in_the_metadata_supports_nothing() -> None:
 
 def test_ids_and_scores_of_objects_are_kept() -> None:
     found = one(
-        {**ROW, "contexts": [NodeWithScore(TextNode("a", "n7"), 0.5), HaystackDocument("h", "b"), LangChainDocument("c")]}
+        {
+            **ROW,
+            "contexts": [NodeWithScore(TextNode("a", "n7"), 0.5), HaystackDocument("h", "b"), LangChainDocument("c")],
+        }
     )
     assert found.contexts == (
         Passage(id="n7", text="a", rank=1, score=0.5),
@@ -331,7 +334,7 @@ def test_real_files_with_printed_documents_are_read_or_refused(data: Path) -> No
     assert [[passage.text for passage in sample.contexts or ()] for sample in found] == [
         [
             "The Harrow Bridge opened to traffic in July 2000.",
-            "Its deck, \"the slab\", is made of steel | concrete; it's 310 m long.",
+            'Its deck, "the slab", is made of steel | concrete; it\'s 310 m long.',
         ],
         [
             "The design is by Ada Moreno.\nShe worked from 1994, in Lyon.",
@@ -342,8 +345,8 @@ def test_real_files_with_printed_documents_are_read_or_refused(data: Path) -> No
         ["The bridge has four lanes and a footpath."],
     ]
     for same in ("langchain/retrieval_chain_dumps.jsonl", "llamaindex/responses.jsonl"):
-        assert [[passage.text for passage in sample.contexts or ()] for sample in read_runs(folder / same).runs[0].samples] == [
-            [passage.text for passage in sample.contexts or ()] for sample in found
-        ]
+        assert [
+            [passage.text for passage in sample.contexts or ()] for sample in read_runs(folder / same).runs[0].samples
+        ] == [[passage.text for passage in sample.contexts or ()] for sample in found]
     with pytest.raises(RunFileError, match="passage 1 is a printed LlamaIndex node, wrapped, and cut"):
         read_runs(folder / "llamaindex" / "responses_default_str.jsonl")

@@ -28,7 +28,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ("long-blank.jsonl", "\n" * 10_000, ": is empty, expected samples"),
     ("header.csv", "question,answer\n", ": is empty, expected samples"),
     ("run.jsonl", '{"run": {"name": "x"}}\n', ": is empty, expected samples"),
-    ("none.json", '{"samples": [{"question": "R"}]}', ": is empty, expected samples"),
+    ("none.json", '{"samples": []}', ": is empty, expected samples"),
     ("list.json", "[]", ": is empty, expected samples"),
     ("cut.jsonl", Q + '{"question": "Q', ":2: not JSON (Unterminated string starting at at column 14)"),
     ("cut.json", f'[{Q},\n{{"question": "Q"', ":3: not JSON (Expecting ',' delimiter at column 17)"),
@@ -78,7 +78,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ("tags.jsonl", '{"run": {"tags": "x"}}\n' + Q, ":1: run.tags: got a text, expected a list of texts"),
     (
         "config.json",
-        '{\n"run": {"config": []}, "samples": [{"question": "R"}]}',
+        '{\n"run": {"config": []}, "samples": []}',
         ":2: run.config: got a list, expected an object of settings",
     ),
     ("run-is.jsonl", '{"run": "x"}\n' + Q, ":1: run: got a text, expected an object with the fields of a run"),
@@ -135,7 +135,11 @@ FILES: list[tuple[str, str | bytes, str]] = [
         '{"samples": [{"question": "Q"}],\n"samples": [{"question": "R"}]}',
         ":2: the key 'samples' is there twice, expected each key once",
     ),
-    ("columns.json", '{"question": ["Q"], "question": ["R"]}', ":1: the key 'question' is there twice, expected each key once"),
+    (
+        "columns.json",
+        '{"question": ["Q"], "question": ["R"]}',
+        ":1: the key 'question' is there twice, expected each key once",
+    ),
     ("nan.jsonl", '{"question": NaN}', ":1: question: is empty, expected a question"),
 ]
 
@@ -199,7 +203,9 @@ def test_a_cell_too_long_is_refused_where_its_row_begins(tmp_path: Path) -> None
 def test_a_row_with_a_key_twice_can_be_left_out(write: Write) -> None:
     result = read_runs(write("again.json", '[{"question": "Q"}, {"question": "R", "question": "S"}]'), skip_bad=True)
     assert [sample.question for sample in result.runs[0].samples] == ["Q"]
-    assert [note.message for note in result.report.dropped] == ["the key 'question' is there twice, expected each key once"]
+    assert [note.message for note in result.report.dropped] == [
+        "the key 'question' is there twice, expected each key once"
+    ]
 
 
 @pytest.mark.parametrize("name", ["wide.csv", "wide.jsonl"])
@@ -276,7 +282,9 @@ def test_a_small_parquet_file_that_would_fill_the_memory_is_refused(tmp_path: Pa
 
 def test_an_honest_parquet_file_with_texts_that_repeat_is_read(tmp_path: Path) -> None:
     contexts = [["y" * 2_000, "z" * 2_000]] * 2_500
-    pq.write_table(pa.table({"question": [f"Q{n}" for n in range(2_500)], "contexts": contexts}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({"question": [f"Q{n}" for n in range(2_500)], "contexts": contexts}), tmp_path / "a.parquet"
+    )
     (run,) = read_runs(tmp_path / "a.parquet").runs
     assert [passage.text[:1] for passage in run.samples[-1].contexts or ()] == ["y", "z"]
     assert len(run.samples) == 2_500
