@@ -131,15 +131,15 @@ def _parsed(body: str) -> Any:
 
 
 def _value(node: ast.expr) -> Any:
-    if isinstance(node, ast.List):
-        return [_value(item) for item in node.elts]
-    if not isinstance(node, ast.Call):
-        return ast.literal_eval(node)
-    if not isinstance(node.func, ast.Name):
-        raise SyntaxError("a call of no class")
-    said: Said = {}
-    for keyword in node.keywords:
-        with suppress(ValueError, SyntaxError):
-            said[str(keyword.arg)] = _value(keyword.value)
-    role = ROLES.get(node.func.id.removesuffix("Chunk"))
-    return {**said, "role": role} if role else said
+    match node:
+        case ast.List():
+            return [_value(item) for item in node.elts]
+        case ast.Call(func=ast.Name(id=name)):
+            said: Said = {}
+            for keyword in node.keywords:
+                with suppress(ValueError):
+                    said[str(keyword.arg)] = _value(keyword.value)
+            role = ROLES.get(name.removesuffix("Chunk"))
+            return {**said, "role": role} if role else said
+        case _:
+            return ast.literal_eval(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -79,7 +79,7 @@ def _matched(path: Path, table: Table, mapping: Mapping[str, str | None], run_co
     return matched
 
 
-def _which_answer(table: Table, unclear: Sequence[str], told: Set[str]) -> str:
+def _which_answer(table: Table, unclear: Sequence[str], told: Collection[str]) -> str:
     """That it is not clear which column is the system's answer, and what to type for each case."""
     answer, other = unclear[:2]
     both = ({"answer": other, "reference": answer}, {"answer": answer, "reference": other})
