@@ -288,6 +288,8 @@ def _unwritten(name: str, value: JsonValue, note: Note) -> JsonValue:
     if isinstance(listed, list) and (_are_messages(listed) or _are_parts(listed)):
         note(f"{name}: messages written as text")
         return listed
+    if isinstance(listed, Mapping):
+        note(f"{name}: an object written as text, taken as it is")
     return found
 
 

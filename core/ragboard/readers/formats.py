@@ -69,8 +69,22 @@ FIELDS: dict[str, tuple[str, ...]] = {
 NAMED = 40
 """At most so many columns are named in a message, each by so many characters."""
 
-SYSTEM_ANSWERS = (*FIELDS["answer"][1:], "result")
-"""Columns beside which `answer` may be the reference."""
+BESIDE_ANSWER = frozenset(
+    f"{whose}{what}"
+    for whose in ("", "model", "predicted", "generated", "actual", "system", "agent", "bot", "llm", "rag", "candidate")
+    for what in ("answer", "response", "output", "prediction", "completion")
+) | {
+    "result",
+    "results",
+    "prediction",
+    "predictions",
+    "predictedanswers",
+    "generation",
+    "generatedtext",
+    "hypothesis",
+    "pred",
+}
+"""Columns, without signs between words, beside which `answer` may be the reference."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +113,8 @@ class Format:
     """Where a row is a passage, not a sample."""
     joined: str = ""
     """What stands between the passages of a cell."""
+    refused: str = ""
+    """Why such a file holds no samples, and what to bring instead."""
 
 
 _HAYSTACK = {"answer": "predicted_answer", "reference": "answer"}
@@ -167,6 +183,12 @@ FORMATS: tuple[Format, ...] = (
         fields={"contexts": "passage"},
         passage_rows=_QUERY_ROWS,
     ),
+    Format(
+        "Langfuse observations",
+        frozenset({"trace_id", "parent_observation_id", "type", "input", "output"}),
+        refused="has a row for each step of a trace, not for each question; write a row for each trace, with its"
+        " question, passages and answer",
+    ),
 )
 """What columns give away, the surest first."""
 
@@ -217,19 +239,20 @@ def match_columns(
 
 
 def unclear_answer(columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool) -> tuple[str, ...]:
-    """`answer` and the columns beside it, where either may hold the system's answer and the other the reference.
+    """The columns of which one may hold the system's answer and another the reference, the likeliest name first.
 
     Haystack and LangChain's QA evaluation name the reference `answer`, most others the system's answer. Nothing is
-    unclear where the format tells, in a file of ours, or where the mapping names the answer or says what `answer` is.
+    unclear where the format tells, in a file of ours, or where the mapping leaves one column of these.
     """
     known = format_of(columns)
     if ours or "answer" in mapping or (known and "answer" in known.fields):
         return ()
-    plain = {_plain(column): column for column in columns}
-    beside = [plain[name] for name in SYSTEM_ANSWERS if name in plain]
-    if "answer" not in plain or plain["answer"] in mapping.values() or not beside:
-        return ()
-    return (plain["answer"], *beside)
+    plain = {_plain(column): column for column in reversed(columns) if column not in mapping.values()}
+    found = [plain[name] for name in FIELDS["answer"] if name in plain]
+    if "answer" in plain:
+        found += [column for name, column in plain.items() if name.replace("_", "") in BESIDE_ANSWER]
+    unique = tuple(dict.fromkeys(found))
+    return unique if len(unique) > 1 else ()
 
 
 def column_uses(columns: Sequence[str], matched: Mapping[str, str]) -> tuple[ColumnUse, ...]:

@@ -38,8 +38,11 @@ def runs_of(
     With `prefixed` the name of `base` stands before the values of the run column. Raises RunFileError where a row
     cannot be read, or where it is not clear which column is which.
     """
+    known = format_of(table.columns)
+    if known and known.refused:
+        raise RunFileError(path, f"is a file of {known.name}: it {known.refused}")
     matched = _matched(path, table, mapping, run_column)
-    layout = lay_out(path, table, format_of(table.columns), matched)
+    layout = lay_out(path, table, known, matched)
     scores = scores_in(table, matched, run_column)
     reading = read_rows(path, layout.table, matched, scores=scores, run_column=run_column, skip_bad=skip_bad)
     if not reading.samples:

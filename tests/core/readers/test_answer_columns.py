@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-import shlex
 from pathlib import Path
+from shlex import quote, split
 from typing import Any
 
 import pandas as pd
@@ -19,7 +19,10 @@ from ragboard.report import leaderboard
 
 GOLD, GIVEN = "It opened in 2000.", "It opened in 1990."
 ROW = {"question": "When did it open?", "answer": GOLD, "contexts": ["It opened in 2000."]}
-BESIDE = ["response", "output", "prediction", "generated_answer", "actual_output", "completion", "result"]
+BESIDE = [
+    *("response", "output", "prediction", "generated_answer", "actual_output", "completion", "result"),
+    *("predicted_answers", "Model Response", "generatedAnswer", "llm_output", "hypothesis"),
+]
 
 
 def command(folder: Path, *words: object) -> Result:
@@ -76,9 +79,8 @@ def test_where_nothing_tells_nothing_is_scored_and_both_columns_are_named(
     done = command(tmp_path, "evaluate", path, "--metrics", "faithfulness")
     assert done.exit_code == 2
     assert f"columns 'answer' and '{beside}' may each be the system's answer, or the reference" in done.stderr
-    assert (
-        f"--map answer={beside} --map reference=answer or --map answer=answer --map reference={beside}" in done.stderr
-    )
+    first, second = quote(f"answer={beside}"), quote(f"reference={beside}")
+    assert f"--map {first} --map reference=answer or --map answer=answer --map {second}" in done.stderr
     assert leaderboard(Store(tmp_path / "store")) == ()
 
 
@@ -86,7 +88,7 @@ def test_where_nothing_tells_nothing_is_scored_and_both_columns_are_named(
 def test_what_the_error_says_to_type_is_taken(write: Write, tmp_path: Path, way: int) -> None:
     path = write("both.csv", f"question,Answer,model output,output\nWhen?,{GOLD},x,{GIVEN}\n")
     said = command(tmp_path, "import", path).stderr.strip().rpartition("which: ")[2].split(" or ")[way]
-    assert command(tmp_path, "import", path, *shlex.split(said)).exit_code == 0
+    assert command(tmp_path, "import", path, *split(said)).exit_code == 0
     sample = kept(tmp_path, "both")
     assert (sample.answer, sample.reference) == ((GIVEN, GOLD), (GOLD, GIVEN))[way]
 
@@ -97,6 +99,21 @@ def test_with_a_known_reference_only_the_answer_is_asked_for(write: Write) -> No
         read_runs(path)
     (sample,) = read_runs(path, mapping={"answer": "response"}).runs[0].samples
     assert (sample.answer, sample.reference, sample.metadata) == (GIVEN, "2000", {"answer": GOLD})
+
+
+def test_two_other_names_of_the_answer_are_asked_about_too(write: Write) -> None:
+    row = {"input": "When?", "output": GOLD, "prediction": GIVEN}
+    path = write("alpaca.jsonl", json.dumps(row))
+    with pytest.raises(RunFileError, match="columns 'output' and 'prediction' may each be the system's answer"):
+        read_runs(path)
+    (sample,) = read_runs(path, mapping={"reference": "output"}).runs[0].samples
+    assert (sample.answer, sample.reference) == (GIVEN, GOLD)
+
+
+def test_a_table_with_a_row_for_each_step_is_refused(write: Write) -> None:
+    row = {"trace_id": "t", "parent_observation_id": "", "type": "SPAN", "input": "Q", "output": "A"}
+    with pytest.raises(RunFileError, match="is a file of Langfuse observations: it has a row for each step of a trace"):
+        read_runs(write("observations.jsonl", json.dumps(row)))
 
 
 def test_from_python_the_same_is_asked_and_the_mapping_is_taken() -> None:
