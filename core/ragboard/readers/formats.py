@@ -11,6 +11,7 @@ from ragboard.readers.report import ColumnUse
 
 __all__ = [
     "FIELDS",
+    "FORMATS",
     "Format",
     "PassageRows",
     "column_uses",

@@ -104,7 +104,7 @@ def _option(table: Table, mapping: Mapping[str, str]) -> str:
 def _require_texts(path: Path, table: Table, matched: Mapping[str, str], reading: Reading) -> None:
     """Raises RunFileError where what was taken for passages are the names of files or addresses, all of them."""
     samples = [sample for group in reading.samples.values() for sample in group]
-    texts = [passage.text for sample in samples for passage in sample.contexts or ()]
+    texts = [passage.text for sample in samples for passage in sample.contexts or () if passage.text.strip()]
     if texts and all(map(is_address, texts)):
         raise RunFileError(
             path,
@@ -165,7 +165,7 @@ def _notes(
     taken = {*matched.values(), run_column, *layout.read, *layout.left_out, *(scores.taken if scores else ())}
     other = [column for column in table.columns if column not in taken]
     if other:
-        yield f"kept as metadata: {', '.join(other)}"
+        yield f"kept as metadata: {named(other)}"
     if reading.derived_ids:
         yield f"{reading.derived_ids} samples without an id got one from their question"
 
