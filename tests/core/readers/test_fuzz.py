@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,6 +23,7 @@ from ragboard.readers import ReadResult
 from ragboard.readers.files import KINDS
 from ragboard.readers.formats import FIELDS, FORMATS
 from ragboard.readers.located import parse, parse_located
+from ragboard.readers.memory import read_samples
 
 ENDINGS = st.sampled_from([*KINDS, ".txt", ""])
 STARTS = st.sampled_from(
@@ -141,6 +145,28 @@ def test_what_can_be_read_can_be_stored_and_comes_back(
         for added, run in zip(store.add_runs(result.runs), result.runs, strict=True):
             assert tuple(sample for _, sample in store.samples(added.id)) == run.samples
             assert len({sample.id for sample in run.samples}) == len(run.samples)
+
+
+OBJECTS = (
+    CELLS
+    | st.dates()
+    | st.decimals()
+    | st.binary(max_size=5)
+    | st.sets(st.text(max_size=2), max_size=2)
+    | st.builds(SimpleNamespace, text=CELLS, metadata=CELLS)
+    | st.builds(SimpleNamespace, role=CELLS, content=CELLS)
+    | st.builds(SimpleNamespace, node=st.builds(SimpleNamespace, text=CELLS), score=CELLS)
+    | st.lists(st.floats(), max_size=3).map(np.array)
+)
+
+
+@given(rows=st.lists(st.dictionaries(COLUMNS, OBJECTS, max_size=4) | OBJECTS, max_size=3), as_frame=st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_any_objects_in_memory_are_read_or_refused(rows: list[Any], as_frame: bool) -> None:
+    frame = pd.DataFrame([row for row in rows if isinstance(row, dict)]) if as_frame else rows
+    with suppress(RunFileError, SettingError):
+        result = read_samples(frame, name="run")
+        assert sum(len(run.samples) for run in result.runs) <= result.report.rows_read
 
 
 ARROW = st.sampled_from(
