@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,19 +14,22 @@ from typing import Any
 
 import pandas as pd
 
-from ragboard.errors import NotFoundError, SettingError
+from ragboard.errors import NotFoundError, RunFileWarning, SettingError
 from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import Judge, JudgeOptions, Panel, panel_named
 from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named
-from ragboard.readers.memory import run_of
-from ragboard.records import JsonValue, Outcome, Score
+from ragboard.readers import ImportReport
+from ragboard.readers.memory import read_samples
+from ragboard.records import JsonValue, Outcome, Run, Score
 from ragboard.report import MetricSummary, RunSummary, SampleQuery, SampleRow, run_summary, sample_rows
 from ragboard.store import RunRef, Store
 
 __all__ = ["Evaluated", "aevaluate", "evaluate", "log"]
 
 ALL = 2**31 - 1
+WARNED = 10
+"""Changes that a warning names; the report lists all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,8 @@ class Evaluated:
     summary: RunSummary
     samples: tuple[SampleRow, ...]
     finished: Finished
+    report: ImportReport
+    """How the samples were read: columns, and what was read as something else, left out or renamed."""
 
     def metric(self, name: str) -> MetricSummary:
         """The summary of a metric by its name, as in `evaluate`. Raises NotFoundError naming what there is."""
@@ -88,17 +94,19 @@ def evaluate(
     name: str = "run",
     config: Mapping[str, JsonValue] | None = None,
     dataset: str | None = None,
+    mapping: Mapping[str, str | None] | None = None,
 ) -> Evaluated:
     """Evaluate samples, or rows with the columns that a run file may have, and wait for the result.
 
-    `samples` are Samples, mappings, a pandas data frame or a Hugging Face dataset; `metrics` one or several, by
-    name or as objects. `judge` is a name as on
-    the command line, a judge, or a panel of judges by role; `terms` limit what is asked. With a `store` the
-    run is kept there under its name, what was answered before is not asked again, and the dashboard shows
-    it; without one nothing is kept. Works where an event loop runs already, as in a notebook. Raises the
-    errors of the command line.
+    `samples` are Samples, mappings, a pandas data frame or a Hugging Face dataset; `mapping` says which column a
+    field is read from where its name does not tell (None: from none). `metrics` are one or several, by name or as
+    objects. `judge` is a name as on the command line, a judge, or a panel of judges by role; `terms` limit what is
+    asked. With a `store` the run is kept there under its name, what was answered before is not asked again, and the
+    dashboard shows it; without one nothing is kept. Works where an event loop runs already, as in a notebook.
+    Warns with RunFileWarning of what was read as something else, left out or renamed; the result's `report` lists
+    it. Raises the errors of the command line.
     """
-    run = run_of(samples, name=name, config=config, dataset=dataset)
+    run, report = _read(samples, name=name, config=config, dataset=dataset, mapping=mapping)
     panel = _panel(judge, embed)
     named = [metrics] if isinstance(metrics, str) else metrics
     chosen = tuple(found for metric in named for found in _metrics(metric))
@@ -108,7 +116,7 @@ def evaluate(
         finished = evaluate_run(kept, added.id, chosen, panel, terms)
         ref = RunRef(run_id=added.id, name=added.name, evaluation_id=finished.evaluation.id)
         rows = sample_rows(kept, ref, SampleQuery(limit=ALL)).rows
-        return Evaluated(summary=run_summary(kept, ref), samples=rows, finished=finished)
+        return Evaluated(summary=run_summary(kept, ref), samples=rows, finished=finished, report=report)
 
 
 async def aevaluate(samples: Iterable[Any], **given: Any) -> Evaluated:
@@ -135,7 +143,8 @@ def log(
     The run begins with its first sample, whose `config` and `dataset` are the run's. `contexts` are texts or
     objects with `text` and where known `id` and `score`, in the order of retrieval. Without a `sample_id` the
     sample gets one from its question; one that is taken gets a number. Several processes may log at once.
-    Nothing is judged: `ragboard evaluate RUN` asks for the samples that it has not seen. Raises RunFileError
+    Nothing is judged: `ragboard evaluate RUN` asks for the samples that it has not seen. Warns with RunFileWarning
+    of what was read as something else or left out. Raises RunFileError
     for what cannot be read, RunExistsError where the name is that of an imported run.
     """
     row = {
@@ -148,9 +157,24 @@ def log(
         "metadata": metadata,
     }
     given = {name: value for name, value in row.items() if value is not None}
-    sample = run_of([given], name=run, config=config, dataset=dataset)
+    sample, _ = _read([given], name=run, config=config, dataset=dataset)
     kept = store if isinstance(store, Store) else Store(Path(store))
     return kept.append(replace(sample, source="logged"))[0]
+
+
+def _read(samples: Iterable[Any], **given: Any) -> tuple[Run, ImportReport]:
+    """The run of samples, and how they were read; warns, at the line that called ragboard, of what was changed."""
+    result = read_samples(samples, **given)
+    report = result.report
+    said = [f"{change.count} x {change.what} (row {', '.join(map(str, change.lines))})" for change in report.coerced]
+    said += [
+        f"id {same.given} of row {same.line} was there before and is now {same.assigned}" for same in report.duplicated
+    ]
+    if said:
+        more = f"; and {len(said) - WARNED} more" if len(said) > WARNED else ""
+        warnings.warn(f"{report.path}: {'; '.join(said[:WARNED])}{more}", RunFileWarning, stacklevel=3)
+    (run,) = result.runs
+    return run, report
 
 
 def _panel(judge: str | Judge | Panel, embed: str | None) -> Panel:

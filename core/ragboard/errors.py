@@ -22,6 +22,7 @@ __all__ = [
     "RagboardError",
     "RunExistsError",
     "RunFileError",
+    "RunFileWarning",
     "SettingError",
     "StoreBusyError",
     "StoreError",
@@ -49,6 +50,10 @@ class RunFileError(RagboardError):
         self.message = message
         where = self.path if line is None else f"{self.path}:{line}"
         super().__init__(f"{where}: {field}: {message}" if field else f"{where}: {message}")
+
+
+class RunFileWarning(UserWarning):
+    """Rows that were read as something else than they are, or in part: what, how often, and in which rows."""
 
 
 class StoreError(RagboardError):

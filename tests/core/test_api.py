@@ -8,12 +8,24 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import NotFoundError, Panel, RunFileError, Sample, Score, Store, Unscored, aevaluate, evaluate
+from ragboard import (
+    NotFoundError,
+    Panel,
+    RunFileError,
+    RunFileWarning,
+    Sample,
+    Score,
+    Store,
+    Unscored,
+    aevaluate,
+    evaluate,
+)
 from ragboard.metrics.ragas import Faithfulness
-from ragboard.readers.memory import run_of
+from ragboard.readers.memory import read_samples
 from ragboard.records import Turn
 
 ROWS = [
@@ -93,17 +105,76 @@ def test_with_a_store_the_run_is_kept_and_nothing_is_asked_twice(tmp_path: Path)
 def test_what_cannot_be_read_says_which_row() -> None:
     with pytest.raises(RunFileError, match=r"samples:2: .*question"):
         evaluate([*ROWS[:1], {"answer": "x"}])
-    with pytest.raises(RunFileError, match="no column was taken for the question; there are x"):
+    with pytest.raises(RunFileError, match="no column was taken for the question; it has x: mapping="):
         evaluate([{"x": 1}])
     with pytest.raises(RunFileError, match="there are none"):
         evaluate([])
 
 
+UNTIDY = [
+    {"id": "a", "question": "Q", "answer": 42, "contexts": ["c", None], "note": float("inf")},
+    {"id": "a", "question": "Q2", "answer": "It is red.", "contexts": "red thing"},
+]
+
+
+def test_how_samples_were_read_is_in_the_result_and_warned_of_where_it_was_called() -> None:
+    with pytest.warns(RunFileWarning) as caught:
+        found = evaluate(UNTIDY, metrics="faithfulness", judge=PlainJudge())
+    (warning,) = caught
+    assert warning.filename == __file__
+    assert str(warning.message) == (
+        "samples: 1 x NaN or infinity left out (row 1); 1 x answer: number read as text (row 1); "
+        "1 x contexts: null left out (row 1); 1 x contexts: one text read as a list of one (row 2); "
+        "id a of row 2 was there before and is now a#2"
+    )
+    report = found.report
+    assert (report.path, report.format, report.rows_read) == ("samples", "table (memory)", 2)
+    assert [(change.what, change.lines) for change in report.coerced][1] == ("answer: number read as text", (1,))
+    assert [same.assigned for same in report.duplicated] == ["a#2"]
+    assert "no column was taken for the reference" in report.notes
+    assert {use.column: use.field for use in report.columns}["note"] is None
+
+
+def test_a_warning_names_the_first_changes_and_how_many_more_there_are() -> None:
+    rows = [{"question": "Q", "answer": "A.", "contexts": [{"text": "t", **{f"k{n}": 1 for n in range(30)}}]}]
+    with pytest.warns(RunFileWarning, match=r"'k9' of a passage left out \(row 1\); and 20 more$"):
+        assert len(evaluate(rows, metrics="faithfulness").report.coerced) == 30
+
+
+def test_tidy_samples_are_read_without_a_word() -> None:
+    assert evaluate(ROWS, metrics="faithfulness", judge=PlainJudge()).report.coerced == ()
+
+
+def test_what_is_awaited_has_the_report_too() -> None:
+    with pytest.warns(RunFileWarning, match="number read as text"):
+        found = asyncio.run(aevaluate(UNTIDY[:1], metrics="faithfulness", judge=PlainJudge()))
+    assert found.report.coerced
+
+
+def test_a_frame_whose_columns_or_dates_cannot_be_read_is_refused() -> None:
+    twice = pd.DataFrame([["Q", "A", "B"]], columns=["question", "answer", "answer"])
+    with pytest.raises(RunFileError, match=r"^samples: two columns are called 'answer', expected each name once$"):
+        evaluate(twice)
+    dates = pa.array([[2**62]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us")))
+    when = pd.DataFrame({"question": ["Q"], "when": pd.Series(dates, dtype=pd.ArrowDtype(dates.type))})
+    with pytest.raises(
+        RunFileError, match=r"^samples: the data frame has a value that cannot be read \(date value out of"
+    ):
+        evaluate(when)
+
+
+def test_an_index_with_a_name_is_a_column_of_a_frame() -> None:
+    frame = pd.DataFrame(ROWS, index=pd.Index(["x", "y"], name="id"))
+    assert [row.sample_id for row in evaluate(frame, judge=PlainJudge()).samples] == ["x", "y"]
+
+
 def test_samples_are_held_to_what_a_file_is_held_to() -> None:
-    same = evaluate([make_sample(1), make_sample(1)], metrics=["faithfulness"], judge=PlainJudge())
+    with pytest.warns(RunFileWarning, match="id s1 of row 2 was there before and is now s1#2"):
+        same = evaluate([make_sample(1), make_sample(1)], metrics=["faithfulness"], judge=PlainJudge())
     assert [row.sample_id for row in same.samples] == ["s1", "s1#2"]
     half = replace(make_sample(1), answer="It is red \ud800.", metadata={"seen": {1}})
-    assert len(evaluate([half], metrics=["faithfulness"], judge=PlainJudge()).samples) == 1
+    with pytest.warns(RunFileWarning, match=r"half a character \(lone surrogate\) replaced \(row 1\)"):
+        assert len(evaluate([half], metrics=["faithfulness"], judge=PlainJudge()).samples) == 1
     with pytest.raises(RunFileError, match=r"samples:2: question: is empty"):
         evaluate([make_sample(1), replace(make_sample(2), question=" ")])
 
@@ -112,7 +183,7 @@ def test_a_sample_read_again_is_the_same() -> None:
     turns = (Turn(role="system", text="Be short."), Turn(role="assistant", text="Yes?"))
     whole = replace(make_sample(3), reference="", reference_contexts=("[1]",), history=turns, metadata={"k": [1, "2"]})
     bare = Sample(id="b", question="['a']", answer="[1]", contexts=())
-    assert run_of([whole, bare], name="run").samples == (whole, bare)
+    assert read_samples([whole, bare], name="run").runs[0].samples == (whole, bare)
 
 
 def test_a_metric_that_was_not_evaluated_is_named_with_those_that_were() -> None:

@@ -15,6 +15,7 @@ from ragboard import (
     Panel,
     RunExistsError,
     RunFileError,
+    RunFileWarning,
     Sample,
     SettingError,
     Store,
@@ -37,6 +38,14 @@ def test_the_first_sample_begins_the_run_and_its_configuration_is_the_runs(store
     first, second = samples(store)
     assert [passage.text for passage in first.contexts or ()] == ["It is red."]
     assert (second.question, second.contexts, second.metadata) == ("And old?", (), {"seconds": 2.5})
+
+
+def test_what_is_logged_as_something_else_is_warned_of(store: Store) -> None:
+    with pytest.warns(RunFileWarning, match=r"contexts: one text read as a list of one \(row 1\)$") as caught:
+        log("chat", question="What is red?", contexts="It is red.", store=store)
+    assert caught[0].filename == __file__
+    with pytest.raises(RunFileError, match="answer: got an object of the type object, expected text"):
+        log("chat", question="q", answer=object(), store=store)  # type: ignore[arg-type]
 
 
 def test_an_id_that_is_taken_gets_a_number_and_so_does_a_question_asked_again(store: Store) -> None:

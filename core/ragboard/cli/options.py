@@ -281,7 +281,13 @@ _READING = (
         help="JSON or TOML file with the run's settings.",
     ),
     click.option("--dataset", help="What the set of questions is called."),
-    click.option("--map", "maps", multiple=True, metavar="FIELD=COLUMN", help="Read FIELD from COLUMN; repeatable."),
+    click.option(
+        "--map",
+        "maps",
+        multiple=True,
+        metavar="FIELD=COLUMN",
+        help="Read FIELD from COLUMN, or with FIELD= from none; repeatable.",
+    ),
     click.option("--run-column", metavar="COLUMN", help="Split the file into one run for each value of COLUMN."),
     click.option("--skip-bad", is_flag=True, help="Leave bad rows out and list them, instead of refusing the file."),
     click.option("--tag", "tags", multiple=True, help="A tag for the run; repeatable."),
@@ -300,6 +306,7 @@ def config_of(pairs: tuple[str, ...], file: Path | None) -> dict[str, JsonValue]
     return (read_config_file(file) if file else {}) | read_pairs(pairs)
 
 
-def mapping_of(maps: tuple[str, ...]) -> dict[str, str]:
-    """Field to column from `--map`."""
-    return dict(split_pair(text, expected="--map FIELD=COLUMN") for text in maps)
+def mapping_of(maps: tuple[str, ...]) -> dict[str, str | None]:
+    """Field to column from `--map`; to None where the column is left empty."""
+    pairs = (split_pair(text, expected="--map FIELD=COLUMN") for text in maps)
+    return {field: column or None for field, column in pairs}

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
+from ragboard.readers.located import RepeatedKey, parse
+from ragboard.readers.reprs import PrintedError, read_printed
 from ragboard.records import JsonValue, Passage, Turn
 
 __all__ = [
@@ -21,7 +23,9 @@ __all__ = [
     "Conversation",
     "Note",
     "clean",
+    "is_address",
     "kind_of_value",
+    "read_answer",
     "read_history",
     "read_ids",
     "read_passages",
@@ -47,8 +51,16 @@ ROLES: dict[str, Literal["user", "assistant", "system", "tool"]] = {
     "developer": "system",
     "tool": "tool",
 }
-PASSAGE_TEXTS = ("text", "page_content", "content", "passage", "document")
-PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id")
+TEXTS = ("text", "page_content", "content")
+PASSAGE_TEXTS = (*TEXTS, "passage", "document")
+SAID = ("content", "text", "message", "parts", "blocks")
+"""Where a message keeps what was said."""
+PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id")
+ENDINGS = "pdf|docx?|odt|rtf|epub|pptx?|xlsx?|txt|md|rst|html?|csv|tsv|jsonl?|xml|eml|png|jpe?g"
+ADDRESS = re.compile(
+    rf"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|(?:[a-z]:)?[\w.~-]*(?:[/\\][\w .~-]+)*\.(?:{ENDINGS})(?:[#:?]\S*)?",
+    re.IGNORECASE,
+)
 NUMPY_ITEM = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 NUMPY_LIST = re.compile(rf"\[\s*(?:{NUMPY_ITEM.pattern})(?:\s+(?:{NUMPY_ITEM.pattern}))+\s*\]")
 
@@ -82,6 +94,8 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
     """
     if depth > MAX_DEPTH:
         raise BadCellError("", f"nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, RepeatedKey):
+        raise BadCellError("", f"the key {storable(value.key)!r} is there twice, expected each key once")
     if isinstance(value, str):
         text = storable(value)
         if text != value:
@@ -95,33 +109,43 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
         return {str(clean(str(key), note)): clean(cell, note, depth + 1) for key, cell in cells.items()}
     if isinstance(value, (list, tuple)):
         return [clean(cell, note, depth + 1) for cell in cast("Sequence[Any]", value)]
+    return value if value is None or isinstance(value, (bool, int, float)) else _written(value, note)
+
+
+def _written(value: Any, note: Note) -> str:
+    """Any other value as text."""
     if isinstance(value, bytes):
         note("bytes read as text")
         return value.decode(errors="replace")
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
-
-
-def read_text(name: str, value: JsonValue, note: Note) -> str | None:
-    """Text; a number is written out. Raises BadCellError for anything else."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        note(f"{name}: number read as text")
+    try:
         return str(value)
-    raise BadCellError(name, f"got {kind_of_value(value)}, expected text")
+    except (ValueError, OverflowError, NotImplementedError) as error:  # a date that Python has not
+        raise BadCellError("", f"got a value of the type {type(value).__name__} that cannot be written") from error
 
 
-def read_question(value: JsonValue, note: Note, *, written: bool) -> Conversation:
-    """The question: a text, or the last message of the user in a list of messages."""
-    listed = _written_list(value, note) if written else value
-    if isinstance(listed, list) and listed and all(isinstance(message, Mapping) for message in listed):
+def read_answer(value: JsonValue, note: Note) -> str | None:
+    """The answer: a text, a message, or the last message of the assistant in a list of them."""
+    found = _unwritten("answer", value, note)
+    if not _are_messages(found):
+        return read_text("answer", found, note)
+    said = [turn.text for turn in read_history("answer", found, note) if turn.role == "assistant"]
+    if not said:
+        raise BadCellError("answer", "got messages with none of the assistant among them, expected an answer")
+    note("answer: the last message of the assistant taken")
+    return said[-1]
+
+
+def read_question(value: JsonValue, note: Note) -> Conversation:
+    """The question: a text, a message, or the last message of the user in a list of messages."""
+    listed = _unwritten("question", value, note)
+    if _are_messages(listed):
         turns = read_history("question", listed, note)
         last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=None)
         if last is None:
             raise BadCellError("question", "got messages with none of the user among them, expected a question")
         found = Conversation(question=turns[last].text, before=turns[:last], after=turns[last + 1 :])
     else:
-        found = Conversation(question=read_text("question", value, note) or "")
+        found = Conversation(question=read_text("question", listed, note) or "")
     if not found.question.strip():
         raise BadCellError("question", "is empty, expected a question")
     return found
@@ -129,9 +153,11 @@ def read_question(value: JsonValue, note: Note, *, written: bool) -> Conversatio
 
 def read_reference(value: JsonValue, note: Note, *, written: bool) -> str | None:
     """The reference; of a list of them the first, as ragas takes it."""
-    listed = _written_list(value, note) if written else value
-    if not isinstance(listed, list) or (written and not all(isinstance(item, str) for item in listed)):
-        return read_text("reference", value, note)
+    found = _unwritten("reference", value, note)
+    listed = _written_list(found, note) if written else found
+    texts = isinstance(listed, list) and all(isinstance(item, str) for item in listed)
+    if not isinstance(listed, list) or _are_parts(listed) or (written and not texts):
+        return read_text("reference", found, note)
     if len(listed) > 1:
         note("reference: the first of several taken")
     return read_text("reference", listed[0], note) if listed else None
@@ -141,7 +167,7 @@ def read_passages(name: str, value: JsonValue, note: Note, *, written: bool) -> 
     """Passages, from a list of texts or of objects with a text."""
     if value is None:
         return None
-    items = _items(name, value, note, written=written)
+    items = _items(name, _printed(name, value, note), note, written=written)
     kept = [item for item in items if item is not None]
     for _ in range(len(items) - len(kept)):
         note(f"{name}: null left out")
@@ -150,6 +176,7 @@ def read_passages(name: str, value: JsonValue, note: Note, *, written: bool) -> 
 
 def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
     """Messages: objects with a role (or type) and a content (or text), or plain texts, the user's first."""
+    value = _printed(name, value, note)
     if isinstance(value, str):
         listed = _written_list(value, note)
         if listed is None:
@@ -178,40 +205,173 @@ def kind_of_value(value: Any) -> str:
         int: "a number",
         float: "a number",
     }
-    return names.get(type(value), "null")
+    return "null" if value is None else names.get(type(value), f"an object of the type {type(value).__name__}")
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is the name of a file, a path or a URL and nothing else."""
+    return ADDRESS.fullmatch(text.strip()) is not None
 
 
 def _turn(name: str, place: int, turn: JsonValue, note: Note) -> Turn:
+    which = f"message {place + 1}"
+    printed, turn = isinstance(turn, str), _printed(name, turn, note, which=f"{which} ")
+    if printed and isinstance(turn, Mapping) and "role" not in turn:
+        raise BadCellError(
+            name, f"{which} is a printed message without its role, expected an object with role and content"
+        )
     if isinstance(turn, str):
         return Turn(role="assistant" if place % 2 else "user", text=turn)
     if not isinstance(turn, Mapping):
-        raise BadCellError(name, f"message {place + 1} is {kind_of_value(turn)}, expected an object or a text")
-    said = next((turn[key] for key in ("content", "text", "message") if turn.get(key) is not None), "")
-    given = next((turn[key] for key in ("role", "type", "speaker") if key in turn), "user")
+        raise BadCellError(name, f"{which} is {kind_of_value(turn)}, expected an object or a text")
+    message = _unwrapped(turn)
+    if not message.keys() & {*SAID, "tool_calls"}:
+        raise BadCellError(name, f"{which} has no text, expected one of {', '.join(SAID)}")
+    said = next((message[key] for key in SAID if message.get(key) is not None), "")
+    given = next((message[key] for key in ("role", "type", "speaker") if key in message), "user")
     role = ROLES.get(str(given).lower())
     if role is None:
         note(f"{name}: message of an unknown role read as the user's")
-    return Turn(role=role or "user", text=said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
+    if isinstance(said, str) or _are_parts(said):
+        return Turn(role=role or "user", text=read_text(name, said, note) or "")
+    return Turn(role=role or "user", text=json.dumps(said, ensure_ascii=False) if said else "")
+
+
+def read_text(name: str, value: JsonValue, note: Note) -> str | None:
+    """A text, that of an object that has one, or of a list of content parts; a number is written out.
+
+    Raises BadCellError for anything else.
+    """
+    value = _printed(name, value, note)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        note(f"{name}: number read as text")
+        return str(value)
+    if isinstance(value, list) and _are_parts(value):
+        texts = [text for part in value if (text := _part_text(part)) is not None]
+        if len(texts) < len(value):
+            note(f"{name}: parts of a message that are no text left out")
+        return "\n".join(texts)
+    if isinstance(value, Mapping):
+        inner = _unwrapped(value)
+        key = next((key for key in TEXTS if inner.get(key) is not None), None)
+        if key is not None:
+            note(f"{name}: the {key!r} of an object taken")
+            return read_text(name, inner[key], note)
+    raise BadCellError(name, f"got {kind_of_value(value)}, expected text")
+
+
+def _printed(name: str, value: JsonValue, note: Note, which: str = "") -> JsonValue:
+    """What a printed object said, where the value is one; else the value. Raises BadCellError where it was cut."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = read_printed(value)
+    except PrintedError as error:
+        raise BadCellError(name, f"{which}{error}") from error
+    if found is None:
+        return value
+    note(f"{name}: text taken from a printed object")
+    return clean(found, note)
+
+
+def _unwritten(name: str, value: JsonValue, note: Note) -> JsonValue:
+    """Messages or parts of one that were written as text, as JSON or printed, as what they are; else the value."""
+    found = _printed(name, value, note)
+    if not isinstance(found, str) or not found.lstrip().startswith(("[{", "{", "[")):
+        return found
+    listed = _written_list(found, _unnoted) or _written_object(found)
+    if isinstance(listed, Mapping) and _is_message(listed):
+        note(f"{name}: message written as text")
+        return listed
+    if isinstance(listed, list) and (_are_messages(listed) or _are_parts(listed)):
+        note(f"{name}: messages written as text")
+        return listed
+    if isinstance(listed, Mapping):
+        note(f"{name}: an object written as text, taken as it is")
+    return found
+
+
+def _unwrapped(item: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """The object inside LangChain's serialised form (`kwargs`, `data`) or LlamaIndex's node with a score (`node`)."""
+    match item:
+        case {"lc": _, "kwargs": Mapping() as inner}:
+            return inner
+        case {"type": kind, "data": Mapping() as inner} if "content" in inner:
+            return {**inner, "type": kind}
+        case {"node": Mapping() as inner}:
+            text = {"text": inner.get("text", inner.get("text_resource"))}
+            return {**text, "id": inner.get("id_"), "score": item.get("score"), "metadata": inner.get("metadata")}
+        case {"text_resource": Mapping() as inner}:
+            return {"text": inner.get("text"), "id": item.get("id_"), "metadata": item.get("metadata")}
+        case _:
+            return item
+
+
+def _unnoted(_: str) -> None:
+    """A note of what is not read after all."""
+
+
+def _is_message(value: JsonValue) -> bool:
+    """Whether a value is an object with a role and something said."""
+    if not isinstance(value, Mapping):
+        return False
+    inner = _unwrapped(value)
+    role = str(inner.get("role") or inner.get("type") or inner.get("speaker")).lower()
+    return role in ROLES and any(key in inner for key in SAID)
+
+
+def _are_messages(value: JsonValue) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_message, value))
+
+
+def _are_parts(value: JsonValue) -> bool:
+    """Whether a list holds the parts of one message: texts, pictures, calls of tools."""
+    if not isinstance(value, list) or not value:
+        return False
+    parts = [part if isinstance(part, Mapping) and "role" not in part else {} for part in value]
+    kinds = [part.get("type", part.get("block_type")) for part in parts]
+    typed = all(isinstance(kind, str) and kind.lower() not in ROLES for kind in kinds)
+    bare = all(isinstance(part, Mapping) and set(part) == {"text"} for part in value)
+    return bare or (typed and any(_part_text(part) is not None for part in value))
+
+
+def _part_text(part: JsonValue) -> str | None:
+    if not isinstance(part, Mapping) or "text" not in str(part.get("type", part.get("block_type", "text"))):
+        return None
+    found = part.get("text", part.get("content"))
+    found = found.get("value") if isinstance(found, Mapping) else found
+    return found if isinstance(found, str) else None
 
 
 def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:
+    item = _printed(name, item, note, which=f"passage {rank} ")
     if not isinstance(item, Mapping):
-        return Passage(id=str(rank), text=read_text(name, item, note) or "", rank=rank)
-    text_key = next((key for key in PASSAGE_TEXTS if item.get(key) is not None), None)
+        text = read_text(name, item, note) or ""
+        return Passage(id=str(rank), text=_not_an_address(name, text, note), rank=rank)
+    passage = _unwrapped(item)
+    text_key = next((key for key in PASSAGE_TEXTS if passage.get(key) is not None), None)
     if text_key is None:
         raise BadCellError(name, f"passage {rank} has no text, expected one of {', '.join(PASSAGE_TEXTS)}")
-    id_key = next((key for key in PASSAGE_IDS if item.get(key) is not None), None)
-    score = _score(item.get("score"))
-    used = {text_key, id_key, "score" if score is not None else None, "rank" if item.get("rank") == rank else None}
-    for key, value in item.items():
+    id_key = next((key for key in PASSAGE_IDS if passage.get(key) is not None), None)
+    score = _score(passage.get("score"))
+    used = {text_key, id_key, "score" if score is not None else None, "rank" if passage.get("rank") == rank else None}
+    for key, value in passage.items():
         if key not in used and value is not None:
             note(f"{name}: {key!r} of a passage left out")
     return Passage(
-        id=str(item[id_key] if id_key else rank),
-        text=read_text(name, item[text_key], note) or "",
+        id=str(passage[id_key] if id_key else rank),
+        text=_not_an_address(name, read_text(name, passage[text_key], note) or "", note),
         rank=rank,
         score=score,
     )
+
+
+def _not_an_address(name: str, text: str, note: Note) -> str:
+    if is_address(text):
+        note(f"{name}: a passage that is a file name or an address, not a text")
+    return text
 
 
 def _score(value: JsonValue) -> float | None:
@@ -245,14 +405,22 @@ def _written_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
     body = value.strip()
     if not (body.startswith("[") and body.endswith("]")):
         return None
-    for parse in (_numpy_list, json.loads, _python_list):
+    for read in (_numpy_list, parse, _python_list):
         try:
-            found: Any = parse(body)
+            found: Any = read(body)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
         if isinstance(found, list):
             return cast("list[JsonValue]", clean(found, note))
     return None
+
+
+def _written_object(text: str) -> JsonValue:
+    """An object that was written as text, as JSON."""
+    try:
+        return clean(parse(text), _unnoted)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _numpy_list(body: str) -> list[Any] | None:

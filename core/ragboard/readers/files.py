@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import stat
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, AnyStr, BinaryIO
 
@@ -63,7 +65,7 @@ def kind_of(path: Path) -> tuple[str, str]:
 
 def encoding_of(path: Path) -> str:
     """The encoding of a text file, by its first bytes. Raises RunFileError where it cannot be opened."""
-    with _open(path) as file:
+    with _opened(path) as file:
         return _marked(file.read(4))
 
 
@@ -76,7 +78,7 @@ def file_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     if encoding == "utf-16":
         yield from _numbered(path, io.StringIO(file_text(path, encoding), newline="\n"))
         return
-    with _open(path) as file:
+    with _opened(path) as file:
         for number, line in _numbered(path, file):
             yield number, _decode(path, line, encoding if number == 1 else "utf-8", number)
 
@@ -92,7 +94,7 @@ def _numbered(path: Path, file: IO[AnyStr]) -> Iterator[tuple[int, AnyStr]]:
 
 def file_text(path: Path, encoding: str) -> str:
     """The whole text of a file. Raises RunFileError where it is too large or not in that encoding."""
-    with _open(path) as file:
+    with _opened(path) as file:
         content = file.read(MAX_JSON + 1)
     if len(content) > MAX_JSON:
         raise RunFileError(
@@ -111,19 +113,28 @@ def _decode(path: Path, content: bytes, encoding: str, line: int | None) -> str:
 
 
 def _start(path: Path) -> bytes:
-    with _open(path) as file:
+    with _opened(path) as file:
         start = file.read(8192)
     if len(start) < 8192 and not start.strip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0"):
         raise RunFileError(path, "is empty, expected samples")
     return start
 
 
-def _open(path: Path) -> BinaryIO:
+@contextmanager
+def _opened(path: Path) -> Generator[BinaryIO]:
     try:
-        if path.is_dir():
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
             raise RunFileError(path, "is a directory, expected a file")
-        return path.open("rb")
+        if not stat.S_ISREG(mode):
+            raise RunFileError(path, "is a pipe, a socket or a device, expected a regular file")
+        file = path.open("rb")
     except FileNotFoundError:
         raise RunFileError(path, "no such file") from None
     except (OSError, ValueError) as error:
         raise RunFileError(path, f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
+    with file:
+        try:
+            yield file
+        except OSError as error:
+            raise RunFileError(path, f"cannot be read: {error.strerror or error}") from error

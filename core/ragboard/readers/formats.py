@@ -1,19 +1,41 @@
-"""Which column means what: the names that the tools of the field give them, as tables."""
+"""Which column means what: the names that tools give them, as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.report import ColumnUse
 
-__all__ = ["FIELDS", "column_uses", "format_name", "match_columns", "named"]
+__all__ = [
+    "FIELDS",
+    "FORMATS",
+    "Format",
+    "PassageRows",
+    "column_uses",
+    "format_name",
+    "format_of",
+    "match_columns",
+    "named",
+    "unclear_answer",
+]
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "id": ("id", "query_id", "item_id", "sample_id", "question_id", "qid"),
     "question": ("question", "user_input", "query", "prompt", "input", "user_query"),
-    "answer": ("answer", "response", "output", "actual_output", "generated_answer", "prediction", "completion"),
+    "answer": (
+        "answer",
+        "response",
+        "output",
+        "actual_output",
+        "generated_answer",
+        "predicted_answer",
+        "agent_answer",
+        "prediction",
+        "completion",
+    ),
     "contexts": (
         "contexts",
         "retrieved_contexts",
@@ -27,6 +49,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "document",
         "passage",
         "source_documents",
+        "source_nodes",
     ),
     "reference": (
         "reference",
@@ -47,47 +70,190 @@ FIELDS: dict[str, tuple[str, ...]] = {
 NAMED = 40
 """At most so many columns are named in a message, each by so many characters."""
 
-SIGNATURES: tuple[tuple[str, frozenset[str]], ...] = (
-    ("RAGChecker output", frozenset({"query", "retrieved_context", "response_claims"})),
-    ("RAGChecker input", frozenset({"query", "retrieved_context"})),
-    ("ragas 0.2 or later", frozenset({"user_input"})),
-    ("ragas 0.0", frozenset({"question", "contexts", "ground_truths"})),
-    ("ragas 0.1", frozenset({"question", "contexts", "ground_truth"})),
-    ("ragas 0.0 or 0.1", frozenset({"question", "contexts", "answer_relevancy"})),
-    ("ragas 0.0 or 0.1", frozenset({"question", "contexts", "context_relevancy"})),
-    ("ragas 0.0", frozenset({"question", "contexts", "context_ relevancy"})),
-    ("ragas 0.0", frozenset({"question", "contexts", "context_relavency"})),
+BESIDE_ANSWER = frozenset(
+    f"{whose}{what}"
+    for whose in ("", "model", "predicted", "generated", "actual", "system", "agent", "bot", "llm", "rag", "candidate")
+    for what in ("answer", "response", "output", "prediction", "completion")
+) | {
+    "result",
+    "results",
+    "prediction",
+    "predictions",
+    "predictedanswers",
+    "generation",
+    "generatedtext",
+    "hypothesis",
+    "pred",
+}
+"""Columns, without signs between words, beside which `answer` may be the reference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassageRows:
+    """How a table with a row for each passage tells its samples apart, and what its rows say of a passage."""
+
+    sample: tuple[str, ...]
+    """Columns that are the same in all rows of a sample."""
+    text: str
+    id: str = ""
+    score: str = ""
+    order: str = ""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format that is recognised by its columns."""
+
+    name: str
+    columns: frozenset[str]
+    """All of these are there."""
+    _: KW_ONLY
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Fields whose column cannot be told by its name alone, because the tool gives the name another meaning."""
+    passage_rows: PassageRows | None = None
+    """Where a row is a passage, not a sample."""
+    joined: str = ""
+    """What stands between the passages of a cell."""
+    refused: str = ""
+    """Why such a file holds no samples, and what to bring instead."""
+
+
+_HAYSTACK = {"answer": "predicted_answer", "reference": "answer"}
+_LANGCHAIN_QA = {"answer": "result", "reference": "answer"}
+_DEEPEVAL = {
+    "answer": "actual_output",
+    "contexts": "retrieval_context",
+    "reference": "expected_output",
+    "reference_contexts": "context",
+}
+_DEEPEVAL_CAMEL = {
+    "answer": "actualOutput",
+    "contexts": "retrievalContext",
+    "reference": "expectedOutput",
+    "reference_contexts": "context",
+}
+_SPAN_ROWS = PassageRows(
+    sample=("context.span_id",), text="document", score="document_score", order="document_position"
 )
-"""Columns that together give a format away, the surest first."""
+_TRACE_ROWS = PassageRows(sample=("context.trace_id",), text="document", score="document_score")
+_QUERY_ROWS = PassageRows(sample=("query_id", "query_run"), text="passage", id="passage_id")
+
+FORMATS: tuple[Format, ...] = (
+    Format("Haystack evaluation", frozenset({"answer", "predicted_answer"}), fields=_HAYSTACK),
+    Format("LangChain QA evaluation", frozenset({"query", "answer", "result"}), fields=_LANGCHAIN_QA),
+    Format("RAGChecker output", frozenset({"query", "retrieved_context", "response_claims"})),
+    Format("RAGChecker input", frozenset({"query", "retrieved_context"})),
+    Format("ragas 0.2 or later", frozenset({"user_input"})),
+    Format(
+        "ragas 0.1 test set",
+        frozenset({"question", "contexts", "ground_truth", "evolution_type"}),
+        fields={"reference_contexts": "contexts"},
+    ),
+    Format("ragas 0.0", frozenset({"question", "contexts", "ground_truths"})),
+    Format("ragas 0.1", frozenset({"question", "contexts", "ground_truth"})),
+    Format("ragas 0.0 or 0.1", frozenset({"question", "contexts", "answer_relevancy"})),
+    Format("ragas 0.0 or 0.1", frozenset({"question", "contexts", "context_relevancy"})),
+    Format("ragas 0.0", frozenset({"question", "contexts", "context_ relevancy"})),
+    Format("ragas 0.0", frozenset({"question", "contexts", "context_relavency"})),
+    Format("DeepEval", frozenset({"input", "actual_output"}), fields=_DEEPEVAL, joined="|"),
+    Format("DeepEval", frozenset({"input", "retrieval_context"}), fields=_DEEPEVAL, joined="|"),
+    Format("DeepEval", frozenset({"input", "actualOutput"}), fields=_DEEPEVAL_CAMEL, joined="|"),
+    Format("DeepEval", frozenset({"input", "retrievalContext"}), fields=_DEEPEVAL_CAMEL, joined="|"),
+    Format("DeepEval", frozenset({"input", "expectedOutput", "context"}), fields=_DEEPEVAL_CAMEL, joined="|"),
+    Format(
+        "Phoenix retrieved documents",
+        frozenset({"context.span_id", "document_position", "input", "document"}),
+        fields={"contexts": "document"},
+        passage_rows=_SPAN_ROWS,
+    ),
+    Format(
+        "Phoenix retrieved documents",
+        frozenset({"context.trace_id", "document_score", "input", "document"}),
+        fields={"contexts": "document"},
+        passage_rows=_TRACE_ROWS,
+    ),
+    Format(
+        "Phoenix retrieved documents",
+        frozenset({"context.trace_id", "document_score", "input", "reference"}),
+        fields={"contexts": "reference"},
+        passage_rows=replace(_TRACE_ROWS, text="reference"),
+    ),
+    Format(
+        "Open RAG Eval answers",
+        frozenset({"query_id", "query", "query_run", "passage_id", "passage", "generated_answer"}),
+        fields={"contexts": "passage"},
+        passage_rows=_QUERY_ROWS,
+    ),
+    Format(
+        "Langfuse observations",
+        frozenset({"trace_id", "parent_observation_id", "type", "input", "output"}),
+        refused="has a row for each step of a trace, not for each question; write a row for each trace, with its"
+        " question, passages and answer",
+    ),
+)
+"""What columns give away, the surest first."""
+
+
+def format_of(columns: Sequence[str]) -> Format | None:
+    """The format that these columns give away."""
+    names = frozenset(columns)
+    return next((known for known in FORMATS if known.columns <= names), None)
 
 
 def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
     """What the file is taken for, in words."""
-    names = frozenset(columns)
-    known = next((name for name, needed in SIGNATURES if needed <= names), None)
-    return f"{'ragboard' if ours else known or 'table'} ({kind})"
+    known = format_of(columns)
+    return f"{'ragboard' if ours else known.name if known else 'table'} ({kind})"
 
 
-def match_columns(path: Path, columns: Sequence[str], mapping: Mapping[str, str | None]) -> dict[str, str]:
-    """Which column each field is read from: as mapped (to None from no column), else by its names.
+def match_columns(
+    path: Path, columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool = False
+) -> dict[str, str]:
+    """Which column each field is read from: as mapped (to None from no column), as the tool means it, by its names.
 
-    Raises SettingError for a field that samples do not have, RunFileError for a column that is not there.
+    Columns that `unclear_answer` names are matched to nothing. Raises SettingError for a field that samples do not
+    have, RunFileError for a column that is not there.
     """
-    if unknown := next((field for field in mapping if field not in FIELDS), None):
+    if unknown := next((name for name in mapping if name not in FIELDS), None):
         raise SettingError(f"a sample has no field {unknown!r}; it has {', '.join(FIELDS)}")
-    found = {field: column for field, column in mapping.items() if column is not None}
-    taken = list(found.values())
-    for column in taken:
+    found = {name: column for name, column in mapping.items() if column is not None}
+    mapped = list(found.values())
+    for column in mapped:
         if column not in columns:
             raise RunFileError(path, f"has no column {column!r}; it has {named(columns)}")
-        if taken.count(column) > 1:
+        if mapped.count(column) > 1:
             raise SettingError(f"two fields are mapped to the column {column!r}, expected each column once")
+    known = None if ours else format_of(columns)
+    meant = known.fields if known else {}
+    references = [column for column in columns if _plain(column) in FIELDS["reference"]]
+    for name, column in meant.items():
+        better = name == "reference" and references and column not in references
+        if name not in mapping and column in columns and column not in mapped and not better:
+            found[name] = column
+    taken = {*found.values(), *unclear_answer(columns, mapping, ours=ours)}
     free = [column for column in reversed(columns) if column not in taken]
     plain = {_plain(column): column for column in free} | {column: column for column in free}
-    for field, names in FIELDS.items():
-        if field not in mapping:
-            found |= next(({field: plain[name]} for name in names if name in plain), {})
+    for name, names in FIELDS.items():
+        if name not in mapping and name not in found:
+            found |= next(({name: plain[one]} for one in names if one in plain), {})
     return found
+
+
+def unclear_answer(columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool) -> tuple[str, ...]:
+    """The columns of which one may hold the system's answer and another the reference, the likeliest name first.
+
+    Haystack and LangChain's QA evaluation name the reference `answer`, most others the system's answer. Nothing is
+    unclear where the format tells, in a file of ours, or where the mapping leaves one column of these.
+    """
+    known = format_of(columns)
+    if ours or "answer" in mapping or (known and "answer" in known.fields):
+        return ()
+    plain = {_plain(column): column for column in reversed(columns) if column not in mapping.values()}
+    found = [plain[name] for name in FIELDS["answer"] if name in plain]
+    if "answer" in plain:
+        found += [column for name, column in plain.items() if name.replace("_", "") in BESIDE_ANSWER]
+    unique = tuple(dict.fromkeys(found))
+    return unique if len(unique) > 1 else ()
 
 
 def column_uses(columns: Sequence[str], matched: Mapping[str, str]) -> tuple[ColumnUse, ...]:

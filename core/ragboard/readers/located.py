@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["parse", "parse_located", "what_is_wrong"]
+__all__ = ["RepeatedKey", "parse", "parse_located", "what_is_wrong"]
+
+
+class RepeatedKey(dict[str, Any]):
+    """An object in which a key stands twice, with the last value of each: whoever reads it decides what to do."""
+
+    key: str
 
 
 def parse(text: str) -> Any:
     """The value. Raises ValueError for what is no JSON, RecursionError where it is nested too deeply."""
-    return json.loads(text)
+    return json.loads(text, object_pairs_hook=_object)
 
 
 def parse_located(text: str) -> tuple[Any, dict[str, list[int]]]:
@@ -34,6 +40,16 @@ def what_is_wrong(error: ValueError | RecursionError) -> str:
     return "a number has too many digits"
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    repeated = RepeatedKey(found)
+    names = [name for name, _ in pairs]
+    repeated.key = next(name for place, name in enumerate(names) if name in names[:place])
+    return repeated
+
+
 def _lines(text: str, offsets: list[int]) -> list[int]:
     lines, line = [], 1
     for before, offset in pairwise((0, *offsets)):
@@ -48,7 +64,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.decoder = json.JSONDecoder()
+        self.decoder = json.JSONDecoder(object_pairs_hook=_object)
 
     def document(self) -> tuple[Any, dict[str, list[int]]]:
         """The whole text as one value, with the offsets of its elements."""
@@ -58,10 +74,12 @@ class _Scanner:
             case "[":
                 value, starts[""] = self.elements()
             case "{":
-                value = {}
+                pairs: list[tuple[str, Any]] = []
                 for _ in self.members("{", "}"):
                     key = self.key()
-                    value[key], starts[key] = self.elements() if self.peek() == "[" else self.one()
+                    element, starts[key] = self.elements() if self.peek() == "[" else self.one()
+                    pairs.append((key, element))
+                value = _object(pairs)
             case _:
                 value, _ = self.one()
         if self.peek():

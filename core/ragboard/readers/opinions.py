@@ -81,7 +81,7 @@ def read_opinions(source: str, *, cluster: str | None = None) -> Judged:
     the hub cannot be asked.
     """
     path = Path(source)
-    table = table_of(hub_rows(source)) if is_of_hub(source) else read_table(path)
+    table = table_of(path, hub_rows(source)) if is_of_hub(source) else read_table(path)
     form, read = _reader(path, table)
     if cluster is not None and cluster not in table.columns:
         raise RunFileError(path, f"has no column {cluster!r}; it has {named(table.columns)}")

@@ -85,5 +85,7 @@ class Preview:
     columns: tuple[ColumnUse, ...]
     missing: tuple[str, ...]
     """Fields that no column was matched to, of question, answer, contexts, reference."""
+    unclear: tuple[str, ...]
+    """Columns of which one may hold the answer and another the reference: a person has to say which."""
     rows: tuple[tuple[str, ...], ...]
     """The first rows, a cell for each column, cut to 200 characters."""

@@ -15,12 +15,12 @@ from ragboard.readers.cells import (
     BadCellError,
     Conversation,
     Note,
+    read_answer,
     read_history,
     read_ids,
     read_passages,
     read_question,
     read_reference,
-    read_text,
 )
 from ragboard.readers.checked import UnusableError, checked
 from ragboard.readers.report import Renamed, RowNote
@@ -124,7 +124,7 @@ def _sample(
     for what in row.notes:
         note(what)
     cells = {name: row.cells.get(column) for name, column in matched.items()}
-    asked = read_question(cells.get("question"), note, written=row.written)
+    asked = read_question(cells.get("question"), note)
     sample = Sample(
         id=_given_id(cells.get("id")),
         question=asked.question,
@@ -159,7 +159,7 @@ def _given_id(value: JsonValue) -> str:
 
 def _answer(value: JsonValue, asked: Conversation, note: Note) -> str | None:
     """The answer; where there is none, the reply that ends the conversation."""
-    answer = read_text("answer", value, note)
+    answer = read_answer(value, note)
     replies = [turn.text for turn in asked.after if turn.role == "assistant"]
     if answer is None and replies:
         note("answer: the last reply of the conversation taken")

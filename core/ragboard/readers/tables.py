@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ragboard.errors import RunFileError
 from ragboard.readers.cells import BadCellError, clean, kind_of_value
 from ragboard.readers.files import MAX_ROW, file_lines, file_text, kind_of
-from ragboard.readers.located import parse, parse_located, what_is_wrong
+from ragboard.readers.located import RepeatedKey, parse, parse_located, what_is_wrong
+from ragboard.readers.parquet import read_parquet
 from ragboard.records import JsonValue
 
 __all__ = ["BadRow", "RawRow", "Table", "read_table", "table_of"]
 
 SAMPLES = ("samples", "results", "input_data")
 """Keys under which an object keeps its samples: ours, RAGChecker's, RAGChecker's first."""
+
+MAX_COLUMNS = 10_000
+"""More than any table of samples has: each is named in the report, and drawn on pages."""
 
 HEADER: dict[str, tuple[type, str]] = {
     "name": (str, "a text"),
@@ -72,10 +77,10 @@ def read_table(path: Path) -> Table:
     return _PARSERS[kind](path, encoding)
 
 
-def table_of(rows: Iterable[Any]) -> Table:
-    """The table of rows that are in memory already, numbered from 1."""
+def table_of(path: Path, rows: Iterable[Any]) -> Table:
+    """The table of rows that are in memory already, numbered from 1; `path` is what errors call them."""
     read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
-    return Table(kind="memory", encoding="", rows=read, columns=_columns(read))
+    return Table(kind="memory", encoding="", rows=read, columns=_columns(path, read))
 
 
 def _jsonl(path: Path, encoding: str) -> Table:
@@ -94,7 +99,7 @@ def _jsonl(path: Path, encoding: str) -> Table:
         else:
             rows.append(_row(number, value))
     return Table(
-        kind="JSONL", encoding=encoding, rows=tuple(rows), columns=_columns(rows), run=run, ours=run is not None
+        kind="JSONL", encoding=encoding, rows=tuple(rows), columns=_columns(path, rows), run=run, ours=run is not None
     )
 
 
@@ -107,13 +112,16 @@ def _json(path: Path, encoding: str) -> Table:
         if line and line > 1 and what_is_wrong(error).startswith("Extra data"):
             return _jsonl(path, encoding)
         raise RunFileError(path, f"not JSON ({what_is_wrong(error)})", line=line) from error
+    if isinstance(value, RepeatedKey):
+        line = next(iter(lines[value.key]), None)
+        raise RunFileError(path, f"the key {value.key!r} is there twice, expected each key once", line=line)
     name, run = "", None
     totals: dict[str, float] = {}
     if isinstance(value, dict):
         name = next((key for key in SAMPLES if isinstance(value.get(key), list)), "")
         if not name:
             rows = _rows_of_columns(path, value)
-            return Table(kind="JSON", encoding=encoding, rows=rows, columns=_columns(rows))
+            return Table(kind="JSON", encoding=encoding, rows=rows, columns=_columns(path, rows))
         if name == "samples" and "run" in value:
             run = _run(path, value["run"], lines["run"][0])
         totals = {} if name == "samples" else _totals(value.get("metrics"))
@@ -126,7 +134,7 @@ def _json(path: Path, encoding: str) -> Table:
         kind="JSON",
         encoding=encoding,
         rows=rows,
-        columns=_columns(rows),
+        columns=_columns(path, rows),
         run=run,
         ours=name == "samples",
         totals=totals,
@@ -154,8 +162,11 @@ def _by_place(cells: Any) -> dict[int, Any]:
     return dict(enumerate(cells)) if isinstance(cells, list) else {}
 
 
-def _columns(rows: Iterable[RawRow | BadRow]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(column for row in rows if isinstance(row, RawRow) for column in row.cells))
+def _columns(path: Path, rows: Iterable[RawRow | BadRow]) -> tuple[str, ...]:
+    columns = tuple(dict.fromkeys(column for row in rows if isinstance(row, RawRow) for column in row.cells))
+    if len(columns) > MAX_COLUMNS:
+        raise RunFileError(path, f"has {len(columns):,} columns, expected at most {MAX_COLUMNS:,}")
+    return columns
 
 
 def _row(line: int, value: Any, place: str = "") -> RawRow | BadRow:
@@ -164,7 +175,7 @@ def _row(line: int, value: Any, place: str = "") -> RawRow | BadRow:
         return BadRow(line=line, message=message, place=place)
     notes: list[str] = []
     try:
-        cells = {str(clean(str(key), notes.append)): clean(cell, notes.append) for key, cell in value.items()}
+        cells = cast("dict[str, JsonValue]", clean(value, notes.append, depth=-1))
     except BadCellError as error:
         return BadRow(line=line, message=str(error), place=place)
     return RawRow(line=line, cells=cells, place=place, notes=tuple(notes))
@@ -216,7 +227,9 @@ def _head(path: Path, cells: list[str], line: int) -> list[str]:
 
 
 def _once(path: Path, names: list[str], line: int | None = None) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
+    if len(names) > MAX_COLUMNS:
+        raise RunFileError(path, f"has {len(names):,} columns, expected at most {MAX_COLUMNS:,}", line=line)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise RunFileError(path, f"two columns are called {twice!r}, expected each name once", line=line)
 
@@ -233,18 +246,15 @@ def _written_row(line: int, head: list[str], cells: list[str]) -> RawRow | BadRo
 
 def _parquet(path: Path, encoding: str) -> Table:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
-            names: list[str] = list(file.schema_arrow.names)
-            _once(path, names)
-            found: list[dict[str, Any]] = file.read().to_pylist()
-    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
+        names, rows = read_parquet(path)
+    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError, NotImplementedError) as error:
         reason = " ".join(str(error).split())[:200]
         raise RunFileError(path, f"not readable as Parquet ({reason})") from error
-    rows = tuple(_row(number, row) for number, row in enumerate(found, 1))
-    return Table(kind="Parquet", encoding=encoding, rows=rows, columns=tuple(names))
+    _once(path, names)
+    read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
+    return Table(kind="Parquet", encoding=encoding, rows=read, columns=tuple(names))
 
 
 _PARSERS: dict[str, Callable[[Path, str], Table]] = {

@@ -88,20 +88,29 @@ def _refused(name: str, error: RagboardError) -> None:
 def _file(file: UploadedFile) -> None:
     path = kept_upload(file)
     seen = preview(path)
+    unclear = seen.unclear
     mapping = _mapping(seen)
     if mapping:
         seen = preview(path, mapping=mapping)
-    _detected(seen)
+    _detected(seen, unclear)
     if "question" in seen.missing:
         st.warning("Choose the column that holds the question to go on.", icon=":material/help:")
+        return
+    if unclear and mapping.get("answer") is None:
+        st.warning(
+            "Choose the column that holds the system's answer and, if there is one, that of the reference, to go on.",
+            icon=":material/help:",
+        )
         return
     _form(path, mapping, seen, file.name)
 
 
-def _detected(seen: Preview) -> None:
+def _detected(seen: Preview, unclear: tuple[str, ...]) -> None:
     found = ", ".join(f"{use.field} from {use.column}" for use in seen.columns if use.field)
-    missing = f" Not in the file: {', '.join(seen.missing)}." if seen.missing else ""
-    plain(f"Read as {seen.format}. {found or 'No column recognised'}.{missing}")
+    absent = [field for field in seen.missing if not (unclear and field in ("answer", "reference"))]
+    missing = f" Not in the file: {', '.join(absent)}." if absent else ""
+    asked = f" Each of these may be the system's answer or the reference: {', '.join(unclear)}." if unclear else ""
+    plain(f"Read as {seen.format}. {found or 'No column recognised'}.{missing}{asked}")
     with st.expander("First rows", expanded=True):
         st.dataframe(pd.DataFrame(seen.rows, columns=[use.column for use in seen.columns]), hide_index=True)
 
@@ -110,7 +119,7 @@ def _mapping(seen: Preview) -> dict[str, str | None]:
     """Fields that a person matched to other columns than were detected, or to none."""
     columns = [use.column for use in seen.columns]
     detected = {use.field: use.column for use in seen.columns if use.field}
-    with st.expander("Match columns", expanded="question" in seen.missing):
+    with st.expander("Match columns", expanded="question" in seen.missing or bool(seen.unclear)):
         boxes = st.columns(len(FIELDS))
         chosen = {
             field: box.selectbox(
@@ -123,7 +132,8 @@ def _mapping(seen: Preview) -> dict[str, str | None]:
             )
             for box, (field, why) in zip(boxes, FIELDS.items(), strict=True)
         }
-    return {field: column for field, column in chosen.items() if detected.get(field) != column}
+    mapping = {field: column for field, column in chosen.items() if detected.get(field) != column}
+    return mapping | {field: chosen[field] for field in ("answer", "reference") if seen.unclear}
 
 
 @dataclass(frozen=True, kw_only=True)

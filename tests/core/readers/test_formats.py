@@ -212,10 +212,14 @@ def test_a_mapping_says_which_column_is_which(write: Write) -> None:
 
 def test_the_right_passages_of_deepeval_are_not_taken_for_the_retrieved_ones(write: Write) -> None:
     row = {"input": "Q", "actual_output": "A", "context": ["right"], "retrieval_context": ["found"]}
-    (sample,) = read_runs(write("cases.json", json.dumps([row]))).runs[0].samples
-    assert (sample.contexts, sample.metadata) == ((Passage(id="1", text="found", rank=1),), {"context": ["right"]})
-    named = read_runs(write("named.json", json.dumps([row])), mapping={"reference_contexts": "context"})
-    assert named.runs[0].samples[0].reference_contexts == ("right",)
+    camel = {"input": "Q", "actualOutput": "A", "expectedOutput": "R", "context": ["right"]}
+    for name, case in {"snake": row, "camel": {**camel, "retrievalContext": ["found"]}}.items():
+        (sample,) = read_runs(write(f"{name}.json", json.dumps([case]))).runs[0].samples
+        assert (sample.answer, sample.reference_contexts) == ("A", ("right",))
+        assert sample.contexts == (Passage(id="1", text="found", rank=1),)
+    for name, case in {"unfound": camel, "golden": {"input": "Q", "expectedOutput": "R", "context": ["right"]}}.items():
+        (sample,) = read_runs(write(f"{name}.json", json.dumps([case]))).runs[0].samples
+        assert (sample.contexts, sample.reference, sample.reference_contexts) == (None, "R", ("right",))
 
 
 def test_the_documents_of_a_langchain_answer_are_its_passages(write: Write) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.core.readers.conftest import Write
 
 from ragboard import Run, Score, Unscored, read_runs
-from ragboard.readers.memory import run_of
+from ragboard.readers.memory import read_samples
 from ragboard.readers.scores import score_columns
 
 MISSING = Unscored(reason="skipped", detail="the file has no value")
@@ -164,5 +164,6 @@ def test_as_many_scores_come_out_as_there_are_numbers(cells: list[Any]) -> None:
 
 
 def test_a_frame_of_ragas_keeps_its_scores_too() -> None:
-    run = run_of(pd.DataFrame({"user_input": ["A?", "B?"], "faithfulness": [0.5, math.nan]}), name="frame")
+    frame = pd.DataFrame({"user_input": ["A?", "B?"], "faithfulness": [0.5, math.nan]})
+    (run,) = read_samples(frame, name="frame").runs
     assert outcomes(run) == [{"ragas-file.faithfulness": theirs(0.5)}, {"ragas-file.faithfulness": MISSING}]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +120,26 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ("digits.jsonl", '{"x": ' + "1" * 5000 + "}", ":1: not JSON (a number has too many digits)"),
     ("digits.json", "[" + "1" * 5000 + "]", ": not JSON (a number has too many digits)"),
     ("mac.csv", "question,answer\rQ,A\r", ":1: not CSV (new-line character seen in unquoted field)"),
+    (
+        "again.jsonl",
+        Q + '{"question": "Q",\t"answer": "A", "answer": "B"}',
+        ":2: the key 'answer' is there twice, expected each key once",
+    ),
+    (
+        "again.json",
+        '[{"question": "Q"},\n{"question": "Q", "contexts": [{"text": "a", "text": "b"}]}]',
+        ":2: [1]: the key 'text' is there twice, expected each key once",
+    ),
+    (
+        "twice.json",
+        '{"samples": [{"question": "Q"}],\n"samples": [{"question": "R"}]}',
+        ":2: the key 'samples' is there twice, expected each key once",
+    ),
+    (
+        "columns.json",
+        '{"question": ["Q"], "question": ["R"]}',
+        ":1: the key 'question' is there twice, expected each key once",
+    ),
     ("nan.jsonl", '{"question": NaN}', ":1: question: is empty, expected a question"),
 ]
 
@@ -178,6 +200,27 @@ def test_a_cell_too_long_is_refused_where_its_row_begins(tmp_path: Path) -> None
     assert str(caught.value) == f"{path}:3: not CSV (field larger than field limit (33554432))"
 
 
+def test_a_row_with_a_key_twice_can_be_left_out(write: Write) -> None:
+    result = read_runs(write("again.json", '[{"question": "Q"}, {"question": "R", "question": "S"}]'), skip_bad=True)
+    assert [sample.question for sample in result.runs[0].samples] == ["Q"]
+    assert [note.message for note in result.report.dropped] == [
+        "the key 'question' is there twice, expected each key once"
+    ]
+
+
+@pytest.mark.parametrize("name", ["wide.csv", "wide.jsonl"])
+def test_more_columns_than_any_table_of_samples_has_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    columns = ["question", *(f"c{place}" for place in range(100_000))]
+    if name == "wide.csv":
+        path.write_text(f"{','.join(columns)}\n{','.join('x' for _ in columns)}\n", encoding="utf-8")
+    else:
+        path.write_text(json.dumps(dict.fromkeys(columns, "x")), encoding="utf-8")
+    for read in (read_runs, preview):
+        with pytest.raises(RunFileError, match=rf"has {len(columns):,} columns, expected at most 10,000$"):
+            read(path)
+
+
 def test_many_columns_are_not_all_named(write: Write) -> None:
     columns = ",".join(f"c{place}" + "x" * 99 for place in range(1000))
     with pytest.raises(RunFileError, match=r"and 960 more: --map question=COLUMN$") as caught:
@@ -202,6 +245,74 @@ def test_parquet_is_refused_where_it_is_damaged_or_has_a_name_twice(tmp_path: Pa
     pq.write_table(pa.table({"question": pa.array([], pa.string())}), path)
     with pytest.raises(RunFileError, match=r"is empty, expected samples$"):
         read_runs(path)
+
+
+def again(text: str, times: int) -> pa.DictionaryArray:
+    """A text that is written once and stands there many times."""
+    places = pa.Array.from_buffers(pa.int32(), times, [None, pa.py_buffer(bytes(4 * times))])
+    return pa.DictionaryArray.from_arrays(places, [text])
+
+
+def _lists(values: pa.Array, rows: int) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(range(0, len(values) + 1, len(values) // rows), pa.int32()), values)
+
+
+REPEATED: dict[str, Callable[[], dict[str, Any]]] = {
+    "rows": lambda: {"question": again("Q", 6_000_000)},
+    "list": lambda: {"question": ["Q"], "contexts": _lists(again("x" * 100, 5_000_000), 1)},
+    "text": lambda: {"question": again("y" * 300_000, 3_000)},
+    "nested": lambda: {
+        "question": again("Q", 100),
+        "contexts": _lists(pa.StructArray.from_arrays([again("y" * 300_000, 10_000)], ["text"]), 100),
+    },
+}
+
+
+@pytest.mark.parametrize("what", REPEATED)
+def test_a_small_parquet_file_that_would_fill_the_memory_is_refused(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table(REPEATED[what]()), path, compression="zstd", row_group_size=6_000_000)
+    assert path.stat().st_size < 200_000
+    before = pa.total_allocated_bytes()
+    for read in (read_runs, preview):
+        with pytest.raises(RunFileError, match=r"bytes but takes more than \d+ MiB when it is read; write it as JSONL"):
+            read(path)
+    assert pa.total_allocated_bytes() - before < 2**20
+
+
+def test_an_honest_parquet_file_with_texts_that_repeat_is_read(tmp_path: Path) -> None:
+    contexts = [["y" * 2_000, "z" * 2_000]] * 2_500
+    pq.write_table(
+        pa.table({"question": [f"Q{n}" for n in range(2_500)], "contexts": contexts}), tmp_path / "a.parquet"
+    )
+    (run,) = read_runs(tmp_path / "a.parquet").runs
+    assert [passage.text[:1] for passage in run.samples[-1].contexts or ()] == ["y", "z"]
+    assert len(run.samples) == 2_500
+
+
+def test_dates_that_python_has_not_are_refused_however_deep(tmp_path: Path) -> None:
+    when = pa.array([[2**62]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us")))
+    pq.write_table(pa.table({"question": ["Q"], "when": when}), tmp_path / "a.parquet")
+    with pytest.raises(RunFileError, match=r"a\.parquet: not readable as Parquet \(.+\)$"):
+        read_runs(tmp_path / "a.parquet")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_what_is_no_regular_file_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "zero.parquet").symlink_to("/dev/zero")
+    for name in ("pipe.jsonl", "zero.parquet"):
+        for read in (read_runs, preview):
+            with pytest.raises(RunFileError, match=r": is a pipe, a socket or a device, expected a regular file$"):
+                read(tmp_path / name)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails while it is read")
+def test_a_file_that_fails_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").symlink_to("/proc/self/mem")
+    for read in (read_runs, preview):
+        with pytest.raises(RunFileError, match=r"bad\.jsonl: cannot be read: Input/output error$"):
+            read(tmp_path / "bad.jsonl")
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.core.conftest import PlainJudge
 from ragboard import DEFAULT_METRICS, Panel, RunRef, Score, Store, Unscored, evaluate_run, read_runs
 from ragboard.cli import main
 from ragboard.metrics import metrics_named
-from ragboard.readers.memory import run_of
+from ragboard.readers.memory import read_samples
 from ragboard.report import (
     SampleQuery,
     columns,
@@ -136,7 +136,7 @@ def test_the_command_line_says_whose_they_are(scored: Store) -> None:
 )
 def test_the_store_describes_them(store: Store, spec: str, label: str, direction: str) -> None:
     row = {"user_input": "A?", spec.removeprefix("ragas-file."): 0.5}
-    store.add_runs([run_of([row], name="one")])
+    store.add_runs(read_samples([row], name="one").runs)
     found = metric_descriptions(store)[spec]
     assert (found.label, found.direction, found.low, found.high) == (label, direction, None, None)
     assert "nobody here" in found.text

@@ -1,0 +1,145 @@
+"""Printed objects: a LangChain, Haystack or LlamaIndex object that was written to a file by `str()` or `repr()`.
+
+`json.dumps(rows, default=str)` and `DataFrame.to_csv` write them. Some are cut short, some do not escape quotes: what
+an object said is read where only one text can have been printed so, and refused elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+__all__ = ["PrintedError", "read_printed"]
+
+Said: TypeAlias = "dict[str, Any]"
+
+LITERAL = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+CLASSES = "Document|NodeWithScore|TextNode|ImageNode|IndexNode|Node|Passage|ChatMessage|GeneratedAnswer|TextContent"
+MESSAGES = "HumanMessage|AIMessage|SystemMessage|ToolMessage|FunctionMessage"
+PRINTED = re.compile(rf"(?:{CLASSES}|(?:{MESSAGES})(?:Chunk)?)\(\w+=")
+ADDRESS = re.compile(r"<(?P<name>[\w.<>]+) object at 0x[0-9a-fA-F]+>")
+NODE = re.compile(r"(?:Node|Doc) ID: \S+\nText: ")
+LANGCHAIN = re.compile(r"page_content=(?=['\"])")
+END_OF_TEXT = re.compile(r"'(?= metadata=\{)")
+OLD_LANGCHAIN = re.compile(r"(?P<text>\"(?:[^\"\\]|\\.)*\")(?: metadata=\{.*\})?", re.DOTALL)
+MESSAGE = re.compile(rf"content=(?P<text>{LITERAL}) (?:additional_kwargs|response_metadata)=\{{.*\}}.*", re.DOTALL)
+MESSAGE_START = re.compile(r"content=['\"\[].* (?:additional_kwargs|response_metadata)=\{", re.DOTALL)
+HAYSTACK = re.compile(r"Document\(id=(?P<id>[^,]*), content: '")
+END_OF_CONTENT = re.compile(r"'(?=\)$|, (?:blob|meta|score|embedding|sparse_embedding|dataframe): )")
+NEXT_IN_LIST = re.compile(r", (?=Document\(id=[^,]*, content: ')")
+HAYSTACK_SHOWS = 100
+ROLES = {
+    "HumanMessage": "human",
+    "AIMessage": "ai",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "tool",
+}
+WRITE = "write the object's text to the file instead (page_content, content or get_content())"
+
+
+class PrintedError(ValueError):
+    """A printed object whose text cannot be told from what was printed: why, and what to write instead."""
+
+
+def read_printed(text: str) -> Said | list[Said] | None:
+    """The object, or the list of them, as their own JSON would say it; None where the text is no printed object.
+
+    Raises PrintedError where it is one, and its text was cut or may have been another.
+    """
+    body = text.strip()
+    if found := ADDRESS.fullmatch(body):
+        raise PrintedError(f"is a printed {found['name'].rpartition('.')[2]} object without its text; {WRITE}")
+    if NODE.match(body):
+        raise PrintedError(f"is a printed LlamaIndex node, wrapped, and cut after 350 characters; {WRITE}")
+    if LANGCHAIN.match(body):
+        return _langchain(body)
+    if MESSAGE_START.match(body):
+        return _message(body)
+    if HAYSTACK.match(body):
+        return _haystack(body)
+    if body.startswith("[") and body.endswith("]"):
+        return _listed(body)
+    return _called(body) if PRINTED.match(body) and body.endswith(")") else None
+
+
+def _listed(body: str) -> list[Said] | None:
+    inner = body[1:-1].strip()
+    if HAYSTACK.match(inner):
+        return [_haystack(item) for item in NEXT_IN_LIST.split(inner)]
+    if ADDRESS.match(inner):
+        raise PrintedError(f"is a list of printed objects without their texts; {WRITE}")
+    if not PRINTED.match(inner):
+        return None
+    found = _parsed(body)
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise PrintedError(f"is a list of printed objects that cannot be read back; {WRITE}")
+    return found
+
+
+def _called(body: str) -> Said:
+    found = _parsed(body)
+    if not isinstance(found, dict):
+        raise PrintedError(f"is a printed object that cannot be read back; {WRITE}")
+    return found
+
+
+def _langchain(body: str) -> Said | None:
+    """`page_content='..' metadata={..}`, where nothing is escaped; old versions wrote a text as Python does."""
+    quoted = body.removeprefix("page_content=")
+    if not quoted.endswith(("'", '"', "}")):
+        return None
+    if old := OLD_LANGCHAIN.fullmatch(quoted):
+        return {"page_content": _parsed(old["text"])}
+    ends = [found.start() for found in END_OF_TEXT.finditer(quoted)] if quoted.endswith("}") else [len(quoted) - 1]
+    text = quoted[1 : ends[0]] if len(ends) == 1 and quoted.startswith("'") else None
+    if text is None or ("\\" in text and "\n" not in text):
+        raise PrintedError(f"is a printed LangChain document whose text may be read in several ways; {WRITE}")
+    return {"page_content": text}
+
+
+def _message(body: str) -> Said:
+    found = MESSAGE.fullmatch(body)
+    if found is None:
+        raise PrintedError(f"is a printed message that is more than one text; {WRITE}")
+    return {"content": _parsed(found["text"])}
+
+
+def _haystack(body: str) -> Said:
+    start = HAYSTACK.match(body)
+    rest = body[start.end() :] if start else ""
+    ends = [found.start() for found in END_OF_CONTENT.finditer(rest)]
+    if start is None or len(ends) != 1 or not body.endswith(")"):
+        raise PrintedError(f"is a printed Haystack document whose text may be read in several ways; {WRITE}")
+    text = rest[: ends[0]]
+    if len(text) == HAYSTACK_SHOWS + 3 and text.endswith("..."):
+        raise PrintedError(f"is a printed Haystack document, cut after {HAYSTACK_SHOWS} characters; {WRITE}")
+    return {"id": start["id"], "content": text}
+
+
+def _parsed(body: str) -> Any:
+    """What Python's own syntax says, without running any of it; None where it is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an escape such as `\\d` is a matter of whoever wrote the file
+            return _value(ast.parse(body, mode="eval").body)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _value(node: ast.expr) -> Any:
+    match node:
+        case ast.List():
+            return [_value(item) for item in node.elts]
+        case ast.Call(func=ast.Name(id=name)):
+            said: Said = {}
+            for keyword in node.keywords:
+                with suppress(ValueError):
+                    said[str(keyword.arg)] = _value(keyword.value)
+            role = ROLES.get(name.removesuffix("Chunk"))
+            return {**said, "role": role} if role else said
+        case _:
+            return ast.literal_eval(node)

@@ -1,0 +1,164 @@
+"""Passages are told apart from what only stands for them: rows of one sample, joined lists, gold ones, file names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from tests.core.readers.conftest import Write
+
+from ragboard import Passage, RunFileError, RunFileWarning, Sample, evaluate, read_runs
+from ragboard.cli import main
+from ragboard.readers.memory import read_samples
+
+PHOENIX = """context.span_id,document_position,context.trace_id,input,document,document_score,document_metadata
+s1,1,t1,When?,second,0.44,"{'page': 4}"
+s1,0,t1,When?,first,0.91,"{'page': 3}"
+s2,0,t2,Who?,only,0.5,"{'page': 1}"
+s3,0,t3,When?,another,,
+"""
+
+
+def texts(sample: Sample) -> list[str] | None:
+    return None if sample.contexts is None else [passage.text for passage in sample.contexts]
+
+
+def test_rows_of_one_span_are_one_sample_in_the_order_of_the_documents(write: Write) -> None:
+    result = read_runs(write("documents.csv", PHOENIX))
+    first, second, third = result.runs[0].samples
+    assert first.contexts == (
+        Passage(id="1", text="first", rank=1, score=0.91),
+        Passage(id="2", text="second", rank=2, score=0.44),
+    )
+    assert (second.question, texts(second), third.question, texts(third)) == ("Who?", ["only"], "When?", ["another"])
+    assert first.metadata == {"context.span_id": "s1", "context.trace_id": "t1"}
+    assert (result.report.format, result.report.rows_read) == ("Phoenix retrieved documents (CSV)", 4)
+    assert result.report.notes[:2] == (
+        "4 rows, one for each passage, read as 3 samples",
+        "left out, different for the passages of a sample: document_metadata",
+    )
+
+
+def test_a_frame_of_retrieved_documents_is_grouped_by_its_index(write: Write) -> None:
+    frame = pd.read_csv(write("documents.csv", PHOENIX)).set_index(["context.span_id", "document_position"])
+    found = read_samples(frame, name="run").runs[0].samples
+    assert [texts(sample) for sample in found] == [["first", "second"], ["only"], ["another"]]
+    old = frame.reset_index(drop=True).rename(columns={"document": "reference"})
+    found = read_samples(old, name="run").runs[0].samples
+    assert [(texts(sample), sample.reference) for sample in found] == [
+        (["second", "first"], None),
+        (["only"], None),
+        (["another"], None),
+    ]
+
+
+def test_a_bad_row_among_the_passages_is_left_out_by_its_line(write: Write) -> None:
+    result = read_runs(write("documents.csv", PHOENIX + "s3,too few\n"), skip_bad=True)
+    assert ([note.line for note in result.report.dropped], len(result.runs[0].samples)) == ([6], 3)
+
+
+def test_rows_of_one_sample_that_ask_different_things_are_refused(write: Write) -> None:
+    with pytest.raises(RunFileError, match=r"documents\.csv:2: question: column 'input' differs between rows of one"):
+        read_runs(write("documents.csv", PHOENIX.replace("s1,0,t1,When?", "s1,0,t1,Where?")))
+
+
+@pytest.mark.parametrize(("name", "samples"), [("phoenix/retrieved_documents.csv", 3), ("openrageval/answers.csv", 4)])
+def test_real_tables_with_a_row_for_each_passage_have_a_sample_for_each_question(
+    data: Path, name: str, samples: int
+) -> None:
+    found = read_runs(data / "tools" / name).runs[0].samples
+    assert len(found) == samples
+    assert texts(found[1]) == [
+        "The design is by Ada Moreno.\nShe worked from 1994, in Lyon.",
+        "Contents of menu: ['soup', 'bread']",
+        "Ünïcode — 東京 passage",
+    ]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_the_joined_passages_of_deepeval_are_split_where_there_is_no_doubt(write: Write, ending: str) -> None:
+    rows = [
+        {
+            "input": "Q",
+            "actual_output": "A",
+            "retrieval_context": "one|two, and more|three",
+            "context": "gold a|gold b",
+        },
+        {"input": "Q2", "actual_output": "A", "retrieval_context": "alone", "context": None},
+    ]
+    frame = pd.DataFrame(rows)
+    text = frame.to_csv(index=False) if ending == "csv" else frame.to_json(orient="records", lines=True)
+    result = read_runs(write(f"goldens.{ending}", text))
+    first, second = result.runs[0].samples
+    assert (texts(first), first.reference_contexts) == (["one", "two, and more", "three"], ("gold a", "gold b"))
+    assert (texts(second), second.reference_contexts) == (["alone"], None)
+    assert {"contexts: split at |", "reference_contexts: split at |"} <= {
+        change.what for change in result.report.coerced
+    }
+
+
+@pytest.mark.parametrize("cell", ["one|steel | concrete", "| a | b |", "a||b", "a|"])
+def test_joined_passages_that_may_hold_the_sign_themselves_are_refused(write: Write, cell: str) -> None:
+    path = write("goldens.jsonl", json.dumps({"input": "Q", "actual_output": "A", "retrieval_context": cell}))
+    with pytest.raises(
+        RunFileError, match=r"goldens\.jsonl:1: contexts: holds passages joined by \|, and a \| .*save it"
+    ):
+        read_runs(path)
+
+
+def test_a_list_of_deepeval_is_never_split(write: Write) -> None:
+    row = {"input": "Q", "actual_output": "A", "retrieval_context": ["one|two"], "context": '["a|b"]'}
+    (sample,) = read_runs(write("cases.json", json.dumps([row]))).runs[0].samples
+    assert (texts(sample), sample.reference_contexts) == (["one|two"], ("a|b",))
+
+
+def test_a_real_csv_of_deepeval_is_refused_with_what_to_save_instead(data: Path) -> None:
+    with pytest.raises(RunFileError, match=r"goldens\.csv:2: contexts: .*save it as JSON \(`save_as\('json'\)`\)"):
+        read_runs(data / "tools" / "deepeval" / "goldens.csv")
+
+
+def test_the_gold_passages_of_a_ragas_test_set_are_not_taken_for_the_retrieved_ones(write: Write) -> None:
+    row = {"question": "Q", "contexts": ["gold"], "ground_truth": "R", "evolution_type": "simple"}
+    (sample,) = read_runs(write("testset.jsonl", json.dumps(row))).runs[0].samples
+    assert (sample.contexts, sample.reference_contexts, sample.reference) == (None, ("gold",), "R")
+    (mapped,) = read_runs(write("mapped.jsonl", json.dumps(row)), mapping={"contexts": "contexts"}).runs[0].samples
+    assert texts(mapped) == ["gold"]
+
+
+NAMES = [
+    "handbook.pdf",
+    "docs/faq 2.md",
+    "/data/a/b.txt",
+    "C:\\files\\x.docx",
+    "https://example.org/page?x=1",
+    "www.example.org/a",
+    "handbook.pdf#page=3",
+]
+
+
+@pytest.mark.parametrize("value", NAMES)
+def test_the_name_of_a_file_is_not_a_passage(write: Write, tmp_path: Path, value: str) -> None:
+    rows: list[dict[str, Any]] = [{"question": "Q", "answer": "It is red.", "document": value}]
+    path = write("names.jsonl", "\n".join(map(json.dumps, rows)))
+    words = ["evaluate", str(path), "--metrics", "faithfulness", "--store", str(tmp_path / "store")]
+    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert done.exit_code == 2
+    assert "contexts: column 'document' holds file names or addresses" in done.stderr
+    assert "--map contexts=" in done.stderr
+    assert CliRunner().invoke(main, [*words, "--map", "contexts="]).exit_code != 2
+    with pytest.raises(RunFileError, match=r"leave it out with mapping=\{'contexts': None\}"):
+        evaluate(rows)
+
+
+def test_names_of_files_among_texts_are_reported(write: Write) -> None:
+    passages = ["The bridge is red.", "see handbook.pdf", "handbook.pdf"]
+    result = read_runs(write("names.jsonl", json.dumps({"question": "Q", "contexts": passages})))
+    assert texts(result.runs[0].samples[0]) == passages
+    (change,) = result.report.coerced
+    assert change.what == "contexts: a passage that is a file name or an address, not a text"
+    with pytest.warns(RunFileWarning, match=r"1 x contexts: a passage that is a file name"):
+        evaluate([{"question": "Q", "answer": "A.", "contexts": passages}], metrics="faithfulness")
