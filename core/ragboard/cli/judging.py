@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -245,5 +246,16 @@ def _print_end(end: Finished) -> None:
     click.echo(f"evaluation {end.evaluation.id}: {end.samples} samples, {said}", err=True)
     if end.stopped:
         click.echo(one_line(f"stopped: {end.stopped}; what is done is kept"), err=True)
+    for said in _beyond(end):
+        click.echo(one_line(said), err=True)
     if end.evaluation.heuristic:
         click.echo("verdicts by the embedded judge are a heuristic: rules of thumb on shared words", err=True)
+
+
+def _beyond(end: Finished) -> Iterator[str]:
+    """What the bill may hold beside the cost that is known, and by how much a limit of cost was exceeded."""
+    if end.unanswered:
+        most = f", up to ${end.unanswered_cost:.2g}" if end.unanswered_cost else ""
+        yield f"{end.unanswered} requests got no reply and may be on the bill{most}"
+    if end.over_limit:
+        yield f"the limit of cost was exceeded by ${end.over_limit:.2g}: calls took more tokens than those before them"

@@ -74,7 +74,7 @@ def agree(
     path = store.journal_path(f"agree-{agreement.id}")
     with (
         open_journal(path, {"agreement": agreement.name, "judge": panel.name}) as journal,
-        open_cache(store.cache_path) as cache,
+        open_cache(store.cache_path, path) as cache,
     ):
         asker = Asker(panel, journal, Budget.of(terms, panel), cache if terms.cache else None)
         work = list(_work(judged, panel, lined, asker))

@@ -7,17 +7,21 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from ragboard.evaluation.budget import Budget
+from ragboard.evaluation.budget import Account, Budget
 from ragboard.evaluation.cache import AnswerCache
 from ragboard.evaluation.journal import Journal
 from ragboard.evaluation.lanes import Lanes
 from ragboard.judges.codec import task_key
-from ragboard.judges.fit import fitting
+from ragboard.judges.fit import fits, fitting
+from ragboard.judges.meter import Metering, RequestSize, UnaskedError
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Exchange, Failure, Judge, Reply, Sender, Task, Unasked
+from ragboard.judges.tasks import Failure, Judge, Reply, Sender, Task, Unasked
 from ragboard.problems import kind_of_problem
 
 __all__ = ["Ask", "Asker", "Tally"]
+
+CLAIMED_SECONDS = 0.2
+"""Between two looks for an answer that another evaluation asks for."""
 
 Ask = Callable[[Task], Awaitable[Reply | Failure]]
 """Ask one task of one sample."""
@@ -89,7 +93,7 @@ class Asker:
 
     def knows(self, task: Task) -> bool:
         """Whether the journal has an answer that will be taken."""
-        return self._kept(self._seat(type(task)).key(task)) is not None
+        return self._kept(self._seat(type(task)).key(task), task) is not None
 
     def _seat(self, kind: type[Task]) -> _Seat:
         if kind not in self._seats:
@@ -98,23 +102,22 @@ class Asker:
             self._seats[kind] = _Seat(judge, judge.identity(kind), cached)
         return self._seats[kind]
 
-    def _kept(self, key: str) -> Reply | Failure | None:
+    def _kept(self, key: str, task: Task) -> Reply | Failure | None:
         kept = self.journal.get(key)
-        return None if self.retry and isinstance(kept, Failure) else kept
+        if kept is None or not fits(task, kept) or (self.retry and isinstance(kept, Failure)):
+            return None
+        return kept
 
     async def _answer(self, key: str, task: Task, sample_id: str) -> Reply | Failure:
         seat = self._seat(type(task))
-        kept = self._kept(key)
+        kept = self._kept(key, task)
         if kept is not None:
-            self.tally.replayed += 1
-            if isinstance(kept, Failure):
-                self.tally.fail(kept)
-            return kept
+            return self._replay(key, seat, task, kept)
         if key in self._under_way:
             return await self._under_way[key]
         future = self._under_way[key] = asyncio.get_running_loop().create_future()
         try:
-            reply = self._from_cache(key, seat, task, sample_id) or await self._ask(key, seat, task, sample_id)
+            reply = self._from_cache(key, seat, task, sample_id) or await self._ask_once(key, seat, task, sample_id)
         except BaseException as error:
             future.cancel(str(error))
             raise
@@ -123,24 +126,52 @@ class Asker:
         future.set_result(reply)
         return reply
 
+    def _replay(self, key: str, seat: _Seat, task: Task, kept: Reply | Failure) -> Reply | Failure:
+        """An answer of the journal; a process killed before it was in the cache too did not put it there."""
+        self.tally.replayed += 1
+        if isinstance(kept, Failure):
+            self.tally.fail(kept)
+        elif seat.cache and not seat.cache.has(key):
+            seat.cache.put(key, seat.judge.name, task, kept)
+        return kept
+
     def _from_cache(self, key: str, seat: _Seat, task: Task, sample_id: str) -> Reply | None:
         reply = seat.cache.get(key) if seat.cache else None
-        if reply is not None:
-            self.journal.put(key, sample_id, task, reply)
-            self.tally.cached += 1
+        if reply is None or not fits(task, reply):
+            return None
+        self.journal.put(key, sample_id, task, reply)
+        self.tally.cached += 1
         return reply
 
+    async def _ask_once(self, key: str, seat: _Seat, task: Task, sample_id: str) -> Reply | Failure:
+        """Ask, unless another evaluation of the store asks the same: then wait for its answer."""
+        cache = seat.cache
+        if cache is None:
+            return await self._ask(key, seat, task, sample_id)
+        while not cache.claim(key):
+            if not self.budget.allows():
+                return self.journal.get(key) or Unasked(detail=self.budget.stopped)
+            await asyncio.sleep(CLAIMED_SECONDS)
+            reply = self._from_cache(key, seat, task, sample_id)
+            if reply is not None:
+                return reply
+        try:
+            return self._from_cache(key, seat, task, sample_id) or await self._ask(key, seat, task, sample_id)
+        finally:
+            cache.release(key)
+
     async def _ask(self, key: str, seat: _Seat, task: Task, sample_id: str) -> Reply | Failure:
-        if not self.budget.allows(len(self._under_way) - 1):
-            return self.journal.get(key) or Unasked(detail=self.budget.stopped)
-        heard: list[Exchange] = []
-
-        def hear(_: Task, exchange: Exchange) -> None:
-            heard.append(exchange)
-            self.budget.hear(task, exchange)
-
-        reply = fitting(task, await self.lanes.answer(seat.judge, task, hear))
-        self.journal.put(key, sample_id, task, reply, heard)
+        account = Account(self.budget)
+        try:
+            reply = await self._reply(seat.judge, task, account)
+        except UnaskedError as error:
+            reply = Unasked(detail=str(error))
+        finally:
+            account.close(task)
+        if isinstance(reply, Unasked):
+            self.journal.put_calls(key, sample_id, task, account.heard)
+            return self.journal.get(key) or reply
+        self.journal.put(key, sample_id, task, reply, account.heard)
         self.budget.note(task, reply)
         self.tally.asked += 1
         if isinstance(reply, Failure):
@@ -148,3 +179,14 @@ class Asker:
         elif seat.cache:
             seat.cache.put(key, seat.judge.name, task, reply)
         return reply
+
+    async def _reply(self, judge: Judge, task: Task, account: Account) -> Reply | Failure:
+        """What the judge says; of one that has its requests not admitted itself, the first is admitted here."""
+        if not self.budget.allows():
+            return Unasked(detail=self.budget.stopped)
+        if isinstance(judge, Sender) and not (isinstance(judge, Metering) and judge.metering):
+            sent = judge.request(task)
+            if sent is not None:
+                size = RequestSize(prompt_bytes=len(sent.text.encode(errors="replace")), reply_tokens=None)
+                await account.admit(task, size)
+        return fitting(task, await self.lanes.answer(judge, task, account))

@@ -194,7 +194,7 @@ def _start(
     status = store.journal_path(evaluation_id).with_suffix(".status.json")
     log = status.with_name(f"{evaluation_id}.log")
     now = time.time()
-    begun = Progress(state="starting", pid=0, done=0, total=total, started=now, updated=now)
+    begun = Progress(state="starting", pid=0, done=0, total=total, started=now, updated=now, monotonic=time.monotonic())
     write_progress(status, begun)
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - ourselves; it has its own status file

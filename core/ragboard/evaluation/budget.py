@@ -1,7 +1,12 @@
-"""When to stop asking: a limit is reached, nothing succeeds any more, or somebody says so."""
+"""When to stop asking: a limit is reached, nothing succeeds any more, or somebody says so.
+
+A request is counted before it is sent: one call, and under a limit of cost the most that it may cost. What it did
+cost takes the place of that once it is known, so that the limits hold whatever is under way.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -11,14 +16,28 @@ from ragboard.errors import SettingError
 from ragboard.evaluation.journal import Heard
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.codec import REPLIES
+from ragboard.judges.meter import RequestSize, UnaskedError
 from ragboard.judges.panel import Panel
 from ragboard.judges.tasks import Exchange, Failure, Reply, Sender, Task
 from ragboard.prices import Prices, cost
 
-__all__ = ["FAILURES", "Budget"]
+__all__ = ["FAILURES", "Account", "Budget"]
 
 FAILURES = 50
 """After so many failures in a row nothing more is asked."""
+
+ROUNDING = 1e-9
+"""Share of a limit by which sums of floating-point numbers may miss it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reservation:
+    """What is set aside for a request that is under way."""
+
+    dollars: float
+    prompt_bytes: int
+    sized: bool
+    """Whether that is the most it may cost; else the length of its reply cannot be known."""
 
 
 @dataclass
@@ -30,14 +49,28 @@ class Budget:
     """Who is asked each type of task, by the name prices are listed under; nobody outside: not there."""
     clock: Callable[[], float] = time.monotonic
     calls: int = 0
+    """Requests that were sent, with those that got no reply."""
     tokens: int = 0
     cost: float | None = 0.0
     """US dollars; None once a call had no known price or size."""
+    unanswered: int = 0
+    """Requests without a reply that may be on the bill all the same."""
+    unanswered_cost: float = 0.0
+    """The most that these may have cost; known under a limit of cost alone, which it counts towards."""
     stopped: str = ""
     """Why nothing more is asked; empty as long as there is no reason."""
     _failures: Counter[str] = field(default_factory=Counter[str])
     """How many tasks in a row each model failed."""
     _started: float = 0.0
+    _reserved: float = 0.0
+    _under_way: int = 0
+    _unsized: int = 0
+    """Requests under way of which nobody knows what they may cost."""
+    _waiting: list[asyncio.Future[None]] = field(default_factory=list["asyncio.Future[None]"])
+    _tokens_per_byte: dict[str, float] = field(default_factory=dict[str, float])
+    """The most prompt tokens to a byte that each model has counted."""
+    _longest: dict[type[Task], int] = field(default_factory=dict[type[Task], int])
+    """Tokens of the longest reply to each type of task."""
 
     def __post_init__(self) -> None:
         """Minutes count from now."""
@@ -56,10 +89,17 @@ class Budget:
             raise SettingError(f"--max-cost needs the price of {unknown[0]}; give it with --prices FILE")
         return cls(terms, models)
 
-    def allows(self, under_way: int) -> bool:
-        """Whether one more task may be asked while so many are."""
+    @property
+    def over_limit(self) -> float:
+        """US dollars by which calls exceeded the limit of cost: they took more than was set aside for them."""
+        limit = self.terms.max_cost
+        over = 0.0 if limit is None else (self.cost or 0.0) - limit
+        return over if over > ROUNDING * (limit or 0.0) else 0.0
+
+    def allows(self) -> bool:
+        """Whether anything more may be asked."""
         if not self.stopped:
-            self.stopped = self._reached(under_way)
+            self.stopped = self._reached()
         return not self.stopped
 
     def has_room(self, begun: int, done: int) -> bool:
@@ -69,18 +109,52 @@ class Budget:
         """
         terms, after = self.terms, begun + 1
         planned = sum(one.calls for one in terms.expected) / max(1, terms.planned_samples)
-        calls = self.calls / done if done else planned
-        if terms.max_calls is not None and self.calls + after * calls > terms.max_calls:
+        answered = self.calls - self._under_way
+        calls = answered / done if done else planned
+        if terms.max_calls is not None and answered + after * calls > terms.max_calls:
             return False
         cost = (self.cost or 0.0) / done if done else 0.0
         return terms.max_cost is None or (self.cost or 0.0) + begun * cost <= terms.max_cost
 
-    def hear(self, task: Task, exchange: Exchange) -> None:
-        """A call was answered."""
-        self.calls += 1
+    async def admit(self, task: Task, size: RequestSize) -> _Reservation:
+        """Count a request that is to be sent; under a limit of cost, once what it may cost is left.
+
+        Raises UnaskedError where it may not be sent.
+        """
+        while self.allows():
+            reservation = self._reservation(task, size)
+            if self._fits(reservation):
+                self.calls += 1
+                self._under_way += 1
+                self._unsized += not reservation.sized
+                self._reserved += reservation.dollars
+                return reservation
+            if not self._under_way:
+                self.stopped = self._too_dear(reservation)
+                break
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        raise UnaskedError(self.stopped)
+
+    def settle(self, task: Task, exchange: Exchange, reservation: _Reservation | None) -> None:
+        """A call was answered; one that was not admitted is counted now."""
+        if reservation is None:
+            self.calls += 1
+        else:
+            self._learn(task, exchange, reservation)
         self.tokens += (exchange.prompt_tokens or 0) + (exchange.completion_tokens or 0)
         price = _price(self.terms.prices, self.models.get(type(task), ""), exchange)
         self.cost = None if price is None or self.cost is None else self.cost + price
+        if reservation:
+            self._release(reservation)
+
+    def lose(self, reservation: _Reservation, *, billed: bool) -> None:
+        """A request got no reply; `billed` where it may be on the bill all the same."""
+        if billed:
+            self.unanswered += 1
+            self.unanswered_cost += reservation.dollars
+        self._release(reservation)
 
     def note(self, task: Task, reply: Reply | Failure) -> None:
         """A task was asked. That others answer well does not make up for a model that answers nothing."""
@@ -89,17 +163,99 @@ class Budget:
         if isinstance(reply, Failure) and self._failures[model] >= FAILURES and not self.stopped:
             self.stopped = f"the last {FAILURES} tasks all failed, at last: {reply.detail}"
 
-    def _reached(self, under_way: int) -> str:
+    def _reached(self) -> str:
         terms = self.terms
-        if terms.max_calls is not None and self.calls + under_way >= terms.max_calls:
+        if terms.max_calls is not None and self.calls >= terms.max_calls:
             return f"the limit of {terms.max_calls} calls is reached"
         if terms.max_cost is not None and self.cost is None:
             return f"the limit of ${terms.max_cost:g} cannot be held: the server does not say the tokens of every call"
-        if terms.max_cost is not None and self.cost is not None and self.cost >= terms.max_cost:
+        if terms.max_cost is not None and self._spent() > terms.max_cost * (1 + ROUNDING):
             return f"the limit of ${terms.max_cost:g} is reached"
         if terms.max_minutes is not None and self.clock() - self._started >= 60 * terms.max_minutes:
             return f"the limit of {terms.max_minutes:g} minutes is reached"
         return ""
+
+    def _spent(self) -> float:
+        """US dollars that are, or may be, on the bill."""
+        return (self.cost or 0.0) + self.unanswered_cost
+
+    def _reservation(self, task: Task, size: RequestSize) -> _Reservation:
+        """The most that a request may cost, by what the model counted so far.
+
+        Without an output limit it is the longest reply to such a task. As long as there is none it cannot be known.
+        """
+        kind, model = type(task), self.models.get(type(task), "")
+        price = self.terms.prices.get(model)
+        reply = self._longest.get(kind) if size.reply_tokens is None else size.reply_tokens
+        prompt = size.prompt_bytes * self._tokens_per_byte.get(model, 1.0)
+        dollars = cost(price, prompt=prompt, completion=reply or 0)
+        limited = self.terms.max_cost is not None and dollars is not None
+        return _Reservation(
+            dollars=dollars if limited and dollars else 0.0,
+            prompt_bytes=size.prompt_bytes,
+            sized=reply is not None or not limited,
+        )
+
+    def _fits(self, reservation: _Reservation) -> bool:
+        """Whether what it may cost is left; where that cannot be known, one goes while anything is left."""
+        limit = self.terms.max_cost
+        if limit is None:
+            return True
+        committed = self._spent() + self._reserved
+        if not reservation.sized:
+            return not self._unsized and committed < limit
+        return committed + reservation.dollars <= limit * (1 + ROUNDING)
+
+    def _too_dear(self, reservation: _Reservation) -> str:
+        limit = f"the limit of ${self.terms.max_cost:g} is"
+        return f"{limit} reached" if self.calls else f"{limit} too low: one call may cost ${reservation.dollars:.2g}"
+
+    def _learn(self, task: Task, exchange: Exchange, reservation: _Reservation) -> None:
+        kind, model = type(task), self.models.get(type(task), "")
+        if exchange.completion_tokens is not None:
+            self._longest[kind] = max(self._longest.get(kind, 0), exchange.completion_tokens)
+        if exchange.prompt_tokens is not None and reservation.prompt_bytes:
+            counted = exchange.prompt_tokens / reservation.prompt_bytes
+            self._tokens_per_byte[model] = max(self._tokens_per_byte.get(model, 0.0), counted)
+
+    def _release(self, reservation: _Reservation) -> None:
+        self._under_way -= 1
+        self._unsized -= not reservation.sized
+        self._reserved = self._reserved - reservation.dollars if self._under_way else 0.0
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if not turn.done():
+                turn.set_result(None)
+
+
+@dataclass
+class Account:
+    """The meter for one task: its requests go one after another."""
+
+    budget: Budget
+    heard: list[Exchange] = field(default_factory=list[Exchange])
+    """The calls that were answered."""
+    _open: _Reservation | None = None
+
+    def __call__(self, task: Task, exchange: Exchange) -> None:
+        """As `Meter`."""
+        self.heard.append(exchange)
+        reservation, self._open = self._open, None
+        self.budget.settle(task, exchange, reservation)
+
+    async def admit(self, task: Task, size: RequestSize) -> None:
+        """As `Meter.admit`."""
+        self._open = await self.budget.admit(task, size)
+
+    def unanswered(self, _task: Task, *, billed: bool) -> None:
+        """As `Meter.unanswered`."""
+        reservation, self._open = self._open, None
+        if reservation:
+            self.budget.lose(reservation, billed=billed)
+
+    def close(self, task: Task) -> None:
+        """Of a request that nothing was heard of it is not known whether it will be on the bill."""
+        self.unanswered(task, billed=True)
 
 
 def _price(prices: Prices, model: str, exchange: Exchange) -> float | None:

@@ -2,6 +2,9 @@
 
 An SQLite file beside the database, because several processes write it at once. An answer is kept under the
 key of its task, which holds all that could change it; failures are not kept.
+
+An evaluation claims a key before it asks, so that another one waits for the answer. A claim names the journal of
+its evaluation, and counts as long as a process has that journal open.
 """
 
 from __future__ import annotations
@@ -10,18 +13,16 @@ import json
 import sqlite3
 import time
 from collections.abc import Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragboard.errors import StoreError
+from ragboard.evaluation.journal import is_being_written
 from ragboard.judges.codec import decode_reply, encode
 from ragboard.judges.tasks import Reply, Task
 
 __all__ = ["AnswerCache", "CachedFrom", "cache_contents", "open_cache", "prune_cache", "read_cache"]
-
-TOGETHER = 200
-"""Answers that are written in one transaction."""
 
 WAIT_SECONDS = 30.0
 """For another process that writes."""
@@ -29,7 +30,8 @@ WAIT_SECONDS = 30.0
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     key BLOB PRIMARY KEY, judge TEXT NOT NULL, task TEXT NOT NULL, reply BLOB NOT NULL, kept REAL NOT NULL
-) WITHOUT ROWID
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, journal TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -49,13 +51,13 @@ class CachedFrom:
 class AnswerCache:
     """Answers by task key. What cannot be read or written raises StoreError."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, journal: Path | None = None) -> None:
         self._path = path
         self._connection = connection
-        self._new: list[tuple[bytes, str, str, bytes, float]] = []
+        self._journal = journal
 
     def get(self, key: str) -> Reply | None:
-        """The answer kept under this key, or None."""
+        """The answer kept under this key, or None; what is no answer counts as none."""
         with _told(self._path):
             found = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
             row = found.fetchone()
@@ -64,47 +66,71 @@ class AnswerCache:
         task, reply = row
         try:
             return decode_reply(task, json.loads(reply))
-        except ValueError:
+        except (ValueError, TypeError, RecursionError):
             return None
 
-    def put(self, key: str, judge: str, task: Task, reply: Reply) -> None:
-        """Keep an answer; written in groups."""
-        self._new.append((bytes.fromhex(key), judge, type(task).__name__, encode(reply), time.time()))
-        if len(self._new) >= TOGETHER:
-            self.flush()
+    def has(self, key: str) -> bool:
+        """Whether something is kept under this key."""
+        with _told(self._path):
+            found = self._connection.execute("SELECT 1 FROM answers WHERE key = ?", [bytes.fromhex(key)])
+            return found.fetchone() is not None
 
-    def flush(self) -> None:
-        """Write what waits."""
+    def put(self, key: str, judge: str, task: Task, reply: Reply) -> None:
+        """Keep an answer, for every process to see."""
+        row = (bytes.fromhex(key), judge, type(task).__name__, encode(reply), time.time())
         with _told(self._path), self._connection:
-            self._connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", self._new)
-        self._new.clear()
+            self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+
+    def claim(self, key: str) -> bool:
+        """Say that this evaluation asks for the key; False as long as another one does."""
+        if self._journal is None:
+            return True
+        with _told(self._path), self._connection:
+            mine = (bytes.fromhex(key), self._journal.name)
+            self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", mine)
+            (name,) = self._connection.execute("SELECT journal FROM claims WHERE key = ?", mine[:1]).fetchone()
+            if name != self._journal.name and not is_being_written(self._journal.with_name(str(name))):
+                self._connection.execute("UPDATE claims SET journal = ? WHERE key = ?", mine[::-1])
+                return True
+        return bool(name == self._journal.name)
+
+    def release(self, key: str) -> None:
+        """Others need not wait for an answer to this key any more."""
+        if self._journal:
+            with _told(self._path), self._connection:
+                mine = (bytes.fromhex(key), self._journal.name)
+                self._connection.execute("DELETE FROM claims WHERE key = ? AND journal = ?", mine)
+
+    def release_all(self) -> None:
+        """Give up what this evaluation claimed when it was killed."""
+        if self._journal:
+            with _told(self._path), self._connection:
+                self._connection.execute("DELETE FROM claims WHERE journal = ?", [self._journal.name])
 
 
 @contextmanager
-def open_cache(path: Path) -> Generator[AnswerCache]:
-    """Open or begin the cache at `path`. Raises StoreError where it cannot be opened or written."""
+def open_cache(path: Path, journal: Path | None = None) -> Generator[AnswerCache]:
+    """Open or begin the cache at `path`; claims are made in the name of `journal`, which this process writes.
+
+    Raises StoreError where it cannot be opened or written.
+    """
     with _told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = _connect(path)
     with closing(connection):
-        cache = AnswerCache(path, connection)
-        try:
-            yield cache
-        except BaseException:
-            with suppress(StoreError):
-                cache.flush()
-            raise
-        cache.flush()
+        cache = AnswerCache(path, connection, journal)
+        cache.release_all()
+        yield cache
 
 
 @contextmanager
 def read_cache(path: Path) -> Generator[AnswerCache | None]:
     """The cache at `path` to look answers up in; None where there is none yet."""
-    if not path.exists():
+    with _told(path):
+        connection = _connect(path) if path.exists() else None
+    if connection is None:
         yield None
         return
-    with _told(path):
-        connection = _connect(path)
     with closing(connection):
         yield AnswerCache(path, connection)
 
@@ -115,8 +141,8 @@ def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
         return ()
     with _told(path), closing(_connect(path)) as connection:
         rows = connection.execute(
-            "SELECT judge, task, count(*), sum(length(reply)), min(kept), max(kept)"
-            " FROM answers GROUP BY 1, 2 ORDER BY 1, 2"
+            "SELECT CAST(judge AS TEXT), CAST(task AS TEXT), count(*), sum(length(reply)),"
+            " min(CAST(kept AS REAL)), max(CAST(kept AS REAL)) FROM answers GROUP BY 1, 2 ORDER BY 1, 2"
         ).fetchall()
     return tuple(
         CachedFrom(judge=judge, task=task, answers=answers, bytes=size, oldest=oldest, newest=newest)
@@ -151,7 +177,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(SCHEMA)
+        connection.executescript(SCHEMA)
     except sqlite3.Error:
         connection.close()
         raise

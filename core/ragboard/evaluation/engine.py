@@ -47,6 +47,12 @@ class Finished:
     failed: int
     unscored: int
     """Samples that at least one metric left unscored."""
+    unanswered: int = 0
+    """Requests that got no reply, and may be on the bill all the same."""
+    unanswered_cost: float = 0.0
+    """The most that these may have cost; under a limit of cost alone, which it counts towards."""
+    over_limit: float = 0.0
+    """US dollars by which the limit of cost was exceeded, by calls that took more than was set aside for them."""
     spent: tuple[Spend, ...]
     """What it took from its first call on, by model; empty where no model was asked."""
     stopped: str
@@ -102,6 +108,9 @@ def evaluate_run(
         cached=asker.tally.cached,
         failed=asker.tally.failed,
         unscored=work.unscored,
+        unanswered=budget.unanswered,
+        unanswered_cost=budget.unanswered_cost,
+        over_limit=budget.over_limit,
         spent=spending,
         stopped=budget.stopped,
     )
@@ -113,9 +122,10 @@ def _opened(store: Store, evaluation: Evaluation, panel: Panel, budget: Budget) 
     terms = budget.terms
     cached = terms.cache and any(isinstance(judge, Sender) for judge in panel.members)
     with ExitStack() as stack:
-        journal = stack.enter_context(open_journal(store.journal_path(evaluation.id), header_data(evaluation, terms)))
-        cache = stack.enter_context(open_cache(store.cache_path) if cached else nullcontext())
-        results = stack.enter_context(result_files(store.folder / "staging"))
+        path = store.journal_path(evaluation.id)
+        journal = stack.enter_context(open_journal(path, header_data(evaluation, terms)))
+        cache = stack.enter_context(open_cache(store.cache_path, path) if cached else nullcontext())
+        results = stack.enter_context(result_files(store.folder / "staging", path))
         yield Asker(panel, journal, budget, cache, retry=terms.retry), results
 
 

@@ -55,9 +55,12 @@ def header_data(evaluation: Evaluation, terms: Terms) -> dict[str, Any]:
 
 
 def read_header(path: Path) -> Header | None:
-    """The header in that file; None where there is none, or only a part of one yet."""
+    """The header in that file; None where there is none, only a part of one yet, or something else."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
+        texts = [said["evaluation"], said["run"], said.get("judge", ""), *said.get("metrics", ())]
+        if not all(isinstance(text, str) for text in texts):
+            return None
         return Header(
             evaluation_id=said["evaluation"],
             run_id=said["run"],
@@ -66,13 +69,14 @@ def read_header(path: Path) -> Header | None:
             identity=dict(said["identity"]),
             metrics=tuple(said["metrics"]),
         )
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def _choice(said: Mapping[str, Any]) -> Choice | None:
     if said.get("judging") is None:
         return None
-    return Choice(
-        metrics=tuple(said["metrics"]), judging=options_read(said["judging"]), limits=said.get("limits") or {}
-    )
+    limits = said.get("limits") or {}
+    if any(name not in LIMITS or type(limit) not in (int, float) for name, limit in limits.items()):
+        raise ValueError("limits")
+    return Choice(metrics=tuple(said["metrics"]), judging=options_read(said["judging"]), limits=limits)

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from errno import ENOSPC
 from io import RawIOBase
@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
-from ragboard.judges.codec import decode_reply, encode
+from ragboard.judges.codec import TASKS, decode_reply, encode
 from ragboard.judges.tasks import Exchange, Failure, Reply, Task
 
 __all__ = ["Answers", "Heard", "Journal", "Kept", "is_being_written", "open_journal", "read_answers", "read_kept"]
@@ -101,26 +101,50 @@ class Answers:
         place = self.place(key)
         if place is None:
             return None
-        self._reader.seek(place)
-        return _answer(json.loads(self._reader.readline()))
+        with _reading(self._path):
+            self._reader.seek(place)
+            line = self._reader.readline()
+        try:
+            return _answer(json.loads(line))
+        except _WRONG as error:
+            raise self._damaged(place) from error
 
     def _index(self) -> int:
-        """Find every whole line, and return where the last one ends; a torn one after it is not read."""
-        end = 0
-        for line in self._reader:
-            if not line.endswith(b"\n"):
-                break
-            self._note(line, end)
-            end += len(line)
+        """Find every whole line, and return where the last one ends; a torn one after it is not read.
+
+        Of lines that are the same, which a copied file may hold, one counts.
+        """
+        end, seen = 0, set[int]()
+        with _reading(self._path):
+            for line in self._reader:
+                if not line.endswith(b"\n"):
+                    break
+                if hash(line) not in seen:
+                    seen.add(hash(line))
+                    self._note(line, end)
+                end += len(line)
         return end
 
     def _note(self, line: bytes, place: int) -> None:
         try:
             said = json.loads(line)
-            self._places[bytes.fromhex(said["key"])] = place
-            self._hear(said["task"], [Exchange(**exchange) for exchange in said.get("heard", ())])
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{self._path}: damaged at byte {place}; move the file away to evaluate afresh") from error
+            key, task, heard = bytes.fromhex(said["key"]), TASKS[said["task"]].__name__, _exchanges(said)
+            if not isinstance(said["sample"], str):
+                raise TypeError("sample")
+        except _WRONG as error:
+            raise self._damaged(place) from error
+        if "reply" in said or "failure" in said:
+            self._places[key] = place
+        self._hear(task, heard)
+
+    def _damaged(self, place: int) -> StoreError:
+        with _reading(self._path):
+            self._reader.seek(0)
+            number = self._reader.read(place).count(b"\n") + 1
+        return StoreError(
+            f"{self._path}: line {number} is damaged; delete the line to ask that task again, or move the file away"
+            " to evaluate afresh"
+        )
 
     def _hear(self, task: str, heard: Sequence[Exchange]) -> None:
         for exchange in heard:
@@ -138,15 +162,27 @@ class Journal(Answers):
 
     def put(self, key: str, sample_id: str, task: Task, reply: Reply | Failure, heard: Sequence[Exchange] = ()) -> None:
         """Keep an answer and the calls it took. Raises StoreError where it cannot be written; what was kept stays."""
-        head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
-        if heard:
-            head["heard"] = [_heard(exchange) for exchange in heard]
+        head = self._head(key, sample_id, task, heard)
         if isinstance(reply, Failure):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:
             line = json.dumps(head).encode()[:-1] + b', "reply": ' + encode(reply) + b"}"
         self._places[bytes.fromhex(key)] = self._append(line + b"\n")
         self._hear(type(task).__name__, heard)
+
+    def put_calls(self, key: str, sample_id: str, task: Task, heard: Sequence[Exchange]) -> None:
+        """Keep what calls took that led to no answer, where there were any. Raises StoreError as `put` does."""
+        if heard:
+            self._append(json.dumps(self._head(key, sample_id, task, heard)).encode() + b"\n")
+            self._hear(type(task).__name__, heard)
+
+    def _head(self, key: str, sample_id: str, task: Task, heard: Sequence[Exchange]) -> dict[str, object]:
+        """What a line begins with; where calls are in it also its place, so that no two lines are the same."""
+        head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
+        if heard:
+            head["heard"] = [_heard(exchange) for exchange in heard]
+            head["at"] = self._end
+        return head
 
     def sync(self) -> None:
         """Make what was written survive a power failure. Raises StoreError where the disk refuses."""
@@ -194,6 +230,14 @@ def read_answers(path: Path) -> Generator[Answers | None]:
         yield Answers(path, reader)
 
 
+@contextmanager
+def _reading(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{path}: cannot read the journal: {error.strerror or error}") from error
+
+
 def read_kept(path: Path, places: Iterable[int]) -> tuple[Kept, ...]:
     """The lines that begin at these bytes of a journal, without reading the others.
 
@@ -214,15 +258,30 @@ def _kept(path: Path, reader: BinaryIO, place: int) -> Kept:
             key=line["key"],
             task=line["task"],
             sample=line["sample"],
-            heard=tuple(Exchange(**exchange) for exchange in line.get("heard", ())),
+            heard=_exchanges(line),
             answer=_answer(line),
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except _WRONG as error:
         raise StoreError(f"{path}: no answer begins at byte {place}; evaluate again to find them anew") from error
 
 
+_WRONG = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading a line raises that is no JSON or holds something else than a line of a journal."""
+
+
 def _answer(line: Mapping[str, Any]) -> Reply | Failure:
-    return Failure(detail=line["failure"]) if "failure" in line else decode_reply(line["task"], line["reply"])
+    if "failure" not in line:
+        return decode_reply(line["task"], line["reply"])
+    if not isinstance(line["failure"], str):
+        raise TypeError("failure")
+    return Failure(detail=line["failure"])
+
+
+def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
+    heard = tuple(Exchange(**exchange) for exchange in line.get("heard", ()))
+    if not all(isinstance(one.said, str) and isinstance(one.cut, bool) for one in heard):
+        raise TypeError("heard")
+    return heard
 
 
 def _heard(exchange: Exchange) -> dict[str, object]:
@@ -263,8 +322,9 @@ def _opened(path: Path, header: Mapping[str, object], stack: ExitStack) -> Journ
 
 def is_being_written(path: Path) -> bool:
     """Whether a process has the journal open to write it. One that was killed has not, whatever its status says."""
+    lock = path.with_suffix(".lock")
     try:
-        with FileLock(path.with_suffix(".lock"), timeout=0, is_singleton=False):
+        with FileLock(lock, timeout=0, is_singleton=False) if lock.exists() else nullcontext():
             return False
     except (Timeout, PermissionError):
         return True

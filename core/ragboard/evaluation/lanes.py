@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragboard.judges.tasks import Batching, Failure, Hear, Judge, Reply, Task
+from ragboard.judges.meter import Meter, RequestMeter, RequestSize
+from ragboard.judges.tasks import Batching, Exchange, Failure, Hear, Judge, Reply, Task
 
 __all__ = ["Lanes"]
 
@@ -47,13 +48,30 @@ class _Lane:
                 self.waiting.clear()
 
     async def _serve(self, some: Sequence[_Waiting]) -> None:
-        hears = {id(one.task): one.hear for one in some}
-        replies = await self.judge.answer(
-            [one.task for one in some], lambda task, exchange: hears[id(task)](task, exchange)
-        )
+        hears = _Hears({id(one.task): one.hear for one in some})
+        replies = await self.judge.answer([one.task for one in some], hears)
         for one, reply in zip(some, replies, strict=True):
             if not one.answer.done():
                 one.answer.set_result(reply)
+
+
+@dataclass(frozen=True)
+class _Hears:
+    """Hands on what is said of each task of a batch to its own meter."""
+
+    of: Mapping[int, Hear]
+    """By the id of the task object."""
+
+    def __call__(self, task: Task, exchange: Exchange) -> None:
+        self.of[id(task)](task, exchange)
+
+    async def admit(self, task: Task, size: RequestSize) -> None:
+        await RequestMeter(task, self.of[id(task)], size).admit()
+
+    def unanswered(self, task: Task, *, billed: bool) -> None:
+        hear = self.of[id(task)]
+        if isinstance(hear, Meter):
+            hear.unanswered(task, billed=billed)
 
 
 @dataclass

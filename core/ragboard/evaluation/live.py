@@ -57,7 +57,7 @@ class LiveEvaluation:
 
 
 def live_evaluations(store: Store, now: float | None = None) -> tuple[LiveEvaluation, ...]:
-    """Every evaluation that ever began in the store, the latest first. `now` is in seconds since the epoch."""
+    """Every evaluation that ever began in the store, the latest first. `now` is by the machine's monotonic clock."""
     folder = store.journal_path("any").parent
     found = (_live(status, now) for status in folder.glob("*.status.json"))
     return tuple(sorted(filter(None, found), key=lambda live: -live.progress.started))
@@ -80,7 +80,7 @@ def _live(status: Path, now: float | None) -> LiveEvaluation | None:
     header = read_header(journal.with_suffix(".json"))
     if progress is None or header is None:
         return None
-    return _of(header, progress, _state(progress, journal, time.time() if now is None else now))
+    return _of(header, progress, _state(progress, journal, time.monotonic() if now is None else now))
 
 
 def _of(header: Header, progress: Progress, state: LiveState) -> LiveEvaluation:
@@ -96,7 +96,7 @@ def _of(header: Header, progress: Progress, state: LiveState) -> LiveEvaluation:
 
 def _state(progress: Progress, journal: Path, now: float) -> LiveState:
     if progress.state == "starting":
-        return "starting" if now - progress.started < START_SECONDS else "interrupted"
+        return "starting" if 0 <= now - progress.monotonic < START_SECONDS else "interrupted"
     if progress.state != "running":
         return progress.state
     if not is_being_written(journal):

@@ -23,6 +23,7 @@ from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.made_up import Sizes, made_up, tokens
 from ragboard.evaluation.spending import Expected
 from ragboard.judges.codec import task_key
+from ragboard.judges.fit import fits
 from ragboard.judges.llm.dialogue import ECHOED, REPAIRS
 from ragboard.judges.panel import Panel
 from ragboard.judges.tasks import ExtractStatements, Failure, Reply, Request, Sender, Task
@@ -251,7 +252,7 @@ class _Teller:
             self._identities[type(task)] = judge.identity(type(task))
         key = task_key(task, self._identities[type(task)])
         kept, own = self.there.get(key, shared=isinstance(judge, Sender))
-        if kept is not None:
+        if kept is not None and fits(task, kept):
             return _Told(bytes.fromhex(key), kept, there=True, own=own)
         reply, said = made_up(task, self.sizes, self._statements(task))
         sent = judge.request(task) if isinstance(judge, Sender) else None

@@ -11,7 +11,9 @@ from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, TypeAdapter
 
 from ragboard.errors import StoreError
 from ragboard.evaluation.asker import Tally
@@ -26,32 +28,41 @@ RECENT_SECONDS = 30.0
 """The time over which a rate is taken."""
 
 
+Count = Annotated[int, Field(ge=0, le=2**62)]
+Seconds = Annotated[float, Field(ge=0, le=1e11)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """A moment of an evaluation. Times are seconds since the epoch."""
+    """A moment of an evaluation. Times are seconds since the epoch by the clock as it stood when it started."""
 
     state: Literal["starting", "running", "finished", "stopped", "failed"]
     """starting: its process was started, and has not said a word yet."""
-    pid: int
-    done: int
-    total: int
-    asked: int = 0
-    replayed: int = 0
-    cached: int = 0
-    failed: int = 0
-    calls: int = 0
+    pid: Count
+    done: Count
+    total: Count
+    asked: Count = 0
+    replayed: Count = 0
+    cached: Count = 0
+    failed: Count = 0
+    calls: Count = 0
     """Calls to models since this command started, and their tokens."""
-    tokens: int = 0
-    cost: float | None = 0.0
+    tokens: Count = 0
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = 0.0
     """US dollars; None where it is not known."""
-    problems: Mapping[str, int] = field(default_factory=dict[str, int])
+    problems: Mapping[str, Count] = field(default_factory=dict[str, int])
     """The commonest kinds of failure, and how often each came."""
-    started: float
-    updated: float
-    since: float = 0.0
+    started: Seconds
+    updated: Seconds
+    monotonic: Seconds = 0.0
+    """When it started by the machine's monotonic clock, which nobody sets."""
+    since: Seconds = 0.0
     """Some moment of the last half minute, and how many samples were done by then: what a rate is taken from."""
-    done_then: int = 0
+    done_then: Count = 0
     message: str = ""
+
+
+_PROGRESS = TypeAdapter(Progress)
 
 
 class StatusFile:
@@ -61,9 +72,19 @@ class StatusFile:
         self._path = path
         self._watch = watch
         self._budget = budget
-        now = time.time()
+        monotonic, now = time.monotonic(), time.time()
+        self._zero = now - monotonic
         self._recent = deque([(now, 0)])
-        self._now = Progress(state="running", pid=os.getpid(), done=0, total=total, started=now, updated=now, since=now)
+        self._now = Progress(
+            state="running",
+            pid=os.getpid(),
+            done=0,
+            total=total,
+            started=now,
+            updated=now,
+            monotonic=monotonic,
+            since=now,
+        )
 
     @property
     def done(self) -> int:
@@ -86,7 +107,7 @@ class StatusFile:
             self._now = replace(self._now, state="stopped", message="stopped; the same command goes on from here")
         else:
             self._now = replace(self._now, state="failed", message=str(error))
-        self._now = replace(self._now, updated=time.time())
+        self._now = replace(self._now, updated=self._moment())
         with suppress(StoreError) if error else nullcontext():
             self._write()
 
@@ -97,13 +118,13 @@ class StatusFile:
 
     def beat(self, tally: Tally) -> None:
         """Say how far it is, where that was not said just now."""
-        if time.time() - self._now.updated >= HEARTBEAT_SECONDS or self._now.done >= self._now.total:
+        if self._moment() - self._now.updated >= HEARTBEAT_SECONDS or self._now.done >= self._now.total:
             self.tell(tally)
 
     def tell(self, tally: Tally) -> None:
         """Say how far it is, and see whether somebody says stop."""
         budget = self._budget
-        since, done_then = self._window(time.time())
+        since, done_then = self._window(self._moment())
         self._now = replace(
             self._now,
             asked=tally.asked,
@@ -114,7 +135,7 @@ class StatusFile:
             calls=budget.calls,
             tokens=budget.tokens,
             cost=budget.cost,
-            updated=time.time(),
+            updated=self._moment(),
             since=since,
             done_then=done_then,
         )
@@ -122,6 +143,10 @@ class StatusFile:
         self._write()
         if not budget.stopped and stop_file(self._path).exists():
             budget.stopped = "stopped by a person; the same command goes on from here"
+
+    def _moment(self) -> float:
+        """Now, whatever happened to the clock since the start."""
+        return self._zero + time.monotonic()
 
     def _window(self, now: float) -> tuple[float, int]:
         """When the last half minute began, about, and how many samples were done then."""
@@ -150,8 +175,8 @@ def stop_file(status: Path) -> Path:
 
 
 def read_progress(path: Path) -> Progress | None:
-    """The last word of an evaluation's status file; None where there is none yet."""
+    """The last word of an evaluation's status file; None where there is none yet, or none that can be read."""
     try:
-        return Progress(**json.loads(path.read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
+        return _PROGRESS.validate_json(path.read_bytes())
+    except (OSError, ValueError):
         return None

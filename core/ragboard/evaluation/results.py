@@ -7,13 +7,14 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ragboard.errors import StoreError
+from ragboard.evaluation.journal import is_being_written
 from ragboard.evaluation.judgements import judgement_rows
 from ragboard.metrics.needs import Cells, Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
 from ragboard.metrics.partition import Origin
@@ -25,6 +26,8 @@ __all__ = ["ResultFiles", "result_files"]
 
 FLUSH_ROWS = 20_000
 """Rows of one table held in memory before they go to its file."""
+
+PREFIX = "results-"
 
 _INT, _LONG, _TEXT, _REAL, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.float64(), pa.bool_()
 
@@ -138,13 +141,22 @@ class ResultFiles:
 
 
 @contextmanager
-def result_files(folder: Path) -> Generator[ResultFiles]:
-    """Result files in a temporary folder inside `folder`, deleted at the end."""
+def result_files(folder: Path, journal: Path) -> Generator[ResultFiles]:
+    """Result files in a folder of this journal's own inside `folder`, deleted at the end.
+
+    Folders that killed processes left there are deleted first: nobody writes their journals.
+    """
+    own = folder / f"{PREFIX}{journal.stem}"
     with _told(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        scratch = TemporaryDirectory(dir=folder, prefix="results-", ignore_cleanup_errors=True)
-    with scratch as name:
-        yield ResultFiles(Path(name))
+        for left in folder.glob(f"{PREFIX}*"):
+            if left == own or not is_being_written(journal.with_name(f"{left.name.removeprefix(PREFIX)}.jsonl")):
+                rmtree(left, ignore_errors=True)
+        own.mkdir(exist_ok=True)
+    try:
+        yield ResultFiles(own)
+    finally:
+        rmtree(own, ignore_errors=True)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from ragboard.evaluation.journal import Heard, Kept, read_kept
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.task_words import reply_in_words, task_in_words
 from ragboard.judges.codec import TASKS, task_key
+from ragboard.judges.fit import fits
 from ragboard.judges.llm import judge as llm
 from ragboard.judges.llm.dialogue import Dialogue
 from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
@@ -107,7 +108,8 @@ class _Reader:
         async def answer(task: Task) -> Reply | Failure:
             key = self._key(task)
             found[key] = task
-            return answers.get(key) or Unasked(detail="not asked")
+            kept = answers.get(key)
+            return kept if kept and fits(task, kept) else Unasked(detail="not asked")
 
         needs = dict.fromkeys(need for metric in self.known for need in metric.needs())
         wait_for(gather(self.sample, needs, answer, lambda task: self._key(task) in answers))

@@ -31,9 +31,9 @@ class Terms:
     """Evaluate so many samples, drawn at random, besides those that were evaluated before; None: all."""
     seed: int = 0
     max_calls: int | None = None
-    """Stop after so many calls to models; repairs of replies under way may add a few."""
+    """Send so many requests to models; those that are repeated or get no reply count too."""
     max_cost: float | None = None
-    """Stop after so many US dollars; requests under way may add to it."""
+    """Spend so many US dollars; what a request may cost is set aside before it is sent."""
     max_minutes: float | None = None
     prices: Prices = field(default_factory=read_prices)
     expected: Sequence[Expected] = ()

@@ -38,7 +38,7 @@ from ragboard.judges.tasks import (
     Written,
 )
 
-__all__ = ["fitting"]
+__all__ = ["fits", "fitting"]
 
 
 def fitting(task: Task, reply: Reply | Failure) -> Reply | Failure:
@@ -47,6 +47,11 @@ def fitting(task: Task, reply: Reply | Failure) -> Reply | Failure:
         return reply
     problem = _misfit(task, reply)
     return reply if problem is None else Failure(detail=f"the judge's reply does not fit the task: {problem}")
+
+
+def fits(task: Task, reply: Reply | Failure) -> bool:
+    """Whether what was kept as the answer to a task can be one; a failure always can."""
+    return isinstance(reply, Failure) or _misfit(task, reply) is None
 
 
 def _misfit(task: Task, reply: Reply) -> str | None:

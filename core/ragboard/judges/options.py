@@ -49,6 +49,12 @@ class JudgeOptions:
 
 
 _FILES = ("prompts", "examples")
+_KINDS: Mapping[str, Any] = (
+    dict.fromkeys(("judge", "extract", "verify", "embed", "base_url", *_FILES), str | None)
+    | dict.fromkeys(("concurrency", "requests_per_minute", "tokens_per_minute", "deadline"), int | float | None)
+    | {"parameters": dict}
+)
+"""What each option is in JSON."""
 
 
 def options_kept(options: JudgeOptions) -> dict[str, Any]:
@@ -58,10 +64,13 @@ def options_kept(options: JudgeOptions) -> dict[str, Any]:
 
 
 def options_read(said: Mapping[str, Any]) -> JudgeOptions:
-    """The options that were kept."""
+    """The options that were kept. Raises TypeError for what was not kept by `options_kept`."""
+    for name, given in said.items():
+        if not isinstance(given, _KINDS.get(name, object)) or (name == "judge" and given is None):
+            raise TypeError(f"{name} is {given!r}")
     files = {name: Path(path) if (path := said.get(name)) else None for name in _FILES}
-    given: dict[str, Any] = {**said, **files}
-    return JudgeOptions(**given)
+    options: dict[str, Any] = {**said, **files}
+    return JudgeOptions(**options)
 
 
 def _without_secrets(address: str) -> str:

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any, Self
 
 from ragboard.errors import RunFileError
 from ragboard.judges.codec import REPLIES, decode_reply, encode, task_key
-from ragboard.judges.tasks import Failure, Hear, Judge, Reply, Request, Sender, Task, unheard
+from ragboard.judges.meter import Metering
+from ragboard.judges.tasks import Failure, Hear, Judge, Reply, Request, Sender, Task, Unasked, unheard
 
 __all__ = ["RecordingJudge", "ReplayJudge"]
 
@@ -35,6 +37,8 @@ class ReplayJudge:
     def from_file(cls, path: Path) -> ReplayJudge:
         """Read a recording. Raises RunFileError where a line is not one."""
         try:
+            if path.exists() and not path.is_file():
+                raise RunFileError(path, "is no regular file, expected a recording of replies")
             content = path.read_bytes()
         except OSError as error:
             raise RunFileError(path, f"{error.strerror or error}, expected a recording of replies") from error
@@ -64,6 +68,12 @@ class RecordingJudge:
     inner: Judge
     path: Path
 
+    def __new__(cls, inner: Judge, path: Path) -> Self:  # noqa: ARG004 - __init__ takes both
+        """Around a judge that sends texts to a model it is such a judge itself."""
+        kind: type[Any] = _RecordingSender if isinstance(inner, Sender) else cls
+        recorder: Self = super().__new__(kind)
+        return recorder
+
     @property
     def name(self) -> str:
         """The inner judge's name."""
@@ -83,22 +93,37 @@ class RecordingJudge:
         """As the inner judge: recording changes no answer."""
         return self.inner.identity(task)
 
-    @property
-    def model(self) -> str:
-        """As the inner judge; empty where that asks no model."""
-        return self.inner.model if isinstance(self.inner, Sender) else ""
-
-    def request(self, task: Task) -> Request | None:
-        """As the inner judge."""
-        return self.inner.request(task) if isinstance(self.inner, Sender) else None
-
     async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
-        """Ask the inner judge, and append what it says to the recording."""
+        """Ask the inner judge, and append what it says to the recording; what it was not asked is not written down."""
         replies = await self.inner.answer(tasks, hear)
         with self.path.open("ab") as file:
             for task, reply in zip(tasks, replies, strict=True):
-                file.write(_line(task, reply))
+                if not isinstance(reply, Unasked):
+                    file.write(_line(task, reply))
         return replies
+
+
+class _RecordingSender(RecordingJudge):
+    """The recorder of a judge that sends texts to a model."""
+
+    @property
+    def _sender(self) -> Sender:
+        assert isinstance(self.inner, Sender)  # noqa: S101 - else it is no _RecordingSender
+        return self.inner
+
+    @property
+    def model(self) -> str:
+        """As the inner judge."""
+        return self._sender.model
+
+    @property
+    def metering(self) -> bool:
+        """As the inner judge."""
+        return isinstance(self.inner, Metering) and self.inner.metering
+
+    def request(self, task: Task) -> Request | None:
+        """As the inner judge."""
+        return self._sender.request(task)
 
 
 def _line(task: Task, reply: Reply | Failure) -> bytes:

@@ -429,6 +429,10 @@ Reply: TypeAlias = (
 )
 
 
+MOST_TOKENS = 10**9
+"""No call has more: a larger number of tokens is none."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exchange:
     """One call to a model that was answered: what it said, and its tokens as the server counted them."""
@@ -442,6 +446,16 @@ class Exchange:
     """Those of the prompt that the server had kept from earlier calls."""
     cut: bool = False
     """Whether the reply was cut off at the token limit."""
+
+    def __post_init__(self) -> None:
+        """What cannot be a count of tokens is as if the server had not said it."""
+        for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
+            if not _is_count(getattr(self, name)):
+                object.__setattr__(self, name, None)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
 
 
 Hear: TypeAlias = Callable[[Task, Exchange], None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ragboard.judges.options import JudgeOptions, options_read
 from ragboard.opinions import Agreement, Item, Said
 from ragboard.prices import Price
 from ragboard.records import Evaluation, MetricDescription, Run, Sample
+from ragboard.store.journals import hold_journals, journals_of, remove_journals
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, AskedSample, RunRef
 from ragboard.store.reading import (
     column,
@@ -118,19 +120,23 @@ class Store:
             return grow(connection, run, run_id)
 
     def remove_runs(self, run_ids: Iterable[str]) -> None:
-        """Delete runs with all that was found about them; their journals go too."""
+        """Delete runs with all that was found about them; their journals go too.
+
+        Raises StoreBusyError where a process evaluates one of them.
+        """
         ids = list(run_ids)
-        with self.database.write() as connection:
-            evaluations = column(
-                connection, "SELECT evaluation_id FROM evaluations WHERE run_id IN (SELECT unnest(?))", [ids]
-            )
-            for table in ("metrics", *RESULT_TABLES):
-                connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
-            for table in ("evaluations", "passages", "samples", "runs"):
-                connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
-        for evaluation in evaluations:
-            for ending in (".jsonl", ".json", ".status.json", ".status.stop", ".log", ".lock"):
-                self.journal_path(evaluation).with_suffix(ending).unlink(missing_ok=True)
+        with ExitStack() as held:
+            with self.database.write() as connection:
+                evaluations = column(
+                    connection, "SELECT evaluation_id FROM evaluations WHERE run_id IN (SELECT unnest(?))", [ids]
+                )
+                journals = journals_of(self.folder / "journals", ids, evaluations)
+                held.enter_context(hold_journals(journals))
+                for table in ("metrics", *RESULT_TABLES):
+                    connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
+                for table in ("evaluations", "passages", "samples", "runs"):
+                    connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
+            remove_journals(journals)
 
     def rename_run(self, run_id: str, name: str) -> None:
         """Call a run by another name; what was found about it stays.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 import pytest
@@ -11,6 +12,7 @@ from ragboard import Panel, SettingError
 from ragboard.evaluation.budget import FAILURES, Budget
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.llm import Endpoint, LlmJudge
+from ragboard.judges.meter import RequestSize, UnaskedError
 from ragboard.judges.tasks import Exchange, Failure, GenerateQuestions, Questions, RateAnswer, Task
 from ragboard.prices import Price
 
@@ -32,6 +34,30 @@ class Clock:
         return self.now
 
 
+SMALL = RequestSize(prompt_bytes=1000, reply_tokens=100)
+"""Of what a call of PRICES costs at most."""
+
+
+def called(spent: Budget, exchange: Exchange = CALL) -> None:
+    """A request that was sent and answered."""
+    reservation = asyncio.run(spent.admit(TASK, SMALL))
+    spent.settle(TASK, exchange, reservation)
+
+
+def admitted(spent: Budget, size: RequestSize = SMALL) -> bool:
+    """Whether a request may be sent now; it is under way then."""
+
+    async def admit() -> bool:
+        try:
+            async with asyncio.timeout(0):
+                await spent.admit(TASK, size)
+        except (TimeoutError, UnaskedError):
+            return False
+        return True
+
+    return asyncio.run(admit())
+
+
 def budget(clock: Clock | None = None, **limits: float) -> Budget:
     terms = Terms(prices=PRICES, **limits)  # type: ignore[arg-type]
     return Budget(terms, {GenerateQuestions: "m"}, clock=clock or Clock())
@@ -40,42 +66,107 @@ def budget(clock: Clock | None = None, **limits: float) -> Budget:
 def test_without_limits_nothing_stops_it() -> None:
     spent = budget()
     for _ in range(1000):
-        spent.hear(TASK, CALL)
-    assert spent.allows(1000)
-    assert (spent.calls, spent.tokens, spent.cost) == (1000, 1_100_000, pytest.approx(2.0))
+        called(spent)
+    assert all(admitted(spent) for _ in range(1000))
+    assert (spent.calls, spent.tokens, spent.cost) == (2000, 1_100_000, pytest.approx(2.0))
 
 
-def test_calls_under_way_count_towards_the_limit_of_calls() -> None:
-    spent = budget(max_calls=5)
-    for _ in range(3):
-        spent.hear(TASK, CALL)
-    assert spent.allows(1)
-    assert not spent.allows(2)
-    assert spent.stopped == "the limit of 5 calls is reached"
+def test_every_request_counts_towards_the_limit_of_calls_answered_or_not() -> None:
+    spent = budget(max_calls=4)
+    called(spent)
+    lost = asyncio.run(spent.admit(TASK, SMALL))
+    spent.lose(lost, billed=False)
+    assert admitted(spent)
+    assert admitted(spent)
+    assert not admitted(spent)
+    assert spent.stopped == "the limit of 4 calls is reached"
 
 
-def test_cost_is_what_calls_that_were_answered_cost() -> None:
+def test_what_a_request_may_cost_is_set_aside_before_it_is_sent() -> None:
     spent = budget(max_cost=0.005)
-    for _ in range(2):
-        spent.hear(TASK, CALL)
-    assert spent.allows(0)
-    spent.hear(TASK, CALL)
-    assert not spent.allows(0)
-    assert spent.stopped == "the limit of $0.005 is reached"
+    assert [admitted(spent) for _ in range(3)] == [True, True, False]
+    assert spent.stopped == ""
+
+
+def test_what_a_reply_did_not_take_is_there_for_the_next_request() -> None:
+    spent = budget(max_cost=0.005)
+    reservations = [asyncio.run(spent.admit(TASK, SMALL)) for _ in range(2)]
+    assert not admitted(spent)
+    spent.settle(TASK, Exchange(said="x", prompt_tokens=1000, completion_tokens=0), reservations[0])
+    assert admitted(spent)
+
+
+def test_a_limit_of_cost_is_never_exceeded_and_reached_to_the_last_call() -> None:
+    spent = budget(max_cost=0.006)
+    for _ in range(3):
+        called(spent)
+    assert not admitted(spent)
+    assert (spent.stopped, spent.cost) == ("the limit of $0.006 is reached", pytest.approx(0.006))
+    assert spent.over_limit == 0
+
+
+def test_without_an_output_limit_one_call_is_under_way_until_a_reply_tells_how_long_they_are() -> None:
+    spent, unlimited = budget(max_cost=0.007), RequestSize(prompt_bytes=1000, reply_tokens=None)
+    first = asyncio.run(spent.admit(TASK, unlimited))
+    assert not admitted(spent, unlimited)
+    spent.settle(TASK, CALL, first)
+    assert [admitted(spent, unlimited) for _ in range(3)] == [True, True, False]
+
+
+def test_who_waits_goes_on_as_soon_as_enough_is_left() -> None:
+    async def work() -> list[str]:
+        order: list[str] = []
+        first = await spent.admit(TASK, SMALL)
+
+        async def second() -> None:
+            await spent.admit(TASK, SMALL)
+            order.append("admitted")
+
+        waiting = asyncio.ensure_future(second())
+        await asyncio.sleep(0)
+        order.append("answered")
+        spent.settle(TASK, Exchange(said="x", prompt_tokens=0, completion_tokens=0), first)
+        await waiting
+        return order
+
+    spent = budget(max_cost=0.003)
+    assert asyncio.run(work()) == ["answered", "admitted"]
+
+
+def test_a_request_without_a_reply_counts_as_what_it_may_have_cost_where_it_may_be_billed() -> None:
+    spent = budget(max_cost=0.005)
+    for billed in (True, True, False):
+        if not billed:
+            assert not admitted(spent)
+            break
+        spent.lose(asyncio.run(spent.admit(TASK, SMALL)), billed=billed)
+    assert (spent.unanswered, spent.unanswered_cost, spent.cost) == (2, pytest.approx(0.004), 0)
+
+
+def test_by_how_much_a_reply_longer_than_was_set_aside_exceeded_the_limit_is_said() -> None:
+    spent = budget(max_cost=0.003)
+    called(spent, Exchange(said="x", prompt_tokens=1000, completion_tokens=500))
+    assert spent.over_limit == pytest.approx(0.003)
+
+
+def test_a_limit_below_one_call_is_said_to_be_too_low() -> None:
+    spent = budget(max_cost=0.001)
+    assert not admitted(spent)
+    assert spent.stopped == "the limit of $0.001 is too low: one call may cost $0.002"
 
 
 def test_a_limit_of_cost_that_cannot_be_held_stops_rather_than_is_ignored() -> None:
     spent = budget(max_cost=1)
-    spent.hear(TASK, Exchange(said="x"))
+    called(spent, Exchange(said="x"))
     assert spent.cost is None
-    assert not spent.allows(0)
+    assert not admitted(spent)
     assert "cannot be held" in spent.stopped
 
 
 def test_an_unknown_cost_stops_nothing_where_no_limit_is_set_on_it() -> None:
     spent = budget(max_calls=10)
-    spent.hear(TASK, Exchange(said="x"))
-    assert spent.allows(0)
+    called(spent, Exchange(said="x"))
+    assert admitted(spent)
     assert spent.cost is None
 
 
@@ -83,19 +174,20 @@ def test_minutes_count_from_the_start() -> None:
     clock = Clock()
     spent = budget(clock, max_minutes=2)
     clock.now += 119.9
-    assert spent.allows(0)
+    assert spent.allows()
     clock.now += 0.1
-    assert not spent.allows(0)
+    assert not spent.allows()
     assert spent.stopped == "the limit of 2 minutes is reached"
 
 
 def test_once_stopped_it_stays_so_for_the_same_reason() -> None:
     spent = budget(max_calls=1)
-    assert not spent.allows(1)
+    called(spent)
+    assert not spent.allows()
     first = spent.stopped
     for _ in range(FAILURES):
         spent.note(TASK, ILL)
-    assert not spent.allows(0)
+    assert not spent.allows()
     assert spent.stopped == first
 
 
@@ -106,9 +198,9 @@ def test_it_stops_after_fifty_failures_in_a_row_and_says_the_last() -> None:
     spent.note(TASK, WELL)
     for _ in range(FAILURES - 1):
         spent.note(TASK, ILL)
-    assert spent.allows(0)
+    assert spent.allows()
     spent.note(TASK, ILL)
-    assert not spent.allows(0)
+    assert not spent.allows()
     assert spent.stopped == "the last 50 tasks all failed, at last: status 500"
 
 
@@ -117,7 +209,7 @@ def test_who_answers_at_home_does_not_hide_that_a_model_never_does() -> None:
     for _ in range(FAILURES):
         spent.note(TASK, ILL)
         spent.note(LOCAL, WELL)
-    assert not spent.allows(0)
+    assert not spent.allows()
 
 
 def test_a_limit_of_cost_needs_the_price_of_every_model_and_names_the_missing_one() -> None:

@@ -59,7 +59,6 @@ def test_an_answer_is_found_at_once_and_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "answers.sqlite"
     with open_cache(path) as cache:
         cache.put(key(), "j", TASK, REPLY)
-        cache.flush()
         assert cache.get(key()) == REPLY
         cache.put(key(1), "j", TASK, REPLY)
     with open_cache(path) as cache:
@@ -174,7 +173,6 @@ task = GenerateQuestions(answer="a", n=1)
 with open_cache(Path(sys.argv[1])) as cache:
     for number in range(int(sys.argv[2]), int(sys.argv[3])):
         cache.put(task_key(task, str(number)), "j", task, Questions(questions=(str(number),)))
-        cache.flush()
 """
 
 

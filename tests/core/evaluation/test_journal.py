@@ -67,7 +67,7 @@ def test_a_torn_last_line_costs_only_itself(tmp_path_factory: pytest.TempPathFac
 def test_damage_in_the_middle_is_said_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
     path.write_bytes(b'{"key": "zz"}\n')
-    with pytest.raises(StoreError, match="damaged at byte 0"), open_journal(path, {}):
+    with pytest.raises(StoreError, match="line 1 is damaged; delete the line"), open_journal(path, {}):
         pass
 
 

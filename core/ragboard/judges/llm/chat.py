@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragboard.judges.llm.dialogue import Line
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, GarbledError, RefusedError
+from ragboard.judges.meter import RequestMeter, RequestSize
 from ragboard.judges.tasks import Exchange
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ _TOO_LONG = re.compile(r"context[ _](?:length|window)", re.I)
 """Of a request that is too long it is no parameter's fault, though servers name `max_tokens` in saying so."""
 
 
+FRAME = 16
+"""Tokens, more than enough, that stand around a line."""
+
+
 @dataclass
 class Chat:
     """A model at an endpoint, and what it turned out to refuse; that is remembered here, nowhere else."""
@@ -42,19 +47,27 @@ class Chat:
     renamed: dict[str, str] = field(default_factory=dict[str, str])
 
     async def say(
-        self, lines: Sequence[Line], schema: Mapping[str, Any], parameters: Mapping[str, Any], *, first: bool = False
+        self,
+        lines: Sequence[Line],
+        schema: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+        *,
+        first: bool = False,
+        meter: Callable[[RequestSize], RequestMeter] | None = None,
     ) -> Exchange:
         """The model's reply; `first` is asked before others that wait. Raises CallFailedError where there is none.
 
-        Where that call was answered all the same, it is a DeclinedError.
+        Where that call was answered all the same, it is a DeclinedError. `meter` makes the meter for a request of
+        a size; raises UnaskedError where it admits no more.
         """
         about = _about_tokens(lines)
         while True:
             mode = self.mode
             sent = {self.renamed.get(key, key): given for key, given in parameters.items() if key not in self.dropped}
             extra = sent | _response_format(mode, schema)
+            metered = meter(_size(lines, extra)) if meter else None
             try:
-                said = await self.endpoint.call(partial(self._ask, lines, extra), about, first=first)
+                said = await self.endpoint.call(partial(self._ask, lines, extra), about, first=first, meter=metered)
             except RefusedError as error:
                 if not self._give_way(error, sent, mode):
                     raise
@@ -95,6 +108,14 @@ class DeclinedError(CallFailedError):
     def __init__(self, message: str, heard: Exchange) -> None:
         self.heard = heard
         super().__init__(message)
+
+
+def _size(lines: Sequence[Line], extra: Mapping[str, Any]) -> RequestSize:
+    """A token is at least one byte of what is sent."""
+    limits = [extra[name] for name in ("max_completion_tokens", "max_tokens") if type(extra.get(name)) is int]
+    form = len(json.dumps(extra.get("response_format", "")))
+    prompt = sum(len(line.text.encode(errors="replace")) + FRAME for line in lines)
+    return RequestSize(prompt_bytes=prompt + form, reply_tokens=min(limits, default=None))
 
 
 def _about_tokens(lines: Sequence[Line]) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ragboard.judges.cosines import Vector, similarities, texts_of
 from ragboard.judges.llm.chat import exchange
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, GarbledError
-from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Similarity, Task, unheard
+from ragboard.judges.meter import RequestMeter, RequestSize, UnaskedError
+from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Similarity, Task, Unasked, unheard
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -27,6 +28,7 @@ class OpenAiEmbedder:
     """Answers Similarity by cosines of embeddings; the texts of a batch are embedded together, each once."""
 
     heuristic = False
+    metering = True
     answers: frozenset[type[Task]] = frozenset({Similarity})
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
@@ -55,15 +57,19 @@ class OpenAiEmbedder:
         texts = texts_of(tasks)
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):
-            vectors |= await self._embed(texts[start : start + BATCH], partial(hear, tasks[0]))
+            try:
+                vectors |= await self._embed(texts[start : start + BATCH], tasks[0], hear)
+            except UnaskedError as error:
+                return [Unasked(detail=str(error))] * len(tasks)
         return [similarities(task, vectors) for task in tasks]
 
-    async def _embed(self, texts: list[str], hear: Callable[[Exchange], None]) -> dict[str, Vector | Failure]:
+    async def _embed(self, texts: list[str], task: Task, hear: Hear) -> dict[str, Vector | Failure]:
+        size = RequestSize(prompt_bytes=sum(len(text.encode(errors="replace")) for text in texts), reply_tokens=0)
         try:
-            found, heard = await self.endpoint.call(partial(self._ask, texts))
+            found, heard = await self.endpoint.call(partial(self._ask, texts), meter=RequestMeter(task, hear, size))
         except CallFailedError as error:
             return dict.fromkeys(texts, Failure(detail=str(error)))
-        hear(heard)
+        hear(task, heard)
         return dict(zip(texts, found, strict=True))
 
     async def _ask(self, texts: list[str], client: AsyncOpenAI) -> tuple[list[Vector], Exchange]:

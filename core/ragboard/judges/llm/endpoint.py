@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from ragboard.errors import JudgeError
 from ragboard.judges.llm.traffic import Limits, Traffic
+from ragboard.judges.meter import RequestMeter
 from ragboard.judges.secrets import MASK, is_credential, masking, public_query
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ _SETUP = {
     404: "there is no such model or address",
 }
 _LATER = frozenset({408, 409, 425, 429})
+_GIVEN_UP = frozenset({408, 502, 504, 524})
+"""Status of a server that gave up waiting for a model, which may have replied all the same."""
 _TOO_MANY = frozenset({429, 503})
 
 
@@ -106,47 +109,70 @@ class Endpoint:
     def __repr__(self) -> str:
         return f"Endpoint({self.address!r})"
 
-    async def call(self, request: Callable[[AsyncOpenAI], Awaitable[T]], tokens: int = 0, *, first: bool = False) -> T:
+    async def call(
+        self,
+        request: Callable[[AsyncOpenAI], Awaitable[T]],
+        tokens: int = 0,
+        *,
+        first: bool = False,
+        meter: RequestMeter | None = None,
+    ) -> T:
         """What the request, of about so many prompt tokens, gets; sent again where that may help.
 
-        `first` goes before others that wait. Who waits to send again leaves its place to others.
+        `first` goes before others that wait. Who waits to send again leaves its place to others. `meter` admits the
+        request each time it is sent, and is told where it got no reply.
 
-        Raises RefusedError for a 400 or 422, CallFailedError for what lasted through the retries,
-        JudgeError where no call can succeed (key, access, address).
+        Raises UnaskedError where the meter admits no more, RefusedError for a 400 or 422, CallFailedError for what
+        lasted through the retries, JudgeError where no call can succeed (key, access, address).
         """
         async with self._lease() as lease:
             for left in range(self.retries, -1, -1):
                 async with lease.traffic.slot(tokens, first=first):
                     if lease.closed:
                         raise lease.closed
-                    wait = await self._try(request, lease, left)
+                    if meter:
+                        await meter.admit()
+                    wait = await self._try(request, lease, left, meter)
                 if not isinstance(wait, _Wait):
                     return wait
                 await self.pause(wait.seconds)
         raise AssertionError("the last try returns or raises")
 
-    async def _try(self, request: Callable[[AsyncOpenAI], Awaitable[T]], lease: _Lease, left: int) -> T | _Wait:
+    async def _try(
+        self, request: Callable[[AsyncOpenAI], Awaitable[T]], lease: _Lease, left: int, meter: RequestMeter | None
+    ) -> T | _Wait:
+        from aiohttp import ClientConnectorError, ClientError
         from openai import APIConnectionError, APIError, APIStatusError
 
         pause = FIRST_PAUSE * 2 ** (self.retries - left)
         pause += self.chance(0, pause / 2)
+        billed = True
+        cause: Exception
         try:
             async with asyncio.timeout(self.timeout):
                 found = await request(lease.client)
         except GarbledError as error:
-            return self._again(left, pause, str(error), error)
+            said, cause = str(error), error
         except TimeoutError as error:
-            return self._again(left, pause, f"no reply within {self.timeout:g} s", error)
+            said, cause = f"no reply within {self.timeout:g} s", error
         except APIStatusError as error:
             lease.traffic.heard(too_many=error.status_code in _TOO_MANY)
+            if meter:
+                meter.unanswered(billed=error.status_code in _GIVEN_UP)
             return self._after(error, lease, left, pause)
         except APIConnectionError as error:
-            said = f"the connection to {self.address} failed: {error.__cause__ or error}"
-            return self._again(left, pause, said, error)
+            said, cause = f"the connection to {self.address} failed: {error.__cause__ or error}", error
+            billed = not isinstance(getattr(error.__cause__, "__cause__", None), ClientConnectorError)
         except APIError as error:
             raise CallFailedError(self.plain(str(error))) from error
-        lease.traffic.heard(too_many=False)
-        return found
+        except (ClientError, ValueError) as error:
+            said, cause = f"what {self.address} sent is no HTTP response: {error}", error
+        else:
+            lease.traffic.heard(too_many=False)
+            return found
+        if meter:
+            meter.unanswered(billed=billed)
+        return self._again(left, pause, said, cause)
 
     def _after(self, error: APIError, lease: _Lease, left: int, pause: float) -> _Wait:
         status = int(getattr(error, "status_code", 0))

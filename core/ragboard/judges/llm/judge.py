@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
 from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
 from ragboard.judges.llm.shapes import reply_schema
-from ragboard.judges.tasks import LEADING, Failure, Hear, Reply, Request, Task, unheard
+from ragboard.judges.meter import RequestMeter, UnaskedError
+from ragboard.judges.tasks import LEADING, Failure, Hear, Reply, Request, Task, Unasked, unheard
 from ragboard.records import JsonValue
 
 __all__ = ["VERSION", "LlmJudge"]
@@ -39,6 +41,7 @@ class LlmJudge:
     """
 
     heuristic = False
+    metering = True
     answers: frozenset[type[Task]] = frozenset(PROMPT_FILES)
 
     def __init__(
@@ -96,10 +99,13 @@ class LlmJudge:
     async def _answer(self, task: Task, hear: Hear) -> Reply | Failure:
         if type(task) not in self.answers:
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
-        dialogue, first = Dialogue(task, self.prompts), type(task) in LEADING
+        dialogue, first, meter = Dialogue(task, self.prompts), type(task) in LEADING, partial(RequestMeter, task, hear)
         while dialogue.result is None:
+            lines, schema, parameters = dialogue.lines, reply_schema(task), self._sampling(task)
             try:
-                said = await self._chat.say(dialogue.lines, reply_schema(task), self._sampling(task), first=first)
+                said = await self._chat.say(lines, schema, parameters, first=first, meter=meter)
+            except UnaskedError as error:
+                return Unasked(detail=str(error))
             except CallFailedError as error:
                 if isinstance(error, DeclinedError):
                     hear(task, error.heard)

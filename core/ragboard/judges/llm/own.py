@@ -13,7 +13,8 @@ from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.judge import VERSION
 from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
-from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Task, unheard
+from ragboard.judges.meter import RequestMeter, RequestSize, UnaskedError
+from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Task, Unasked, unheard
 
 __all__ = ["OwnJudge", "Texts", "judge_from"]
 
@@ -100,6 +101,9 @@ class OwnJudge:
         return await said if inspect.isawaitable(said) else said
 
     async def _round(self, waiting: Sequence[Dialogue], hear: Hear) -> None:
+        waiting = [dialogue for dialogue in waiting if await _admitted(dialogue, hear)]
+        if not waiting:
+            return
         texts = await self._call([dialogue.as_text() for dialogue in waiting])
         if isinstance(texts, str) or len(texts) != len(waiting):
             got = "one text" if isinstance(texts, str) else f"{len(texts)} texts"
@@ -110,3 +114,14 @@ class OwnJudge:
             else:
                 hear(dialogue.task, Exchange(said=text))
                 dialogue.hear(text)
+
+
+async def _admitted(dialogue: Dialogue, hear: Hear) -> bool:
+    """Whether its prompt may be given to the function; the first of each dialogue was admitted before it came here."""
+    size = RequestSize(prompt_bytes=len(dialogue.as_text().encode(errors="replace")), reply_tokens=None)
+    try:
+        if dialogue.repairs:
+            await RequestMeter(dialogue.task, hear, size).admit()
+    except UnaskedError as error:
+        dialogue.result = Unasked(detail=str(error))
+    return dialogue.result is None

@@ -1,0 +1,65 @@
+"""The files beside the database that belong to an evaluation, and the lock of the process that works on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ragboard.errors import StoreBusyError
+
+__all__ = ["hold_journals", "journals_of", "remove_journals"]
+
+ENDINGS = (".jsonl", ".json", ".status.json", ".status.draft", ".status.stop", ".log", ".lock")
+"""Of all files of one evaluation."""
+
+
+def journals_of(folder: Path, run_ids: Iterable[str], evaluation_ids: Iterable[str]) -> tuple[Path, ...]:
+    """The journals of these evaluations, and of those of the runs that never came into the database."""
+    runs = set(run_ids)
+    begun = [path.with_suffix(".jsonl") for path in folder.glob("*.json") if _run_of(path) in runs]
+    return tuple(dict.fromkeys((*(folder / f"{name}.jsonl" for name in evaluation_ids), *begun)))
+
+
+@contextmanager
+def hold_journals(journals: Iterable[Path]) -> Generator[None]:
+    """Keep every process from working on these evaluations. Raises StoreBusyError where one does."""
+    with ExitStack() as held:
+        for path in journals:
+            lock = path.with_suffix(".lock")
+            try:
+                if lock.exists():
+                    held.enter_context(FileLock(lock, timeout=0, is_singleton=False))
+            except (Timeout, PermissionError):
+                raise StoreBusyError(
+                    f"evaluation {path.stem} of this run is under way{_process(path)}; stop it first, with Ctrl+C"
+                    " where it runs or Cancel on the run's page, and delete the run then"
+                ) from None
+        yield
+
+
+def remove_journals(journals: Iterable[Path]) -> None:
+    """Delete all files of these evaluations."""
+    for path in journals:
+        for ending in ENDINGS:
+            with suppress(PermissionError):
+                path.with_suffix(ending).unlink(missing_ok=True)
+
+
+def _run_of(header: Path) -> str:
+    """The run that the header of a journal names; empty where it names none."""
+    try:
+        run = json.loads(header.read_text(encoding="utf-8"))["run"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return run if isinstance(run, str) else ""
+
+
+def _process(journal: Path) -> str:
+    try:
+        return f" in process {int(json.loads(journal.with_suffix('.status.json').read_text('utf-8'))['pid'])}"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
