@@ -1,0 +1,86 @@
+"""What one evaluation was answered is there for every other: for one at the same time, and after a kill."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.chat_server import ChatServer, chat_server
+from tests.core.evaluation.test_interrupted import PATIENCE, ROOT, At, ended, kept, task_of
+
+from ragboard import Store
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
+
+SAMPLES = 30
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with chat_server() as running:
+        yield running
+
+
+def start(store: Store, server: ChatServer, embedder: str) -> subprocess.Popen[str]:
+    """An evaluation of its own for each embedder, all by one judge."""
+    command = [sys.executable, "-m", "ragboard", "evaluate", "run", "--store", str(store.folder), "--judge", "openai:m"]
+    command += ["--embed", embedder, "--base-url", server.url, "--concurrency", "8"]
+    environment = os.environ | {"OPENAI_API_KEY": "key", "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True)
+
+
+def chats(server: ChatServer) -> Counter[tuple[str, str]]:
+    return Counter(task_of(asked) for asked in server.asked if "messages" in asked)
+
+
+def test_after_a_kill_another_evaluation_asks_the_judge_nothing_again(tmp_path: Path, server: ChatServer) -> None:
+    store = kept(Store(tmp_path), SAMPLES)
+    process = start(store, server, "openai:e")
+    server.rules = [At(3 * SAMPLES, process.kill)]
+    assert ended(process)[0] == -signal.SIGKILL
+    server.rules = []
+    assert ended(start(store, server, "openai:e"))[0] == 0
+    server.asked.clear()
+    assert ended(start(store, server, "openai:other"))[0] == 0
+    assert not chats(server)
+
+
+def test_a_journal_whose_answers_are_not_in_the_cache_brings_them_there(tmp_path: Path, server: ChatServer) -> None:
+    store = kept(Store(tmp_path), 5)
+    assert ended(start(store, server, "openai:e"))[0] == 0
+    store.cache_path.unlink()
+    assert ended(start(store, server, "openai:e"))[0] == 0
+    server.asked.clear()
+    assert ended(start(store, server, "openai:other"))[0] == 0
+    assert not chats(server)
+
+
+def test_two_evaluations_at_once_by_one_judge_ask_everything_once(tmp_path: Path, server: ChatServer) -> None:
+    store, rng = kept(Store(tmp_path), SAMPLES), random.Random(1)
+    server.delay = lambda: rng.uniform(0.0, 0.2)
+    both = [start(store, server, embedder) for embedder in ("openai:e", "openai:other")]
+    assert [ended(one)[0] for one in both] == [0, 0]
+    assert set(chats(server).values()) == {1}
+    assert sum(chats(server).values()) == 4 * SAMPLES
+
+
+def test_who_waits_for_an_answer_asks_itself_once_the_other_is_killed(tmp_path: Path, server: ChatServer) -> None:
+    store, go_on = kept(Store(tmp_path), 4), threading.Event()
+    server.delay = lambda: 0.0 if go_on.is_set() else 2 * PATIENCE
+    asked = At(4, lambda: None)
+    server.rules = [asked]
+    first = start(store, server, "openai:e")
+    assert asked.done.wait(PATIENCE)
+    second = start(store, server, "openai:other")
+    go_on.set()
+    first.kill()
+    assert ended(first)[0] == -signal.SIGKILL
+    assert ended(second)[0] == 0
