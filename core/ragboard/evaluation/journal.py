@@ -128,13 +128,12 @@ class Answers:
     def _note(self, line: bytes, place: int) -> None:
         try:
             said = json.loads(line)
-            key, task, heard = bytes.fromhex(said["key"]), TASKS[said["task"]].__name__, _exchanges(said)
-            if not isinstance(said["sample"], str):
-                raise TypeError("sample")
+            key, task, _ = _head(said)
+            heard = _exchanges(said)
         except _WRONG as error:
             raise self._damaged(place) from error
         if "reply" in said or "failure" in said:
-            self._places[key] = place
+            self._places[bytes.fromhex(key)] = place
         self._hear(task, heard)
 
     def _damaged(self, place: int) -> StoreError:
@@ -254,19 +253,22 @@ def _kept(path: Path, reader: BinaryIO, place: int) -> Kept:
     reader.seek(place)
     try:
         line = json.loads(reader.readline())
-        return Kept(
-            key=line["key"],
-            task=line["task"],
-            sample=line["sample"],
-            heard=_exchanges(line),
-            answer=_answer(line),
-        )
+        key, task, sample = _head(line)
+        return Kept(key=key, task=task, sample=sample, heard=_exchanges(line), answer=_answer(line))
     except _WRONG as error:
         raise StoreError(f"{path}: no answer begins at byte {place}; evaluate again to find them anew") from error
 
 
 _WRONG = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What reading a line raises that is no JSON or holds something else than a line of a journal."""
+
+
+def _head(line: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Key, task type and sample."""
+    key, sample = line["key"], line["sample"]
+    if not isinstance(sample, str) or bytes.fromhex(key).hex() != key:
+        raise TypeError("key or sample")
+    return key, TASKS[line["task"]].__name__, sample
 
 
 def _answer(line: Mapping[str, Any]) -> Reply | Failure:

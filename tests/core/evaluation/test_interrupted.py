@@ -159,6 +159,22 @@ def test_an_evaluation_of_500_samples_killed_thirty_times_is_as_if_it_never_was(
     check_kills(tmp_path, server, samples=500, kills=30)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
+def test_results_that_a_killed_evaluation_left_are_deleted_by_the_next_of_any_run(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    store = kept(Store(tmp_path), 10)
+    process = start(store, server)
+    server.rules = [At(20, process.kill)]
+    assert ended(process)[0] == -signal.SIGKILL
+    server.rules = []
+    (left,) = store.folder.glob("staging/results-*")
+    (store.folder / "staging" / "results-of-an-older-version").mkdir()
+    assert ended(start(store, server, "--judge", "openai:other"))[0] == 0
+    assert not left.exists()
+    assert not list(store.folder.glob("staging/*"))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_keeps_all_that_was_answered(tmp_path: Path, server: ChatServer) -> None:
     store = kept(Store(tmp_path), 60)

@@ -20,7 +20,9 @@ from ragboard.judges.tasks import Failure, Task
 
 JUDGING = JudgeOptions(judge="openai:m", base_url="https://me:secret@host/v1", parameters={"seed": 3})
 NOW = 1_000.0
-RUNNING = Progress(state="running", pid=1, done=30, total=90, started=900.0, updated=NOW, since=980.0, done_then=20)
+RUNNING = Progress(
+    state="running", pid=1, done=30, total=90, started=900.0, updated=NOW, monotonic=900.0, since=980.0, done_then=20
+)
 
 
 def header(store: Store, evaluation_id: str) -> Path:
@@ -64,12 +66,13 @@ def test_one_whose_process_is_gone_is_interrupted(store: Store, put: Callable[[P
     assert (live.state, live.under_way, live.rate) == ("interrupted", False, None)
 
 
-@pytest.mark.parametrize(("after", "state"), [(1, "starting"), (START_SECONDS + 1, "interrupted")])
+@pytest.mark.parametrize(("after", "state"), [(1, "starting"), (START_SECONDS + 1, "interrupted"), (-1, "interrupted")])
 def test_one_that_never_said_a_word_is_given_up(
     store: Store, put: Callable[[Progress], None], after: float, state: str
 ) -> None:
-    put(replace(RUNNING, state="starting"))
-    (live,) = live_evaluations(store, RUNNING.started + after)
+    """By the monotonic clock, which begins anew with the machine."""
+    put(replace(RUNNING, state="starting", started=0.0))
+    (live,) = live_evaluations(store, RUNNING.monotonic + after)
     assert live.state == state
 
 

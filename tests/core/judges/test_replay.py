@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.core.conftest import make_run
 
 from ragboard import (
@@ -18,8 +21,14 @@ from ragboard import (
     Store,
     evaluate_run,
 )
+from ragboard.cli import main
+from ragboard.errors import SettingError
+from ragboard.evaluation.budget import Budget
+from ragboard.evaluation.plan import plan_run
+from ragboard.evaluation.terms import Terms
 from ragboard.judges import judge_named
-from ragboard.judges.tasks import ExtractStatements, Failure, Verify
+from ragboard.judges.llm import Endpoint, LlmJudge
+from ragboard.judges.tasks import ExtractStatements, Failure, Sender, Verify
 
 ALL = DEFAULT_METRICS
 
@@ -64,3 +73,37 @@ def test_a_line_that_is_no_reply_is_said_with_its_place(tmp_path: Path, line: st
 def test_a_recording_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match="expected a recording"):
         judge_named(f"replay:{tmp_path / 'absent.jsonl'}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
+def test_what_is_no_regular_file_is_refused_and_not_read(tmp_path: Path, store: Store, kind: str) -> None:
+    store.add_runs([make_run()])
+    path = Path("/dev/zero") if kind == "device" else tmp_path / kind
+    if kind == "pipe":
+        os.mkfifo(path)
+    if kind == "folder":
+        path.mkdir()
+    done = CliRunner().invoke(main, ["evaluate", "run", "--judge", f"replay:{path}", "--store", str(store.folder)])
+    assert done.exit_code == 2
+    assert done.stderr == f"ragboard: {path}: is no regular file, expected a recording of replies\n"
+
+
+def test_a_recorder_around_a_judge_that_asks_nobody_outside_asks_nobody_outside(tmp_path: Path, store: Store) -> None:
+    """So it needs no price, and its answers are in no cache."""
+    run_id = store.add_runs([make_run()])[0].id
+    panel = Panel(judge=RecordingJudge(EmbeddedJudge(), tmp_path / "recording.jsonl"))
+    assert plan_run(store, run_id, ALL, panel).asks_nobody == ("embedded",)
+    done = evaluate_run(store, run_id, ALL, panel, Terms(max_cost=0.01))
+    assert (done.stopped, done.failed) == ("", 0)
+    assert not store.cache_path.exists()
+
+
+def test_a_recorder_around_a_model_is_that_model(tmp_path: Path) -> None:
+    model = LlmJudge("m", Endpoint("http://127.0.0.1:9/v1", "key"))
+    recorder = RecordingJudge(model, tmp_path / "recording.jsonl")
+    assert isinstance(recorder, Sender)
+    assert (recorder.model, recorder.name) == ("m", "openai:m")
+    assert recorder.request(ExtractStatements(question="q", text="A b.")) is not None
+    with pytest.raises(SettingError, match="--max-cost needs the price of m"):
+        Budget.of(Terms(max_cost=1, prices={}), Panel(judge=recorder))

@@ -1,0 +1,71 @@
+"""Whoever sets the clock while an evaluation runs neither hides how far it is nor keeps it from being stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+from tests.core.conftest import PlainJudge, make_run
+
+from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run
+from ragboard.evaluation import progress
+from ragboard.evaluation.live import cancel_evaluation, live_evaluations
+from ragboard.evaluation.progress import Progress
+from ragboard.evaluation.terms import Terms
+from ragboard.judges.tasks import Failure, Task
+
+HOUR = 3600.0
+
+
+@dataclass
+class Clocks:
+    """What the module `time` has: a clock that people set, and one that nobody does."""
+
+    set_by: float = 0.0
+    passed: float = 100_000.0
+
+    def time(self) -> float:
+        return 1_700_000_000.0 + self.set_by + self.passed
+
+    def monotonic(self) -> float:
+        return self.passed
+
+
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
+    found = Clocks()
+    monkeypatch.setattr(progress, "time", found)
+    return found
+
+
+@pytest.mark.parametrize("change", [-HOUR, HOUR], ids=["back", "forward"])
+def test_progress_goes_on_and_the_rate_stays_what_it_is(store: Store, clocks: Clocks, change: float) -> None:
+    def pass_a_second(_: Task) -> Failure | None:
+        clocks.passed += 1.0
+        clocks.set_by = change if clocks.passed > 100_010.0 else 0.0
+        return None
+
+    run = store.add_runs([make_run(samples=20)])[0]
+    seen: list[Progress] = []
+    judge = PlainJudge(before=pass_a_second)
+    evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=judge), Terms(together=1), watch=seen.append)
+    told = [(one.done, one.updated) for one in seen]
+    assert [done for done, _ in told][:20] == list(range(1, 21))
+    assert all(0 < after - before < 60 for (_, before), (_, after) in pairwise(told[:20]))
+
+
+def test_who_says_stop_is_heard_after_the_clock_was_set_back(store: Store, clocks: Clocks) -> None:
+    def stop(_: Task) -> Failure | None:
+        clocks.passed += 1.0
+        if clocks.passed == 100_010.0:
+            clocks.set_by = -HOUR
+            (live,) = live_evaluations(store)
+            cancel_evaluation(store, live.evaluation_id)
+        return None
+
+    run = store.add_runs([make_run(samples=20)])[0]
+    judge = PlainJudge(before=stop)
+    done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=judge), Terms(together=1))
+    assert done.stopped == "stopped by a person; the same command goes on from here"
+    assert done.samples < 20
