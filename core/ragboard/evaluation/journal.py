@@ -23,14 +23,12 @@ from filelock import FileLock, Timeout
 from ragboard.errors import StoreBusyError, StoreError
 from ragboard.judges.codec import TASKS, decode_reply, encode
 from ragboard.judges.tasks import Exchange, Failure, Reply, Task
+from ragboard.store.journals import GLANCE_SECONDS
 
 __all__ = ["Answers", "Heard", "Journal", "Kept", "is_being_written", "open_journal", "read_answers", "read_kept"]
 
 SYNC_SECONDS = 0.5
 """At most this long between two syncs while lines are being written."""
-
-GLANCE_SECONDS = 0.3
-"""Who only looks whether a journal is being written has left it long before that."""
 
 
 @dataclass
@@ -128,7 +126,7 @@ class Answers:
     def _note(self, line: bytes, place: int) -> None:
         try:
             said = json.loads(line)
-            key, task, _ = _head(said)
+            key, task, _ = _read_head(said)
             heard = _exchanges(said)
         except _WRONG as error:
             raise self._damaged(place) from error
@@ -253,7 +251,7 @@ def _kept(path: Path, reader: BinaryIO, place: int) -> Kept:
     reader.seek(place)
     try:
         line = json.loads(reader.readline())
-        key, task, sample = _head(line)
+        key, task, sample = _read_head(line)
         return Kept(key=key, task=task, sample=sample, heard=_exchanges(line), answer=_answer(line))
     except _WRONG as error:
         raise StoreError(f"{path}: no answer begins at byte {place}; evaluate again to find them anew") from error
@@ -263,7 +261,7 @@ _WRONG = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What reading a line raises that is no JSON or holds something else than a line of a journal."""
 
 
-def _head(line: Mapping[str, Any]) -> tuple[str, str, str]:
+def _read_head(line: Mapping[str, Any]) -> tuple[str, str, str]:
     """Key, task type and sample."""
     key, sample = line["key"], line["sample"]
     if not isinstance(sample, str) or bytes.fromhex(key).hex() != key:

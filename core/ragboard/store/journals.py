@@ -11,7 +11,10 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError
 
-__all__ = ["hold_journals", "journals_of", "remove_journals"]
+__all__ = ["GLANCE_SECONDS", "hold_journals", "journals_of", "remove_journals"]
+
+GLANCE_SECONDS = 0.3
+"""Who only looks whether a journal is being written has left its lock long before that."""
 
 ENDINGS = (".jsonl", ".json", ".status.json", ".status.draft", ".status.stop", ".log", ".lock")
 """Of all files of one evaluation."""
@@ -32,7 +35,7 @@ def hold_journals(journals: Iterable[Path]) -> Generator[None]:
             lock = path.with_suffix(".lock")
             try:
                 if lock.exists():
-                    held.enter_context(FileLock(lock, timeout=0, is_singleton=False))
+                    held.enter_context(FileLock(lock, timeout=GLANCE_SECONDS, is_singleton=False))
             except (Timeout, PermissionError):
                 raise StoreBusyError(
                     f"evaluation {path.stem} of this run is under way{_process(path)}; stop it first, with Ctrl+C"
