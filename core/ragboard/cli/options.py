@@ -118,8 +118,8 @@ metrics_option = click.option(
 )
 
 _CEILINGS = (
-    click.option("--max-calls", type=click.IntRange(0), help="Stop after so many calls to models."),
-    click.option("--max-cost", type=click.FloatRange(0), help="Stop after so many US dollars."),
+    click.option("--max-calls", type=click.IntRange(0), help="Send no more than so many requests to models."),
+    click.option("--max-cost", type=click.FloatRange(0), help="Spend no more than so many US dollars."),
     click.option("--max-minutes", type=click.FloatRange(0), help="Stop after so many minutes."),
 )
 _LIMITS = (

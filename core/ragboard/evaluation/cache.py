@@ -89,7 +89,7 @@ class AnswerCache:
             mine = (bytes.fromhex(key), self._journal.name)
             self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", mine)
             (name,) = self._connection.execute("SELECT journal FROM claims WHERE key = ?", mine[:1]).fetchone()
-            if name != self._journal.name and not is_being_written(self._journal.with_name(str(name))):
+            if name != self._journal.name and not is_being_written(self._journal.parent / Path(str(name)).name):
                 self._connection.execute("UPDATE claims SET journal = ? WHERE key = ?", mine[::-1])
                 return True
         return bool(name == self._journal.name)

@@ -1,0 +1,38 @@
+"""The dashboard deletes no run that is being evaluated, and says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from tests.core.conftest import make_run
+
+from ragboard import Store
+from ragboard.evaluation.journal import open_journal
+from ragboard_dashboard import settings as served
+from ragboard_dashboard.settings import ServerSettings, keep_settings
+
+DIALOG = """
+from ragboard.report import run_summary
+from ragboard_dashboard.data import store
+from ragboard_dashboard.managing import edit_run
+edit_run(run_summary(store(), store().resolve("run")), back=True)
+"""
+
+
+def test_a_run_that_is_being_evaluated_is_not_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path)
+    run = store.add_runs([make_run()])[0]
+    monkeypatch.setenv(served.VARIABLE, "")
+    keep_settings(ServerSettings(store=tmp_path))
+    page = AppTest.from_string(DIALOG, default_timeout=60).run()
+    page.checkbox[0].check().run()
+    with open_journal(store.journal_path("e"), {"evaluation": "e", "run": run.id, "metrics": ["m"]}):
+        next(button for button in page.button if button.label == "Delete").click().run()
+    assert [one.value for one in page.error] == ["That was not done."]
+    assert any(
+        "evaluation e of this run is under way; stop it first" in str(one.value)
+        for one in [*page.markdown, *page.text, *page.caption, *page.get("html")]
+    )
+    assert store.resolve("run").run_id == run.id
