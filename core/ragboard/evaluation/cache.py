@@ -30,9 +30,9 @@ WAIT_SECONDS = 30.0
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     key BLOB PRIMARY KEY, judge TEXT NOT NULL, task TEXT NOT NULL, reply BLOB NOT NULL, kept REAL NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, journal TEXT NOT NULL) WITHOUT ROWID;
+) WITHOUT ROWID
 """
+CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, journal TEXT NOT NULL) WITHOUT ROWID"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +103,9 @@ class AnswerCache:
 
     def release_all(self) -> None:
         """Give up what this evaluation claimed when it was killed."""
-        if self._journal:
-            with _told(self._path), self._connection:
+        with _told(self._path), self._connection:
+            self._connection.execute(CLAIMS)
+            if self._journal:
                 self._connection.execute("DELETE FROM claims WHERE journal = ?", [self._journal.name])
 
 
@@ -177,7 +178,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.executescript(SCHEMA)
+        connection.execute(SCHEMA)
     except sqlite3.Error:
         connection.close()
         raise

@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.core.conftest import PlainJudge
 
 from ragboard import Panel, SettingError
@@ -222,3 +224,35 @@ def test_a_limit_of_cost_needs_the_price_of_every_model_and_names_the_missing_on
 def test_who_asks_nobody_outside_needs_no_price() -> None:
     kinds: dict[type[Task], str] = Budget.of(Terms(max_cost=1), Panel(judge=PlainJudge())).models
     assert kinds == {}
+
+
+CALLS = st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 200), st.sampled_from(["said", "lost", "refused"])))
+
+
+@given(calls=CALLS, limit=st.floats(0, 0.1), together=st.integers(1, 32))
+def test_whatever_comes_the_bill_is_within_the_limit_where_no_call_takes_more_than_it_may(
+    calls: list[tuple[int, int, str]], limit: float, together: int
+) -> None:
+    """A lost request is billed in full, as it may be."""
+    spent, bill = budget(max_cost=limit), 0.0
+    waiting = iter(calls)
+
+    async def work() -> None:
+        nonlocal bill
+        for prompt, reply, became in waiting:
+            reservation = await spent.admit(TASK, RequestSize(prompt_bytes=prompt, reply_tokens=200))
+            await asyncio.sleep(0)
+            if became == "said":
+                exchange = Exchange(said="x", prompt_tokens=prompt, completion_tokens=reply)
+                spent.settle(TASK, exchange, reservation)
+            else:
+                spent.lose(reservation, billed=became == "lost")
+            if became != "refused":
+                bill += (prompt + 10 * (reply if became == "said" else 200)) / 1_000_000
+
+    async def all_of_it() -> None:
+        await asyncio.gather(*(work() for _ in range(together)), return_exceptions=True)
+
+    asyncio.run(all_of_it())
+    assert bill <= limit * (1 + 1e-6)
+    assert spent.over_limit == 0
