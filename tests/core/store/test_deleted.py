@@ -1,4 +1,4 @@
-"""A run that is deleted while somebody works on it."""
+"""A run that is deleted while somebody works on it, or just before."""
 
 from __future__ import annotations
 
@@ -7,21 +7,40 @@ from typing import Any
 import pytest
 from tests.core.conftest import PlainJudge, make_run
 
-from ragboard import DEFAULT_METRICS, NotFoundError, Panel, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, NotFoundError, Panel, Store, StoreBusyError, evaluate_run
 
 
-def test_of_a_run_that_is_deleted_while_it_is_evaluated_nothing_stays(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_not_deleted_while_it_is_evaluated(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     load = Store.load
 
     def late(self: Store, *args: Any, **named: Any) -> None:
-        self.remove_runs([run_id])
+        with pytest.raises(StoreBusyError, match="is under way in process"):
+            self.remove_runs([run_id])
         load(self, *args, **named)
 
     run_id = store.add_runs([make_run()])[0].id
     monkeypatch.setattr(Store, "load", late)
+    done = evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    assert done.samples == store.sample_count(run_id) > 0
+    store.remove_runs([run_id])
+    assert not list(store.folder.glob("journals/*"))
+
+
+def test_of_a_run_that_is_deleted_just_before_it_is_evaluated_nothing_is_asked_and_nothing_stays(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = Store.sample_count
+
+    def deleted(self: Store, run_id: str) -> int:
+        found = count(self, run_id)
+        self.remove_runs([run_id])
+        return found
+
+    run_id = store.add_runs([make_run()])[0].id
+    monkeypatch.setattr(Store, "sample_count", deleted)
+    judge = PlainJudge()
     with pytest.raises(NotFoundError, match="the run was deleted while it was evaluated"):
-        evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+        evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=judge))
+    assert judge.asked == []
     with store.database.read() as connection:
         assert connection.execute("SELECT count(*) FROM scores").fetchall() == [(0,)]
