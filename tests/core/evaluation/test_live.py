@@ -24,12 +24,13 @@ RUNNING = Progress(
     state="running", pid=1, done=30, total=90, started=900.0, updated=NOW, monotonic=900.0, since=980.0, done_then=20
 )
 
+HEADER = {"evaluation": "e", "run": "r", "judge": "j", "identity": {}, "metrics": ["m"], "judging": None}
+
 
 def header(store: Store, evaluation_id: str) -> Path:
     path = store.journal_path(evaluation_id)
     path.parent.mkdir(parents=True, exist_ok=True)
-    said = {"evaluation": evaluation_id, "run": "r", "judge": "j", "metrics": ["m"], "judging": None}
-    path.with_suffix(".json").write_text(json.dumps(said), encoding="utf-8")
+    path.with_suffix(".json").write_text(json.dumps(HEADER), encoding="utf-8")
     return path
 
 
@@ -45,7 +46,7 @@ def put(store: Store) -> Callable[[Progress], None]:
 
 def test_rate_and_time_left_are_of_the_last_half_minute(store: Store, put: Callable[[Progress], None]) -> None:
     put(RUNNING)
-    with open_journal(store.journal_path("e"), {"evaluation": "e", "run": "r", "metrics": ["m"]}):
+    with open_journal(store.journal_path("e"), HEADER):
         live = live_evaluation(store, "e", NOW)
     assert live is not None
     assert (live.state, live.under_way, live.rate, live.seconds_left) == ("running", True, 30.0, 120.0)
@@ -54,7 +55,7 @@ def test_rate_and_time_left_are_of_the_last_half_minute(store: Store, put: Calla
 def test_a_rate_that_cannot_be_told_is_none(store: Store, put: Callable[[Progress], None]) -> None:
     for progress in (replace(RUNNING, since=NOW - 1), replace(RUNNING, done_then=30)):
         put(progress)
-        with open_journal(store.journal_path("e"), {"evaluation": "e", "run": "r", "metrics": ["m"]}):
+        with open_journal(store.journal_path("e"), HEADER):
             live = live_evaluation(store, "e", NOW)
         assert live is not None
         assert live.seconds_left is None
