@@ -278,10 +278,10 @@ def _answer(line: Mapping[str, Any]) -> Reply | Failure:
 
 
 def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
-    heard = tuple(Exchange(**exchange) for exchange in line.get("heard", ()))
-    if not all(isinstance(one.said, str) and isinstance(one.cut, bool) for one in heard):
+    heard: list[dict[str, Any]] = list(line.get("heard", ()))
+    if not all(isinstance(one.get("said", ""), str) and isinstance(one.get("cut", False), bool) for one in heard):
         raise TypeError("heard")
-    return heard
+    return tuple(Exchange(**one) for one in heard)
 
 
 def _heard(exchange: Exchange) -> dict[str, object]:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 
 import pytest
@@ -44,7 +44,7 @@ async def no_pause(_: float) -> None:
 
 
 @contextmanager
-def server(*sent: bytes) -> Iterator[tuple[int, list[int]]]:
+def server(*sent: bytes) -> Generator[tuple[int, list[int]]]:
     """Sends one of these to each request in turn, the last for ever; its port, and a number for each request."""
     requests: list[int] = []
     listening = socket.create_server(("127.0.0.1", 0))
