@@ -14,11 +14,12 @@ from ragboard.report.cautions import cautions_of
 from ragboard.report.columns import MetricColumn, claim_counts, metric_columns, paired_flags, unscored_reasons
 from ragboard.report.differences import Difference, difference_of
 from ragboard.report.metrics import described, in_order
+from ragboard.report.moments import Clusters, pair_clusters
 from ragboard.report.nouns import RunSummary
 from ragboard.report.pairing import PairedRuns, Places, pair_runs
 from ragboard.report.runs import run_summary
 from ragboard.report.unscored import POLICIES, UnscoredPolicy
-from ragboard.stats import Interval, PairedDifference, SignTest, holm, mcnemar
+from ragboard.stats import Interval, PairedDifference, SignTest, holm, paired_difference
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -89,7 +90,7 @@ class RefusalComparison:
     a: int
     b: int
     test: SignTest
-    """McNemar's: a win is a pair in which B alone refuses."""
+    """McNemar's: a win is a pair in which B alone refuses. Of clustered pairs, p is of clusters."""
     warning: str
     """Empty unless the rates are 10 percentage points or more apart."""
 
@@ -126,6 +127,9 @@ class Comparison:
     claims_a: float | None
     """Statements of an answer, the mean over pairs whose answers were both split; None where there are none."""
     claims_b: float | None
+    clustered: str
+    """What the pairs are of, `12 conversations`: intervals and p values are clustered by it; empty where all pairs
+    are independent."""
     policy: UnscoredPolicy
     """How the unscored were asked to count."""
     sentence: str
@@ -147,8 +151,9 @@ def compare_runs(
     paired = paired or pair_runs(store, a, b)
     first, second = (run_summary(store, run, unscored=unscored) for run in (a, b))
     with store.database.read() as connection:
-        metrics = _metrics(connection, a, b, paired, unscored)
-        refusals = _refusals(connection, a, b, paired)
+        clusters = pair_clusters(connection, a, b, paired)
+        metrics = _metrics(connection, a, b, paired, unscored, clusters)
+        refusals = _refusals(connection, a, b, paired, clusters)
         claims = claim_counts(connection, a, b, paired)
         cautions = cautions_of(connection, first, second)
         unpaired = [
@@ -168,8 +173,9 @@ def compare_runs(
         refusals=refusals,
         claims_a=claims[0],
         claims_b=claims[1],
+        clustered=str(clusters or ""),
         policy=unscored,
-        sentence=_sentence(first.name, second.name, paired.a.size, metrics) + _counting(unscored),
+        sentence=_sentence(first.name, second.name, paired.a.size, metrics, clusters) + _counting(unscored),
     )
 
 
@@ -190,12 +196,17 @@ def _config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) 
 
 
 def _metrics(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, unscored: UnscoredPolicy
+    connection: duckdb.DuckDBPyConnection,
+    a: RunRef,
+    b: RunRef,
+    paired: PairedRuns,
+    unscored: UnscoredPolicy,
+    clusters: Clusters | None,
 ) -> tuple[MetricComparison, ...]:
     known = described(connection)
     columns = metric_columns(connection, a, b, paired)
     reasons = unscored_reasons(connection, a, b, paired)
-    found = {spec: difference_of(column, known.get(spec), unscored) for spec, column in columns.items()}
+    found = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
     tested = {spec: difference.pairs.p for spec, difference in found.items() if difference.pairs}
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
     return tuple(
@@ -244,9 +255,9 @@ def _change(
 
 
 def _refusals(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: Clusters | None
 ) -> RefusalComparison | None:
-    ours, theirs = paired_flags(connection, a, b, paired)
+    ours, theirs, known = paired_flags(connection, a, b, paired)
     n, first, second = ours.size, int(ours.sum()), int(theirs.sum())
     if not n:
         return None
@@ -257,7 +268,9 @@ def _refusals(
             f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B): refusals have no"
             f" faithfulness, so its mean is over fewer questions, which favours {more}"
         )
-    return RefusalComparison(n=n, a=first, b=second, test=mcnemar(ours, theirs), warning=warning)
+    together = clusters.of[known].tolist() if clusters else None
+    test = paired_difference(ours.astype(float), theirs.astype(float), bounds=(-1.0, 1.0), clusters=together).sign
+    return RefusalComparison(n=n, a=first, b=second, test=test, warning=warning)
 
 
 def _unpaired(connection: duckdb.DuckDBPyConnection, run: RunRef, only: Places, ambiguous: Places) -> Unpaired:
@@ -272,7 +285,7 @@ def _counting(policy: UnscoredPolicy) -> str:
     return "" if policy == "excluded" else f" Unscored samples {POLICIES[policy]}."
 
 
-def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison]) -> str:
+def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], clusters: Clusters | None) -> str:
     compared = [metric for metric in metrics if metric.pairs]
     if not compared:
         return f"{b} and {a} cannot be compared: no metric has a pair scored in both."
@@ -282,5 +295,6 @@ def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison]) 
     others = f"; and {rest} other metrics" if rest else ""
     return (
         f"{b} against {a} over {paired:,} pairs: {told}{others}."
-        f" Differences are {b} less {a}, intervals 95%, p adjusted for {len(compared)} metrics (Holm)."
+        f" Differences are {b} less {a}, intervals 95%{f', clustered by {clusters}' if clusters else ''},"
+        f" p adjusted for {len(compared)} metrics (Holm)."
     )

@@ -12,6 +12,7 @@ import numpy as np
 
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.report.metrics import described, in_order
+from ragboard.report.moments import clusters_of
 from ragboard.stats import Interval, PairedDifference, paired_difference
 from ragboard.store import RunRef, Store
 
@@ -137,10 +138,12 @@ def _difference(
 ) -> PairedDifference | None:
     """Over the samples that both evaluations scored."""
     got = connection.execute(
-        "SELECT a.value AS shown, b.value AS other FROM scores a JOIN scores b USING (position, metric)"
+        "SELECT a.value AS shown, b.value AS other, position FROM scores a JOIN scores b USING (position, metric)"
         " WHERE a.evaluation_id = $shown AND b.evaluation_id = $other AND metric = $metric"
         " AND a.value IS NOT NULL AND b.value IS NOT NULL",
         {"shown": run.evaluation_id, "other": other, "metric": spec},
     ).fetchnumpy()
     shown, others = (np.asarray(got[side], dtype=np.float64) for side in ("shown", "other"))
-    return paired_difference(shown, others, bounds=bounds) if shown.size else None
+    clusters = clusters_of(connection, run.run_id)
+    together = clusters.of[np.asarray(got["position"], dtype=np.int64)].tolist() if clusters else None
+    return paired_difference(shown, others, bounds=bounds, clusters=together) if shown.size else None

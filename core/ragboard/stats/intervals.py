@@ -219,7 +219,7 @@ def mean_interval(
 
 
 def two_sided_p(known: Moments | ClusterMoments, *, bounds: tuple[float, float] | None) -> float:
-    """p of the hypothesis that the mean is 0, by the methods of `mean_interval`: of both the greater.
+    """P of the hypothesis that the mean is 0, by the methods of `mean_interval`: of both the greater.
 
     Below 1 minus the level where the interval leaves 0 out. NaN where values are tied and unbounded.
     """
