@@ -38,11 +38,13 @@ from ragboard.report import (
     annotator_agreement,
     breakdown,
     columns,
+    comparable_refs,
     compare_runs,
     diagnose,
     distribution,
     estimate_runs,
     estimated_metrics,
+    failed_evaluations,
     failures,
     grade_report,
     grade_verdicts,
@@ -64,6 +66,7 @@ from ragboard.report import (
     pair_verdicts,
     preference_report,
     questions_of,
+    run_evaluations,
     run_summary,
     sample_report,
     sample_rows,
@@ -80,10 +83,13 @@ __all__ = [
     "get_agreement",
     "get_agreements",
     "get_calls",
+    "get_comparable",
     "get_comparison",
     "get_diagnosis",
     "get_estimated_metrics",
     "get_estimates",
+    "get_evaluations",
+    "get_failed",
     "get_failures",
     "get_grade_verdicts",
     "get_grades",
@@ -197,12 +203,15 @@ resolve = kept(64)(Store.resolve)
 get_leaderboard = kept(4)(leaderboard)
 get_runs = kept(4)(list_runs)
 get_run = kept()(run_summary)
+get_evaluations = kept(64)(run_evaluations)
+get_comparable = kept(64)(comparable_refs)
 get_sample_rows = kept(64)(sample_rows)
 get_hallucinations = kept(64)(hallucinations)
 get_hallucination_groups = kept(64)(hallucination_groups)
 get_judges = kept(4)(judges_of)
 get_sample = kept(64)(sample_report)
 get_failures = kept()(failures)
+get_failed = kept()(failed_evaluations)
 get_diagnosis = kept()(diagnose)
 get_queue = kept()(annotation_queue)
 get_kappas = kept()(annotator_agreement)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from typing import Literal
@@ -16,16 +16,18 @@ from ragboard.spans import inert
 from ragboard.stats import Interval
 from ragboard.store import RunRef
 from ragboard_dashboard.components.board import ago, mean_shown
-from ragboard_dashboard.data import get_metrics, get_runs, resolve, writable
+from ragboard_dashboard.data import get_evaluations, get_metrics, get_runs, resolve, writable
 from ragboard_dashboard.navigation import open_query, open_upload
 
 __all__ = [
+    "choose_evaluation",
     "choose_run",
     "column_title",
     "config_line",
     "default_pair",
     "dollars",
     "escaped",
+    "evaluations_help",
     "facts",
     "file_facts",
     "first_page",
@@ -37,6 +39,7 @@ __all__ = [
     "page_number",
     "pager",
     "plain",
+    "run_choices",
     "summary_facts",
     "unscored_choice",
 ]
@@ -109,9 +112,17 @@ def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> tuple[str, str,
     return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
 
 
-def summary_facts(metrics: Mapping[str, MetricSummary], people: Overruled | None = None) -> list[tuple[str, str, str]]:
-    """A run's metrics as facts: the mean, under it the interval, how many were scored, what people make of it."""
-    return [_summary_fact(metric, _by_people(metric.metric, people)) for metric in metrics.values()]
+def summary_facts(
+    metrics: Mapping[str, MetricSummary], people: Overruled | None = None, run: RunSummary | None = None
+) -> list[tuple[str, str, str]]:
+    """Metrics as facts: the mean, under it the interval, how many were scored, what people make of it.
+
+    Of a `run` each metric says who judged it where that was another evaluation than the run's own.
+    """
+    return [
+        _summary_fact(metric, _by_people(spec, people), run.judged_elsewhere(spec) if run else "")
+        for spec, metric in metrics.items()
+    ]
 
 
 def _by_people(spec: str, people: Overruled | None) -> str:
@@ -119,13 +130,14 @@ def _by_people(spec: str, people: Overruled | None) -> str:
     return f"{again.mean:.2f} with {people.in_words}" if people and again and again.mean is not None else ""
 
 
-def _summary_fact(metric: MetricSummary, more: str) -> tuple[str, str, str]:
+def _summary_fact(metric: MetricSummary, more: str, judge: str) -> tuple[str, str, str]:
     bounds = metric.interval
     said = [
         f"{bounds.low:.2f} – {bounds.high:.2f}" if isinstance(bounds, Interval) else "",
         f"{metric.scored:,} of {metric.total:,} scored",
         metric.note,
         more,
+        judge,
         f"{STANDINGS[metric.standing]} ({metric.threshold})" if metric.standing else "",
     ]
     return mean_shown(metric), column_title(metric.metric), " · ".join(filter(None, said))
@@ -206,8 +218,11 @@ def offer_sql(sql: str, key: str) -> None:
         open_query(sql)
 
 
-def choose_run(where: str) -> RunRef | None:
-    """The run that the address names, else the newest; None after saying what to do instead."""
+def choose_run(where: str, *, evaluations: bool = True) -> RunRef | None:
+    """The run that the address names, else the newest; None after saying what to do instead.
+
+    Where it has several evaluations the choice of one is drawn, unless `evaluations` is False.
+    """
     wanted = st.query_params.get("run")
     runs = get_runs()
     if not runs:
@@ -218,11 +233,57 @@ def choose_run(where: str) -> RunRef | None:
     if wanted is None:
         wanted = st.query_params["run"] = runs[0].name
     try:
-        return resolve(wanted)
+        run = resolve(wanted)
     except NotFoundError as error:
         st.error("This address names a run that is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
+    if evaluations:
+        choose_evaluation(run, "run")
+    return run
+
+
+def run_choices(runs: Iterable[ListedRun]) -> dict[str, str]:
+    """What one may choose by the name in an address: each run, and each evaluation of a run that has several."""
+    found: dict[str, str] = {}
+    for run in runs:
+        found[run.name] = run.name
+        if run.evaluations > 1:
+            there = get_evaluations(run.run_id)
+            found |= {f"{run.name}@{one.judged.evaluation_id}": f"{run.name}: {one}" for one in there}
+    return found
+
+
+def choose_evaluation(run: RunRef, key: str) -> None:
+    """Draw the choice of an evaluation where a run has several; it goes into the address under `key`."""
+    there = get_evaluations(run.run_id)
+    if len(there) < 2:
+        return
+    names = {run.name: "Newest evaluation of each metric"}
+    names |= {f"{run.name}@{one.judged.evaluation_id}": str(one) for one in there}
+    widget = f"evaluation-{key}"
+    st.session_state[widget] = f"{run.name}@{run.evaluation_id}" if run.chosen else run.name
+    if st.session_state[widget] not in names:  # the file's own scores
+        names[st.session_state[widget]] = "Scores of the run file"
+
+    def chose() -> None:
+        st.query_params[key] = st.session_state[widget]
+
+    st.selectbox(
+        "Evaluation",
+        list(names),
+        format_func=lambda name: escaped(names[name]),
+        key=widget,
+        on_change=chose,
+        label_visibility="collapsed",
+        help="Which evaluation of this run to show",
+    )
+
+
+def evaluations_help(choices: Mapping[str, str]) -> str | None:
+    """For a choice among `run_choices` what the names of evaluations stand for; None where there is none."""
+    lines = [f"{escaped(name)}: {escaped(title)}" for name, title in choices.items() if title != name]
+    return "\n\n".join(lines) or None
 
 
 def number_named(key: str) -> int | None:

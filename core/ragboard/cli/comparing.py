@@ -13,6 +13,7 @@ from ragboard.cli.options import as_json, markdown_option, store_option, unscore
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import SettingError
 from ragboard.report import (
+    DIFFERENT_JUDGES,
     Comparison,
     Condition,
     Gated,
@@ -20,6 +21,7 @@ from ragboard.report import (
     Unpaired,
     UnscoredPolicy,
     check_run,
+    comparable_refs,
     compare_runs,
     gate_comparison,
     judge_noise,
@@ -50,6 +52,9 @@ EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "inconclusive": 4}
     metavar="CONDITION",
     help="'faithfulness < -0.02', of B less A; repeatable.",
 )
+@click.option(
+    "--allow-different-judges", is_flag=True, help="Give verdicts on metrics that different judges scored in A and B."
+)
 @unscored_option
 @store_option
 @as_json
@@ -59,6 +64,7 @@ def compare(
     run_b: str,
     names: str | None,
     conditions: tuple[str, ...],
+    allow_different_judges: bool,
     unscored: UnscoredPolicy,
     store: Store,
     as_json: bool,
@@ -69,13 +75,17 @@ def compare(
     With --fail-if the exit code is 0 where the 95% interval excludes every condition, 1 where it lies wholly
     within one, 4 where that cannot be said from so few questions.
 
+    Each metric is compared on the newest judge setup that both runs have; without one it gets no verdict and the
+    exit code is 2.
+
     \b
     ragboard compare baseline rerank
     ragboard compare baseline rerank --fail-if 'faithfulness < -0.02' --markdown
     """
     limits = [read_condition(text) for text in conditions]
     a, b = store.resolve(run_a), store.resolve(run_b)
-    found = compare_runs(store, a, b, unscored=unscored)
+    a, b = comparable_refs(store, a, b)
+    found = compare_runs(store, a, b, unscored=unscored, allow_different_judges=allow_different_judges)
     noise = (*judge_noise(store, a), *(judge_noise(store, b) if b.run_id != a.run_id else ()))
     gated = gate_comparison(found, limits)
     refuse_unreachable(gated, metric_descriptions(store), difference=True)
@@ -91,6 +101,12 @@ def compare(
         for one in noise:
             click.echo(one_line(f"noise: {one}"))
         _print_gates(gated, difference=True)
+    refused = [one.metric for one in shown if one.change == DIFFERENT_JUDGES]
+    if refused and not limits:
+        raise SettingError(
+            f"no verdict on {', '.join(refused)}: different judges. Evaluate both runs with the same judge,"
+            " choose other metrics with --metrics, or pass --allow-different-judges"
+        )
     _leave(gated)
 
 
@@ -223,7 +239,7 @@ def _row(metric: MetricComparison) -> list[str]:
         f"{found.second:.3f}",
         f"{found.difference:+.3f}",
         _interval(found.interval),
-        f"{metric.p:.2g}",
+        "-" if metric.p is None else f"{metric.p:.2g}",
         metric.change,
         f"{found.sign.wins}/{found.ties}/{found.sign.losses}",
         str(found.n),

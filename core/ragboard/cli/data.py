@@ -42,6 +42,7 @@ from ragboard.report import (
     metric_descriptions,
     overruled,
     ragas_score,
+    run_evaluations,
     run_summary,
     sample_report,
 )
@@ -170,7 +171,10 @@ def _run_cells(run: RunSummary, specs: Sequence[str]) -> list[str]:
         run.dataset,
         str(run.samples),
         _judge(run),
-        *(show_summary(run.metrics.get(spec) or run.file_scores.get(spec)) for spec in specs),
+        *(
+            show_summary(run.metrics.get(spec) or run.file_scores.get(spec), run.judged_elsewhere(spec))
+            for spec in specs
+        ),
         "-" if run.refusals is None else str(run.refusals),
     ]
 
@@ -216,7 +220,13 @@ def show(
         return
     summary = run_summary(store, ref, unscored=unscored)
     people = overruled(store, summary)
-    print_json({**run_json(summary), "people": people}) if as_json else _print_run(summary, people)
+    if as_json:
+        print_json({**run_json(summary), "people": people})
+        return
+    _print_run(summary, people)
+    there = run_evaluations(store, ref.run_id)
+    for one in there if len(there) > 1 else ():
+        click.echo(one_line(f"evaluation {ref.name}@{one.judged.evaluation_id}: {one}"))
 
 
 def _print_run(summary: RunSummary, people: Overruled) -> None:
@@ -241,7 +251,8 @@ def _print_run(summary: RunSummary, people: Overruled) -> None:
 def _print_metrics(summary: RunSummary, people: Overruled) -> None:
     for spec, metric in summary.metrics.items():
         reasons = ", ".join(f"{count} {reason}" for reason, count in metric.unscored.items())
-        click.echo(f"{spec}: {show_summary(metric)}{f' (unscored: {reasons})' if reasons else ''}")
+        shown = show_summary(metric, summary.judged_elsewhere(spec))
+        click.echo(one_line(f"{spec}: {shown}{f' (unscored: {reasons})' if reasons else ''}"))
         if spec in people.metrics:
             click.echo(f"  with {people.in_words}: {show_summary(people.metrics[spec])}")
     for spec, metric in summary.file_scores.items():

@@ -23,7 +23,8 @@ from ragboard.cli.options import (
 )
 from ragboard.cli.output import one_line, print_json, run_json
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.evaluation.engine import Finished, evaluate_run, evaluation_of, positions_meant
+from ragboard.evaluation.engine import Finished, evaluate_run, positions_meant
+from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.plan import Assumptions, plan_run
 from ragboard.evaluation.progress import Progress
 from ragboard.evaluation.spending import Expected
@@ -34,7 +35,7 @@ from ragboard.judges.tasks import Sender
 from ragboard.metrics import DEFAULT_METRICS, Metric, metric_of, metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices
-from ragboard.report import RunSummary, failures, run_summary
+from ragboard.report import RunSummary, failed_evaluations, failures, run_summary
 from ragboard.store import RunRef, Store
 
 __all__ = ["STOPPED", "evaluate", "evaluate_with_bar", "retry", "runs_meant"]
@@ -110,7 +111,7 @@ def evaluate(
 def retry(
     run: str, limits: dict[str, Any], prices: Prices, plugins: tuple[Path, ...], store: Store, as_json: bool
 ) -> None:
-    """Ask again what failed in a RUN's newest evaluation, or in RUN@EVALUATION; nothing else is asked again.
+    """Ask again what failed in a RUN's evaluations, or in RUN@EVALUATION; nothing else is asked again.
 
     The judges are named as they were then.
 
@@ -118,15 +119,18 @@ def retry(
     ragboard retry rerank
     """
     ref = store.resolve(run)
-    judging = _judged_as(store, ref)
     known = metrics_with(plugins)
-    specs = store.evaluation_metrics(ref.evaluation_id or "")
-    metrics = tuple(metric for spec in specs if (metric := metric_of(spec, known)))
-    terms = Terms(retry=True, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits)
-    done = evaluate_with_bar(store, ref, metrics, panel_named(judging), terms)
-    if done.evaluation.id != ref.evaluation_id:
-        click.echo("judge, prompts or model changed since: this is another evaluation", err=True)
-    _end(store, [ref], [done], as_json=as_json)
+    refs = list(failed_evaluations(store, ref)) or [ref]
+    done: list[Finished] = []
+    for one in refs:
+        judging = _judged_as(store, one)
+        specs = store.evaluation_metrics(one.evaluation_id or "")
+        metrics = tuple(metric for spec in specs if (metric := metric_of(spec, known)))
+        terms = Terms(retry=True, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits)
+        done.append(evaluate_with_bar(store, one, metrics, panel_named(judging), terms))
+        if done[-1].evaluation.id != one.evaluation_id:
+            click.echo("judge, prompts or model changed since: this is another evaluation", err=True)
+    _end(store, refs, done, as_json=as_json)
 
 
 def _judged_as(store: Store, ref: RunRef) -> JudgeOptions:
@@ -197,7 +201,8 @@ def evaluate_with_bar(
 ) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
     given = terms or Terms()
-    samples = len(positions_meant(store, evaluation_of(ref.run_id, panel, metrics), given))
+    evaluation = evaluation_of(store, ref.run_id, panel, metrics, given.known)
+    samples = len(positions_meant(store, evaluation, given))
     terms = replace(given, expected=_expected(store, ref, metrics, panel, given, samples), planned_samples=samples)
     with tqdm(desc=one_line(ref.name), unit="sample", disable=None, leave=False) as bar:
 

@@ -68,7 +68,7 @@ def _metric(metric: MetricComparison) -> list[str]:
         f"{found.first:.3f}",
         f"{found.second:.3f}",
         f"{found.difference:+.3f} {_interval(found.interval)}",
-        f"{metric.p:.2g}",
+        "" if metric.p is None else f"{metric.p:.2g}",
         _CHANGES.get(metric.change, metric.change),
         f"{found.sign.wins} / {found.ties} / {found.sign.losses}",
         f"{found.n:,}",

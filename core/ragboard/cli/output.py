@@ -85,14 +85,14 @@ def _print_turned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print_table(first, others)
 
 
-def show_summary(summary: MetricSummary | None) -> str:
-    """`0.74 [0.67, 0.80] 55/60`, with how the others counted, or why there is no number."""
+def show_summary(summary: MetricSummary | None, judge: str = "") -> str:
+    """`0.74 [0.67, 0.80] 55/60`, with how the others counted and who judged it, or why there is no number."""
     if summary is None:
         return "not evaluated"
     counted = f"{summary.scored}/{summary.total}"
     bounds = summary.interval
     interval = f" [{bounds.low:.2f}, {bounds.high:.2f}]" if isinstance(bounds, Interval) else ""
-    note = f", {summary.note}" if summary.note else ""
+    note = "".join(f", {said}" for said in (summary.note, judge) if said)
     note += f", {STANDINGS[summary.standing]}: {summary.threshold}" if summary.standing else ""
     if summary.bounds:
         return f"{summary.bounds[0]:.2f} to {summary.bounds[1]:.2f}{interval} {counted}{note}"

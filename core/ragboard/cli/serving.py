@@ -19,7 +19,6 @@ from ragboard.metrics import DEFAULT_METRICS
 from ragboard.metrics.plugins import metrics_with
 from ragboard.samples import SAMPLE_TAG, sample_runs
 from ragboard.store import RunRef, Store
-from ragboard.store.writing import run_digest
 
 __all__ = ["demo", "serve"]
 
@@ -87,7 +86,7 @@ def demo(store: Store, port: int | None, no_browser: bool, check: bool, remove: 
     The runs carry the tag `sample`; `ragboard demo --remove` takes them out.
     """
     if remove:
-        ours = {run_digest(run) for run in sample_runs()}
+        ours = {found for run in sample_runs() if (found := store.same_run(run))}
         ids = ours.intersection(store.runs_tagged(SAMPLE_TAG))
         store.remove_runs(ids)
         click.echo(f"{len(ids)} sample runs removed")

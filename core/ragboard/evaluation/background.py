@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ragboard.errors import SettingError, StoreBusyError
 from ragboard.evaluation.budget import Budget
-from ragboard.evaluation.engine import evaluation_of
 from ragboard.evaluation.header import Choice, header_data
+from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.live import live_evaluation
 from ragboard.evaluation.plan import Plan, plan_run
 from ragboard.evaluation.progress import Progress, read_progress, write_progress
@@ -93,7 +93,7 @@ def start_evaluation(
     around = around or Surroundings()
     around.require_start(store)
     panel, metrics, terms = _meant(choice, around, key)
-    evaluation = evaluation_of(run.run_id, panel, metrics)
+    evaluation = evaluation_of(store, run.run_id, panel, metrics, terms.known)
     _refuse_second(store, evaluation.id)
     header = store.journal_path(evaluation.id).with_suffix(".json")
     header.parent.mkdir(parents=True, exist_ok=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Any
 
 from ragboard.errors import JudgeError, SettingError
@@ -17,6 +15,7 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.header import header_data
+from ragboard.evaluation.identity import NOBODY, evaluation_of, tasks_by_metric
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
@@ -30,10 +29,7 @@ from ragboard.metrics.needs import Need
 from ragboard.records import Evaluation, Outcome, Sample, Spend, Unscored
 from ragboard.store import Store
 
-__all__ = ["Finished", "check_roles", "evaluate_run", "evaluation_of", "positions_meant", "with_earlier"]
-
-NOBODY = "none"
-"""The judge of an evaluation in which nothing had to be asked: the file had it all."""
+__all__ = ["Finished", "check_roles", "evaluate_run", "positions_meant", "with_earlier"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,20 +53,6 @@ class Finished:
     """Why it ended before all was asked; empty where it did not."""
 
 
-def evaluation_of(run_id: str, panel: Panel, metrics: Sequence[Metric]) -> Evaluation:
-    """The evaluation of a run by these judges; the metrics do not change which one it is."""
-    identity = panel.identity()
-    digest = blake2b(json.dumps([run_id, identity], sort_keys=True).encode(), digest_size=6).hexdigest()
-    return Evaluation(
-        id=digest,
-        run_id=run_id,
-        judge=panel.name,
-        heuristic=panel.heuristic,
-        identity=identity,
-        metrics=tuple(metric.spec for metric in metrics),
-    )
-
-
 def evaluate_run(
     store: Store,
     run_id: str,
@@ -87,9 +69,10 @@ def evaluate_run(
     the same evaluation is under way elsewhere.
     """
     terms = terms or Terms()
-    metrics = with_earlier(store, evaluation_of(run_id, panel, metrics), metrics, terms.known)
-    evaluation = evaluation_of(run_id, panel, metrics)
+    evaluation = evaluation_of(store, run_id, panel, metrics, terms.known)
+    metrics = with_earlier(store, evaluation, metrics, terms.known)
     check_roles(panel, metrics)
+    evaluation = replace(evaluation, metrics=tuple(metric.spec for metric in metrics))
     budget = Budget.of(terms, panel)
     positions = positions_meant(store, evaluation, terms)
     with _opened(store, evaluation, panel, budget) as (asker, results):
@@ -102,8 +85,15 @@ def evaluate_run(
             results.close()
             asker.journal.sync()
             if work.covered and not (asker.tally.asked or asker.tally.replayed or asker.tally.cached):
-                evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
-            store.load(evaluation, results.paths, map(describe, metrics), covered=work.covered, judging=terms.judging)
+                evaluation = replace(evaluation, judge=NOBODY, heuristic=False, identity={})
+            store.load(
+                evaluation,
+                results.paths,
+                map(describe, metrics),
+                tasks=tasks_by_metric(metrics),
+                covered=work.covered,
+                judging=terms.judging,
+            )
     return Finished(
         evaluation=evaluation,
         samples=work.covered,

@@ -10,7 +10,7 @@ from typing import Any
 
 from ragboard.evaluation.terms import LIMITS, Terms
 from ragboard.judges.options import JudgeOptions, options_kept, options_read
-from ragboard.records import Evaluation
+from ragboard.records import Evaluation, JsonValue
 
 __all__ = ["Choice", "Header", "header_data", "read_header"]
 
@@ -35,6 +35,10 @@ class Header:
     """The judges as a person would name them."""
     choice: Choice | None
     """What was chosen last; None where the judges were given in Python."""
+    identity: Mapping[str, JsonValue]
+    """As `Evaluation.identity`."""
+    metrics: tuple[str, ...]
+    """Those that were asked for last."""
 
 
 def header_data(evaluation: Evaluation, terms: Terms) -> dict[str, Any]:
@@ -55,7 +59,12 @@ def read_header(path: Path) -> Header | None:
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
         return Header(
-            evaluation_id=said["evaluation"], run_id=said["run"], judge=said.get("judge", ""), choice=_choice(said)
+            evaluation_id=said["evaluation"],
+            run_id=said["run"],
+            judge=said.get("judge", ""),
+            choice=_choice(said),
+            identity=dict(said["identity"]),
+            metrics=tuple(said["metrics"]),
         )
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None

@@ -15,8 +15,9 @@ from typing import Any
 
 from ragboard.errors import SettingError
 from ragboard.evaluation.cache import AnswerCache, read_cache
-from ragboard.evaluation.engine import check_roles, evaluation_of, with_earlier
+from ragboard.evaluation.engine import check_roles, with_earlier
 from ragboard.evaluation.gather import gather
+from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.journal import Answers, read_answers
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.made_up import Sizes, made_up, tokens
@@ -129,7 +130,7 @@ def plan_run(
     """
     assumed = assumptions or Assumptions()
     priced = read_prices() if prices is None else prices
-    evaluation = evaluation_of(run_id, panel, metrics)
+    evaluation = evaluation_of(store, run_id, panel, metrics, known)
     everything = with_earlier(store, evaluation, metrics, known)
     check_roles(panel, everything)
     with ExitStack() as stack:

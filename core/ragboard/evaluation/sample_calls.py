@@ -38,9 +38,16 @@ def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[st
     the run has no such sample.
     """
     position, sample = store.sample(run, sample_id)
-    if run.evaluation_id is None:
+    if not run.evaluations:
         return SampleCalls(tasks=(), missing="this run was never evaluated")
-    evaluation = store.evaluation(run.evaluation_id)
+    found = [_calls_of(store, store.evaluation(one), position, sample, known) for one in run.evaluations]
+    tasks = tuple(task for one in found for task in one.tasks)
+    return SampleCalls(tasks=tasks, missing="" if tasks else found[0].missing)
+
+
+def _calls_of(
+    store: Store, evaluation: Evaluation, position: int, sample: Sample, known: Mapping[str, Metric]
+) -> SampleCalls:
     places = store.answer_places(evaluation.id, position)
     if not places:
         return SampleCalls(tasks=(), missing=_nothing(store, evaluation, position))

@@ -47,12 +47,17 @@ def ragchecker_bytes(store: Store, run: RunRef) -> bytes:
     not evaluated.
     """
     with store.database.read() as connection:
-        found = _found(connection, run.evaluation_id)
+        found = _found(connection, _evaluation(run))
     if not found.scores:
         raise SettingError(f"{run.name}: no sample has a metric of RAGChecker; evaluate it first: --metrics ragchecker")
     items = [_item(position, sample, found) for position, sample in store.samples(run.run_id)]
     written = {"results": items, "metrics": _means(found)}
     return json.dumps(written, ensure_ascii=False, indent=2, allow_nan=False).encode()
+
+
+def _evaluation(run: RunRef) -> str | None:
+    """The evaluation of RAGChecker's metrics."""
+    return next((one for spec, one in run.elsewhere if spec.startswith("ragchecker.")), run.evaluation_id)
 
 
 def _found(connection: duckdb.DuckDBPyConnection, evaluation: str | None) -> _Found:

@@ -15,6 +15,7 @@ from ragboard.report import (
     PairQuery,
     SampleQuery,
     UnscoredPolicy,
+    comparable_refs,
     compare_runs,
     leaderboard,
     metric_descriptions,
@@ -116,7 +117,7 @@ def _comparison(store: Store, runs: Sequence[RunRef], unscored: UnscoredPolicy) 
 
 
 def _pairs(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
-    a, b = runs
+    a, b = comparable_refs(store, *runs)
     pairing = pair_runs(store, a, b)
     specs = [one.metric for one in compare_runs(store, a, b, pairing).metrics]
     return pairs_frame(

@@ -21,6 +21,7 @@ from ragboard.report import (
     StatementChange,
     Unpaired,
     UnscoredPolicy,
+    comparable_refs,
     compare_runs,
     metric_descriptions,
     pair_report,
@@ -54,6 +55,7 @@ def comparison_report(
     the differences. As `run_report`, the file asks no other for
     anything. Raises NotFoundError where a run is gone or the runs do not share the metric.
     """
+    a, b = comparable_refs(store, a, b)
     pairing = pair_runs(store, a, b)
     compared = compare_runs(store, a, b, pairing, unscored=unscored)
     known = metric_descriptions(store)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
@@ -47,14 +47,16 @@ class Panel:
     def _in_role(self, kind: type[Task]) -> Judge:
         return (self.roles or {}).get(kind.role, self.judge)
 
-    def identity(self) -> dict[str, str]:
-        """For each task type somebody answers, all that could change the answer besides the task."""
-        found: dict[str, str] = {}
-        for kind in REPLIES:
-            judge = self.answering(kind)
-            if judge is not None:
-                found[kind.__name__] = judge.identity(kind)
-        return found
+    def identity(self, kinds: Iterable[type[Task]] = tuple(REPLIES)) -> dict[str, str]:
+        """For each of these task types that somebody answers, all that could change the answer besides the task."""
+        wanted = sorted(kinds, key=lambda kind: kind.__name__)
+        return {kind.__name__: judge.identity(kind) for kind in wanted if (judge := self.answering(kind))}
+
+    def answering_any(self, tasks: Collection[str]) -> tuple[Judge, ...]:
+        """The judges that answer task types of these names, each once, in the order of their roles."""
+        found = (self.answering(kind) for kind in REPLIES if kind.__name__ in tasks)
+        asked = {id(judge) for judge in found}
+        return tuple(judge for judge in self.members if id(judge) in asked)
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from ragboard.report.agreements import (
     questions_of,
 )
 from ragboard.report.annotating import AnnotationQueue, Kappa, QueueItem, annotation_queue, annotator_agreement
+from ragboard.report.comparability import DIFFERENT_JUDGES, JudgePair, comparable_refs
 from ragboard.report.compare import (
     Comparison,
     ConfigDifference,
@@ -51,7 +52,7 @@ from ragboard.report.estimates import (
     estimated_metrics,
     needed_for,
 )
-from ragboard.report.failures import FailureKind, failures
+from ragboard.report.failures import FailureKind, failed_evaluations, failures
 from ragboard.report.gates import (
     Condition,
     Gated,
@@ -95,6 +96,7 @@ from ragboard.report.nouns import (
     JudgedBy,
     JudgedStatement,
     Judgement,
+    ListedEvaluation,
     ListedRun,
     LooseStatement,
     MetricSummary,
@@ -136,7 +138,7 @@ from ragboard.report.preferring import (
     preference_report,
 )
 from ragboard.report.ranks import RankedRuns, Ranking, rank_runs
-from ragboard.report.runs import leaderboard, list_runs, run_summary, runs_matching
+from ragboard.report.runs import leaderboard, list_runs, run_evaluations, run_summary, runs_matching
 from ragboard.report.samples import loose_statements, sample_report, sample_rows, sample_table
 from ragboard.report.shapes import (
     Bin,
@@ -168,6 +170,7 @@ from ragboard.report.worddiff import Change, word_diff
 
 __all__ = [
     "BETTER",
+    "DIFFERENT_JUDGES",
     "EXAMPLES",
     "LOOSE",
     "PAPER",
@@ -207,12 +210,14 @@ __all__ = [
     "Heard",
     "Human",
     "JudgeNoise",
+    "JudgePair",
     "JudgedBy",
     "JudgedStatement",
     "Judgement",
     "Kappa",
     "KeptAgreement",
     "KnownOrder",
+    "ListedEvaluation",
     "ListedRun",
     "Look",
     "LooseStatement",
@@ -278,6 +283,7 @@ __all__ = [
     "check_run",
     "columns",
     "command_for",
+    "comparable_refs",
     "compare_runs",
     "condition_of",
     "diagnose",
@@ -285,6 +291,7 @@ __all__ = [
     "estimate_runs",
     "estimate_system",
     "estimated_metrics",
+    "failed_evaluations",
     "failures",
     "gate_comparison",
     "grade_report",
@@ -321,6 +328,7 @@ __all__ = [
     "read_condition",
     "recounted",
     "refuse_unreachable",
+    "run_evaluations",
     "run_summary",
     "runs_matching",
     "runs_sql",

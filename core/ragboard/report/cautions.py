@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import duckdb
 
+from ragboard.report.comparability import JudgePair
 from ragboard.report.nouns import RunSummary
 
 __all__ = ["cautions_of"]
 
 
-def cautions_of(connection: duckdb.DuckDBPyConnection, a: RunSummary, b: RunSummary) -> tuple[str, ...]:
-    """One sentence each: another dataset, judge, prompt or metric setting; a part evaluated; one run twice."""
-    return (*_runs(a, b), *_judges(connection, a, b), *_metrics(connection, a, b), *_coverage(connection, a, b))
+def cautions_of(
+    connection: duckdb.DuckDBPyConnection, a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]
+) -> tuple[str, ...]:
+    """One sentence each: another dataset, judge, prompt or metric setting; a part evaluated; one run twice.
+
+    `judges` has the metrics, as pages call them, that A and B do not have from the same judge setup.
+    """
+    return (*_runs(a, b), *_judges(a, b, judges), *_metrics(connection, a, b), *_coverage(a, b))
 
 
 def _runs(a: RunSummary, b: RunSummary) -> Iterator[str]:
@@ -24,29 +29,17 @@ def _runs(a: RunSummary, b: RunSummary) -> Iterator[str]:
         yield f"The runs do not ask the same set of questions: {a.dataset} in A, {b.dataset} in B."
 
 
-def _judges(connection: duckdb.DuckDBPyConnection, a: RunSummary, b: RunSummary) -> Iterator[str]:
+def _judges(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]) -> Iterator[str]:
     missing = [side for side, run in (("A", a), ("B", b)) if run.judged is None]
     if missing:
         was = "was" if len(missing) == 1 else "were"
         yield f"{' and '.join(missing)} {was} not evaluated here: only scores of the run files can be compared."
         return
-    ours, theirs = (_identity(connection, run) for run in (a, b))
-    tasks = sorted(task for task in ours.keys() & theirs.keys() if ours[task] != theirs[task])
-    if not tasks or a.judged is None or b.judged is None:
-        return
-    if a.judged.judge == b.judged.judge:
-        yield (
-            f"{a.judged.judge} judged both, but not in the same way (prompts, model settings or version differ)"
-            f" for {', '.join(tasks)}."
-        )
-    else:
-        yield f"The judges differ: {a.judged.judge} in A, {b.judged.judge} in B, for {', '.join(tasks)}."
-
-
-def _identity(connection: duckdb.DuckDBPyConnection, run: RunSummary) -> dict[str, str]:
-    evaluation = run.judged.evaluation_id if run.judged else None
-    row = connection.execute("SELECT identity FROM evaluations WHERE evaluation_id = ?", [evaluation]).fetchone()
-    return dict(json.loads(row[0])) if row else {}
+    by_judges: dict[str, list[str]] = {}
+    for label, pair in judges.items():
+        by_judges.setdefault(str(pair), []).append(label)
+    for pair, labels in by_judges.items():
+        yield f"Not comparable, different judges ({pair}): {', '.join(labels)}."
 
 
 def _metrics(connection: duckdb.DuckDBPyConnection, a: RunSummary, b: RunSummary) -> Iterator[str]:
@@ -61,23 +54,31 @@ def _metrics(connection: duckdb.DuckDBPyConnection, a: RunSummary, b: RunSummary
         if left:
             yield f"Only in {side}, so not compared: {', '.join(left)}."
     changed = connection.execute(
-        "SELECT a.metric FROM metrics a JOIN metrics b USING (metric) WHERE a.evaluation_id = ? AND"
-        " b.evaluation_id = ? AND a.description::VARCHAR <> b.description::VARCHAR ORDER BY 1",
-        [run.judged.evaluation_id if run.judged else None for run in (a, b)],
+        "SELECT a.metric FROM metrics a JOIN metrics b USING (metric) WHERE list_contains($a, a.evaluation_id || ' ' ||"
+        " metric) AND list_contains($b, b.evaluation_id || ' ' || metric)"
+        " AND a.description::VARCHAR <> b.description::VARCHAR ORDER BY 1",
+        {side: [f"{evaluation} {spec}" for spec, evaluation in _taken_from(run)] for side, run in (("a", a), ("b", b))},
     ).fetchall()
     if changed:
         yield f"Described differently when A and B were evaluated: {', '.join(row[0] for row in changed)}."
+
+
+def _taken_from(run: RunSummary) -> Iterator[tuple[str, str]]:
+    for spec, summary in run.metrics.items():
+        if summary.judged:
+            yield spec, summary.judged.evaluation_id
 
 
 def _bare(spec: str) -> str:
     return spec.partition("(")[0]
 
 
-def _coverage(connection: duckdb.DuckDBPyConnection, a: RunSummary, b: RunSummary) -> Iterator[str]:
+def _coverage(a: RunSummary, b: RunSummary) -> Iterator[str]:
     for side, run in (("A", a), ("B", b)):
-        row = connection.execute(
-            "SELECT covered FROM evaluations WHERE evaluation_id = ?",
-            [run.judged.evaluation_id if run.judged else None],
-        ).fetchone()
-        if row and row[0] is not None and row[0] < run.samples:
-            yield f"Only {row[0]:,} of the {run.samples:,} samples of {side} were evaluated."
+        parts: dict[tuple[int, int], list[str]] = {}
+        for spec, summary in run.metrics.items():
+            if summary.judged and summary.judged.part:
+                parts.setdefault((summary.judged.covered, summary.judged.samples), []).append(spec)
+        for (covered, samples), specs in parts.items():
+            of = "" if len(specs) == len(run.metrics) else f" for {', '.join(specs)}"
+            yield f"Only {covered:,} of the {samples:,} samples of {side} were evaluated{of}."

@@ -11,18 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.report.pairing import PairedRuns, Places
+from ragboard.report.values import shown_scores
 from ragboard.store import RunRef
 
 __all__ = ["Flags", "Floats", "MetricColumn", "claim_counts", "metric_columns", "paired_flags", "unscored_reasons"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-SHOWN = (
-    "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run"
-    " AND (imported OR evaluation_id = $evaluation))"
-)
-"""The scores of the evaluation that is meant, and those that the run file brought."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,22 +107,20 @@ def _both(
 
 
 def _specs(connection: duckdb.DuckDBPyConnection, run: RunRef) -> set[str]:
-    rows = connection.execute(f"SELECT DISTINCT metric FROM scores WHERE {SHOWN}", _of(run)).fetchall()
+    shown, given = shown_scores(run)
+    rows = connection.execute(f"SELECT DISTINCT metric FROM scores WHERE {shown}", given).fetchall()
     return {row[0] for row in rows}
-
-
-def _of(run: RunRef) -> dict[str, object]:
-    return {"run": run.run_id, "evaluation": run.evaluation_id}
 
 
 def _columns(
     connection: duckdb.DuckDBPyConnection, run: RunRef, specs: list[str]
 ) -> dict[str, tuple[Places, NDArray[Any]]]:
     """The values of these metrics with their positions, read at once; nan where a sample is unscored."""
+    shown, given = shown_scores(run)
     got = connection.execute(
         "SELECT list_position($specs, metric) AS place, position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
-        f" WHERE {SHOWN} AND list_contains($specs, metric)",
-        _of(run) | {"specs": specs},
+        f" WHERE {shown} AND list_contains($specs, metric)",
+        given | {"specs": specs},
     ).fetchnumpy()
     positions, values = _numbers(got, np.dtype(np.float64))
     metric = np.asarray(got["place"])
@@ -149,10 +142,11 @@ def _at(given: tuple[Places, NDArray[Any]], rows: Places) -> tuple[NDArray[Any],
 
 def _reasons(connection: duckdb.DuckDBPyConnection, run: RunRef, places: Places) -> dict[str, dict[str, int]]:
     """For each metric how many of the samples at these places have no score, by reason."""
+    shown, given = shown_scores(run)
     got = connection.execute(
-        f"SELECT metric, reason, list(position) FROM scores WHERE {SHOWN} AND value IS NULL"
+        f"SELECT metric, reason, list(position) FROM scores WHERE {shown} AND value IS NULL"
         " GROUP BY metric, reason ORDER BY metric, min(position)",
-        _of(run),
+        given,
     ).fetchall()
     found: dict[str, dict[str, int]] = {}
     for metric, reason, positions in got:

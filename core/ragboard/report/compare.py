@@ -12,6 +12,7 @@ import numpy as np
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.report.cautions import cautions_of
 from ragboard.report.columns import MetricColumn, claim_counts, metric_columns, paired_flags, unscored_reasons
+from ragboard.report.comparability import DIFFERENT_JUDGES, JudgePair, comparable_refs, different_judges
 from ragboard.report.differences import Difference, difference_of
 from ragboard.report.metrics import described, in_order
 from ragboard.report.moments import Clusters, pair_clusters
@@ -32,7 +33,7 @@ __all__ = [
     "in_words",
 ]
 
-Change = Literal["better", "worse", "differs", "no difference seen", "not compared"]
+Change = Literal["better", "worse", "differs", "no difference seen", "different judges", "not compared"]
 
 SIGNIFICANT = 0.05
 LARGE_REFUSALS = 0.10
@@ -67,7 +68,8 @@ class MetricComparison:
     """The p of `pairs`, adjusted for the number of metrics (Holm 1979)."""
     change: Change
     """better or worse only where the adjusted p is below 0.05 and the interval does not hold 0; differs: the
-    same of a metric that is better neither way; not compared: no pair is scored on both sides."""
+    same of a metric that is better neither way; different judges: not comparable, and so without a p; not compared: no
+    pair is scored on both sides."""
     scored_a: int
     """Pairs that are scored in A alone."""
     scored_b: int
@@ -80,6 +82,8 @@ class MetricComparison:
     """The difference at the least and the greatest that the unscored allow; None but under `bounds`."""
     note: str = ""
     """How the unscored counted, in words; empty where none is or they are left out as asked."""
+    judges: JudgePair | None = None
+    """Who judged it on either side; None where that was the same judge setup."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,19 +147,23 @@ def compare_runs(
     paired: PairedRuns | None = None,
     *,
     unscored: UnscoredPolicy = "excluded",
+    allow_different_judges: bool = False,
 ) -> Comparison:
-    """Compare what both evaluations have, pair by pair; `unscored` says how samples without a score count.
+    """Compare the metrics that both runs have, pair by pair; `unscored` says how samples without a score count.
 
-    Raises NotFoundError where a run is gone.
+    Each metric is taken from the newest judge setup that both runs have it from. Where there is none the difference
+    may come from the judges: it gets no p and no verdict, unless `allow_different_judges`. Raises
+    NotFoundError where a run is gone.
     """
+    a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
     first, second = (run_summary(store, run, unscored=unscored) for run in (a, b))
     with store.database.read() as connection:
         clusters = pair_clusters(connection, a, b, paired)
-        metrics = _metrics(connection, a, b, paired, unscored, clusters)
+        metrics = _metrics(connection, a, b, paired, unscored, clusters, allow_different_judges=allow_different_judges)
         refusals = _refusals(connection, a, b, paired, clusters)
         claims = claim_counts(connection, a, b, paired)
-        cautions = cautions_of(connection, first, second)
+        cautions = cautions_of(connection, first, second, {one.label: one.judges for one in metrics if one.judges})
         unpaired = [
             _unpaired(connection, a, paired.only_a, paired.ambiguous_a),
             _unpaired(connection, b, paired.only_b, paired.ambiguous_b),
@@ -186,6 +194,8 @@ def in_words(compared: MetricComparison) -> str:
         return "no pair is scored on both sides"
     bounds = found.interval
     interval = f"[{bounds.low:+.3f}, {bounds.high:+.3f}]" if isinstance(bounds, Interval) else "(no interval)"
+    if compared.p is None:
+        return f"{found.difference:+.3f} {interval}, not comparable: different judges"
     return f"{found.difference:+.3f} {interval}, {compared.change} (p = {compared.p:.2g})"
 
 
@@ -202,15 +212,21 @@ def _metrics(
     paired: PairedRuns,
     unscored: UnscoredPolicy,
     clusters: Clusters | None,
+    *,
+    allow_different_judges: bool,
 ) -> tuple[MetricComparison, ...]:
     known = described(connection)
     columns = metric_columns(connection, a, b, paired)
     reasons = unscored_reasons(connection, a, b, paired)
     found = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
-    tested = {spec: difference.pairs.p for spec, difference in found.items() if difference.pairs}
+    judges = different_judges(connection, a, b, tuple(columns))
+    refused = frozenset[str]() if allow_different_judges else judges.keys()
+    tested = {spec: one.pairs.p for spec, one in found.items() if one.pairs and spec not in refused}
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
     return tuple(
-        _compared(spec, known.get(spec), found[spec], adjusted.get(spec), columns[spec], reasons[spec])
+        _compared(
+            spec, known.get(spec), found[spec], adjusted.get(spec), columns[spec], reasons[spec], judges.get(spec)
+        )
         for spec in in_order(columns)
     )
 
@@ -222,6 +238,7 @@ def _compared(
     p: float | None,
     column: MetricColumn,
     reasons: tuple[Mapping[str, int], Mapping[str, int]],
+    judges: JudgePair | None,
 ) -> MetricComparison:
     direction = metric.direction if metric else "neutral"
     return MetricComparison(
@@ -230,7 +247,7 @@ def _compared(
         direction=direction,
         pairs=found.pairs,
         p=p,
-        change=_change(found.pairs, p, direction),
+        change=DIFFERENT_JUDGES if found.pairs and p is None else _change(found.pairs, p, direction),
         scored_a=int(np.sum(column.scored_a & ~column.scored_b)),
         scored_b=int(np.sum(column.scored_b & ~column.scored_a)),
         unscored=int(np.sum(~column.scored_a & ~column.scored_b)),
@@ -238,6 +255,7 @@ def _compared(
         reasons_b=reasons[1],
         bounds=found.bounds,
         note=found.note,
+        judges=judges,
     )
 
 
@@ -292,9 +310,8 @@ def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], 
     first = sorted(compared, key=lambda metric: metric.change == "no difference seen")[:TOLD]
     told = "; ".join(f"{metric.label} {in_words(metric)}, n = {metric.pairs.n}" for metric in first if metric.pairs)
     rest = len(compared) - len(first)
-    others = f"; and {rest} other metrics" if rest else ""
-    return (
-        f"{b} against {a} over {paired:,} pairs: {told}{others}."
-        f" Differences are {b} less {a}, intervals 95%{f', clustered by {clusters}' if clusters else ''},"
-        f" p adjusted for {len(compared)} metrics (Holm)."
-    )
+    others = f"; and {rest} other metric{'' if rest == 1 else 's'}" if rest else ""
+    tested = sum(metric.p is not None for metric in compared)
+    adjusted = f", p adjusted for {tested} metric{'' if tested == 1 else 's'} (Holm)" if tested else ""
+    of = f" clustered by {clusters}" if clusters else ""
+    return f"{b} against {a} over {paired:,} pairs: {told}{others}. Differences are {b} less {a}, intervals 95%{of}{adjusted}."

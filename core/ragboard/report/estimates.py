@@ -226,7 +226,7 @@ def _scores(connection: duckdb.DuckDBPyConnection, run: RunRef, spec: str) -> di
         " SELECT c.position, CASE WHEN a.times = 1 THEN a.question ELSE $run || ' ' || a.position END AS key, c.value"
         " FROM scores c JOIN asked a USING (position)"
         " WHERE c.evaluation_id = $evaluation AND c.metric = $metric AND c.value IS NOT NULL ORDER BY c.position",
-        {"run": run.run_id, "evaluation": run.evaluation_id, "metric": spec},
+        {"run": run.run_id, "evaluation": run.evaluation_of(spec), "metric": spec},
     ).fetchnumpy()
     return {
         int(position): (str(key), float(value))

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragboard.problems import kind_of_problem
+from ragboard.report.values import own_scores
 from ragboard.store import RunRef, Store
 
-__all__ = ["FailureKind", "failures"]
+__all__ = ["FailureKind", "failed_evaluations", "failures"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,18 +28,24 @@ class FailureKind:
 
 
 def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
-    """The kinds of failure of an evaluation, the commonest first."""
+    """The kinds of failure behind a run's missing scores, the commonest first."""
+    own, given = own_scores(run)
     with store.database.read() as connection:
         rows = connection.execute(
-            "SELECT c.detail, c.metric, s.position, s.sample_id FROM scores c JOIN samples s ON s.run_id = ?"
-            " AND s.position = c.position WHERE c.evaluation_id = ? AND c.reason = 'failed'"
-            " ORDER BY s.position, c.metric",
-            [run.run_id, run.evaluation_id],
+            f"SELECT c.detail, c.metric, s.position, s.sample_id FROM (FROM scores WHERE {own} AND reason = 'failed') c"
+            " JOIN samples s ON s.run_id = $run AND s.position = c.position ORDER BY s.position, c.metric",
+            given | {"run": run.run_id},
         ).fetchall()
     kinds: dict[str, list[tuple[str, str, int, str]]] = {}
     for row in rows:
         kinds.setdefault(kind_of_problem(row[0]), []).append(row)
     return tuple(sorted((_kind(message, found) for message, found in kinds.items()), key=lambda kind: -kind.count))
+
+
+def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
+    """The run by each of its evaluations in which something failed."""
+    each = (RunRef(run_id=run.run_id, name=run.name, evaluation_id=one) for one in run.evaluations)
+    return tuple(one for one in each if failures(store, one))
 
 
 def _kind(message: str, found: Iterable[tuple[str, str, int, str]]) -> FailureKind:

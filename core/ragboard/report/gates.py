@@ -10,6 +10,7 @@ from typing import Literal
 
 from ragboard.errors import SettingError
 from ragboard.records import MetricDescription
+from ragboard.report.comparability import DIFFERENT_JUDGES
 from ragboard.report.compare import Comparison
 from ragboard.report.nouns import MetricSummary, RunSummary
 from ragboard.report.unscored import range_of
@@ -70,11 +71,20 @@ def read_condition(text: str) -> Condition:
 
 
 def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tuple[Gated, ...]:
-    """Each condition on a difference, B less A. Raises SettingError naming what was compared."""
+    """Each condition on a difference, B less A.
+
+    Raises SettingError naming what was compared, and for a metric that A and B do not have from the same judge setup.
+    """
     by_spec = {metric.metric: metric.pairs for metric in compared.metrics}
+    not_comparable = {one.metric: one.judges for one in compared.metrics if one.change == DIFFERENT_JUDGES}
     found: list[Gated] = []
     for condition in conditions:
         spec = spec_named(condition.metric, tuple(by_spec))
+        if spec in not_comparable:
+            raise SettingError(
+                f"{spec} is not comparable, different judges ({not_comparable[spec]}): evaluate both runs with the same"
+                " judge, or pass --allow-different-judges"
+            )
         pairs = by_spec[spec]
         interval = pairs.interval if pairs else NoInterval(reason="no pair is scored on both sides", n=0)
         found.append(_gated(condition, spec, interval, pairs.difference if pairs else None))

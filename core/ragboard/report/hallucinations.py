@@ -269,7 +269,8 @@ def _shown(
     named = {ref.evaluation_id for ref in query.runs} if not query.judge and not each_judge else set[str | None]()
     rows = connection.execute(
         "SELECT r.run_id, r.name, e.evaluation_id, e.judge, e.heuristic, e.finished, e.covered, r.samples,"
-        " row_number() OVER (PARTITION BY r.run_id ORDER BY covered >= samples DESC, finished DESC) AS place"
+        " row_number() OVER (PARTITION BY r.run_id ORDER BY has_statements DESC, covered >= samples DESC,"
+        " finished DESC, e.evaluation_id) AS place"
         " FROM evaluations e JOIN runs r USING (run_id) WHERE NOT e.imported ORDER BY r.imported DESC, place"
     ).fetchall()
     runs = {ref.run_id for ref in query.runs}

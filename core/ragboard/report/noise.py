@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import duckdb
 import numpy as np
 
 from ragboard.records import JsonValue, MetricDescription
+from ragboard.report.comparability import ScoredEvaluation, scored_evaluations
 from ragboard.report.metrics import described, in_order
 from ragboard.report.moments import clusters_of
 from ragboard.stats import Interval, PairedDifference, paired_difference
@@ -44,26 +43,16 @@ class JudgeNoise:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Other:
-    """Another evaluation of the run by the same judge."""
-
-    id: str
-    judge: str
-    metrics: tuple[str, ...]
-    differs: str
-
-
 def judge_noise(store: Store, run: RunRef) -> tuple[JudgeNoise, ...]:
-    """Each metric of the shown evaluation, against the newest other evaluation by the same judge that has it.
+    """Each metric that is shown of a run, against the newest other evaluation by the same judge that has it.
 
     None where the judge evaluated the run once. The same judge in the same way is one evaluation, not two: another
     seed, other parameters or prompts or another version make a second.
     """
     with store.database.read() as connection:
-        metrics, others = _evaluations(connection, run)
+        by_metric = scored_evaluations(connection, run.run_id)
         known = described(connection)
-        found = [_noise(connection, run, spec, known.get(spec), others) for spec in in_order(metrics)]
+        found = [_noise(connection, run, spec, known.get(spec), by_metric[spec]) for spec in in_order(by_metric)]
     return tuple(noise for noise in found if noise)
 
 
@@ -72,19 +61,24 @@ def _noise(
     run: RunRef,
     spec: str,
     metric: MetricDescription | None,
-    others: Sequence[_Other],
+    there: Sequence[ScoredEvaluation],
 ) -> JudgeNoise | None:
-    other = next((one for one in others if spec in one.metrics), None)
-    pairs = _difference(connection, run, other.id, spec, _bounds(metric)) if other else None
-    if other is None or pairs is None:
+    shown = next((one for one in there if one.evaluation_id == run.evaluation_of(spec)), None)
+    if shown is None:
+        return None
+    other = next((one for one in there if one.judge == shown.judge and not one.judged_as(shown)), None)
+    if other is None:
+        return None
+    pairs = _difference(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))
+    if pairs is None:
         return None
     return JudgeNoise(
         run=run.name,
         metric=spec,
         label=metric.label if metric else spec,
         judge=other.judge,
-        other=other.id,
-        differs=other.differs,
+        other=other.evaluation_id,
+        differs=_differs(shown, other),
         found=pairs,
     )
 
@@ -96,37 +90,18 @@ def _bounds(metric: MetricDescription | None) -> tuple[float, float] | None:
     return metric.low - metric.high, metric.high - metric.low
 
 
-def _evaluations(connection: duckdb.DuckDBPyConnection, run: RunRef) -> tuple[tuple[str, ...], list[_Other]]:
-    """The metrics of the shown evaluation, and the others by its judge, the newest first."""
-    rows = connection.execute(
-        "SELECT evaluation_id, judge, metrics, identity, judging FROM evaluations WHERE run_id = ? AND NOT imported"
-        " ORDER BY finished DESC",
-        [run.run_id],
-    ).fetchall()
-    shown = next((row for row in rows if row[0] == run.evaluation_id), None)
-    if shown is None:
-        return (), []
-    others = [
-        _Other(id=row[0], judge=row[1], metrics=tuple(row[2]), differs=_differs(shown, row))
-        for row in rows
-        if row[1] == shown[1] and row is not shown
-    ]
-    return tuple(shown[2]), others
-
-
-def _differs(shown: tuple[Any, ...], other: tuple[Any, ...]) -> str:
+def _differs(shown: ScoredEvaluation, other: ScoredEvaluation) -> str:
     """The parameters that two evaluations do not share; else the tasks judged in another way, all or some."""
-    ours, theirs = (json.loads(row[4])["parameters"] if row[4] else {} for row in (shown, other))
-    parameters = list(_unlike(ours, theirs))
+    parameters = list(_unlike(shown.parameters, other.parameters))
     if parameters:
         return "; ".join(parameters)
-    one, two = json.loads(shown[3]), json.loads(other[3])
-    tasks = sorted(task for task in one.keys() & two.keys() if one[task] != two[task])
-    some = f" for {', '.join(tasks)}" if len(tasks) < len(one.keys() & two.keys()) else ""
+    both = shown.identity.keys() & other.identity.keys()
+    tasks = sorted(task for task in both if shown.identity[task] != other.identity[task])
+    some = f" for {', '.join(tasks)}" if len(tasks) < len(both) else ""
     return f"version, prompts or settings{some}"
 
 
-def _unlike(ours: dict[str, JsonValue], theirs: dict[str, JsonValue]) -> Iterator[str]:
+def _unlike(ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Iterator[str]:
     for key in dict.fromkeys((*ours, *theirs)):
         if ours.get(key) != theirs.get(key):
             said = ["not set" if given.get(key) is None else str(given[key]) for given in (ours, theirs)]
@@ -134,16 +109,21 @@ def _unlike(ours: dict[str, JsonValue], theirs: dict[str, JsonValue]) -> Iterato
 
 
 def _difference(
-    connection: duckdb.DuckDBPyConnection, run: RunRef, other: str, spec: str, bounds: tuple[float, float] | None
+    connection: duckdb.DuckDBPyConnection,
+    run_id: str,
+    shown: str,
+    other: str,
+    spec: str,
+    bounds: tuple[float, float] | None,
 ) -> PairedDifference | None:
     """Over the samples that both evaluations scored."""
     got = connection.execute(
         "SELECT a.value AS shown, b.value AS other, position FROM scores a JOIN scores b USING (position, metric)"
         " WHERE a.evaluation_id = $shown AND b.evaluation_id = $other AND metric = $metric"
         " AND a.value IS NOT NULL AND b.value IS NOT NULL",
-        {"shown": run.evaluation_id, "other": other, "metric": spec},
+        {"shown": shown, "other": other, "metric": spec},
     ).fetchnumpy()
-    shown, others = (np.asarray(got[side], dtype=np.float64) for side in ("shown", "other"))
-    clusters = clusters_of(connection, run.run_id)
+    first, second = (np.asarray(got[side], dtype=np.float64) for side in ("shown", "other"))
+    clusters = clusters_of(connection, run_id)
     together = clusters.of[np.asarray(got["position"], dtype=np.int64)].tolist() if clusters else None
-    return paired_difference(shown, others, bounds=bounds, clusters=together) if shown.size else None
+    return paired_difference(first, second, bounds=bounds, clusters=together) if first.size else None

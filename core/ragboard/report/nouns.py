@@ -139,6 +139,8 @@ class MetricSummary:
     """None where nobody set one."""
     standing: Standing | None = None
     """On which side of the threshold the interval lies; None without one."""
+    judged: JudgedBy | None = None
+    """The evaluation that it was scored in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,8 +191,13 @@ class ListedRun:
     name: str
     dataset_key: str
     imported: datetime
-    evaluated: bool
-    """Whether there is an evaluation of our own."""
+    evaluations: int
+    """How many evaluations of our own there are."""
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether there is an evaluation of our own."""
+        return self.evaluations > 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +214,7 @@ class RunSummary:
     samples: int
     imported: datetime
     judged: JudgedBy | None
-    """The evaluation shown; None where the run was never evaluated."""
+    """The evaluation whose statements are shown; None where the run was never evaluated."""
     metrics: Mapping[str, MetricSummary]
     file_scores: Mapping[str, MetricSummary]
     """What the run file brought as another tool's scores (`ragas-file.faithfulness`); nobody here counted them."""
@@ -221,6 +228,33 @@ class RunSummary:
     """None where no model was asked."""
     notes: str = ""
     """What a person wrote about it."""
+    clustered: str = ""
+    """What its samples are of, `12 conversations`: intervals are clustered by it; empty where samples are
+    independent."""
+
+    def judged_elsewhere(self, metric: str) -> str:
+        """Who judged a metric that is from another evaluation than the statements; empty where it is from the same."""
+        summary = self.metrics.get(metric)
+        judged = summary.judged if summary else None
+        if judged is None or (self.judged and judged.evaluation_id == self.judged.evaluation_id):
+            return ""
+        return ", ".join(
+            filter(None, (f"judge {judged.judge}{' (heuristic)' if judged.heuristic else ''}", judged.part))
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedEvaluation:
+    """An evaluation of a run to choose from."""
+
+    judged: JudgedBy
+    metrics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """`gpt-4o-mini, 2026-11-20 14:03 UTC, 3 metrics, 20 of 60 samples evaluated`."""
+        count = f"{len(self.metrics)} metric{'' if len(self.metrics) == 1 else 's'}"
+        judge = f"{self.judged.judge}{' (heuristic)' if self.judged.heuristic else ''}"
+        return ", ".join(filter(None, (judge, f"{self.judged.finished:%Y-%m-%d %H:%M} UTC", count, self.judged.part)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Passage, Unscored
 from ragboard.report.alignment import align
-from ragboard.report.columns import SHOWN, MetricColumn, metric_columns
+from ragboard.report.columns import MetricColumn, metric_columns
+from ragboard.report.comparability import comparable_refs
 from ragboard.report.metrics import described
 from ragboard.report.nouns import JudgedStatement, SampleReport
 from ragboard.report.pairing import PairedRuns, Places
 from ragboard.report.samples import outcome_of, sample_report
+from ragboard.report.values import shown_scores
 from ragboard.report.worddiff import Change, word_diff
 from ragboard.store import RunRef, Store
 
@@ -140,6 +142,7 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
     A query for gains has the greatest first. Of a metric that is better neither way the greatest changes come
     first. Raises NotFoundError where the two evaluations do not share the metric.
     """
+    a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
         column, direction = _column(connection, a, b, paired, query.metric)
         gains = _gains(column, direction)
@@ -156,6 +159,7 @@ def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pa
     A sample that the query leaves out stands before the first. Raises NotFoundError where the two evaluations do not
     share the metric.
     """
+    a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
         column, direction = _column(connection, a, b, paired, query.metric)
         ours = paired.a[_order(_gains(column, direction), column, query.which)]
@@ -176,6 +180,7 @@ def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pa
 
 def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_id: str) -> PairReport:
     """A sample of A beside its partner in B. Raises NotFoundError where it is not there or has no partner."""
+    a, b = comparable_refs(store, a, b)
     ours = sample_report(store, a, sample_id)
     partner = paired.b[paired.a == ours.position].tolist()
     if not partner:
@@ -337,15 +342,11 @@ def _texts(connection: duckdb.DuckDBPyConnection, run: RunRef, positions: Sequen
 def _outcomes(
     connection: duckdb.DuckDBPyConnection, run: RunRef, positions: Sequence[int], metric: str
 ) -> dict[int, Outcome]:
+    shown, given = shown_scores(run)
     rows = connection.execute(
-        f"SELECT position, value, counted, reason, detail FROM scores WHERE {SHOWN} AND metric = $metric"
+        f"SELECT position, value, counted, reason, detail FROM scores WHERE {shown} AND metric = $metric"
         " AND position IN (SELECT unnest($positions))",
-        {
-            "run": run.run_id,
-            "evaluation": run.evaluation_id,
-            "metric": metric,
-            "positions": list(positions),
-        },
+        given | {"metric": metric, "positions": list(positions)},
     ).fetchall()
     return {row[0]: outcome_of(*row[1:]) for row in rows}
 

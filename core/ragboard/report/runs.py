@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -12,49 +13,59 @@ from ragboard.errors import NotFoundError
 from ragboard.metrics.partition import ORIGINS, Origin
 from ragboard.records import Label
 from ragboard.report.means import metric_summaries
-from ragboard.report.nouns import JudgedBy, ListedRun, RunSummary
-from ragboard.report.spending import spending_read
+from ragboard.report.metrics import in_order
+from ragboard.report.moments import clustered_runs
+from ragboard.report.nouns import JudgedBy, ListedEvaluation, ListedRun, MetricSummary, RunSummary, Spending
+from ragboard.report.spending import spending_of, spending_read
 from ragboard.report.unscored import UnscoredPolicy
-from ragboard.store import RunRef, Store
+from ragboard.store import RunRef, Store, read_evaluations
 
-__all__ = ["judged_by", "leaderboard", "list_runs", "run_summary", "runs_matching"]
+__all__ = ["judged_by", "leaderboard", "list_runs", "run_evaluations", "run_summary", "runs_matching"]
 
 Rows = list[tuple[Any, ...]]
 
 
 def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
-    """Every run with its newest evaluation of our own, one of all samples before one of a part; newest run first.
+    """Every run with each metric from its newest evaluation of our own, one of all samples first; newest run first.
 
     `unscored` says how samples without a score count in the means.
     """
     with store.database.read() as connection:
         rows = connection.execute(_RUNS + " ORDER BY r.imported DESC, r.name").fetchall()
-        return _summaries(connection, rows, unscored)
+        return _summaries(connection, rows, _elsewhere(connection), unscored)
 
 
 def list_runs(store: Store) -> tuple[ListedRun, ...]:
     """Every run, in the leaderboard's order; reads no scores."""
     with store.database.read() as connection:
         rows = connection.execute(
-            "SELECT run_id, name, dataset_key, imported, EXISTS (SELECT 1 FROM evaluations e WHERE e.run_id = r.run_id"
+            "SELECT run_id, name, dataset_key, imported, (SELECT count(*) FROM evaluations e WHERE e.run_id = r.run_id"
             " AND NOT e.imported) FROM runs r ORDER BY imported DESC, name"
         ).fetchall()
     return tuple(
-        ListedRun(run_id=run_id, name=name, dataset_key=key, imported=imported, evaluated=evaluated)
-        for run_id, name, key, imported, evaluated in rows
+        ListedRun(run_id=run_id, name=name, dataset_key=key, imported=imported, evaluations=evaluations)
+        for run_id, name, key, imported, evaluations in rows
     )
 
 
 def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "excluded") -> RunSummary:
-    """One run, by the evaluation that the reference means. Raises NotFoundError where it is gone."""
+    """One run, by the evaluations that the reference means. Raises NotFoundError where it is gone."""
     with store.database.read() as connection:
         rows = connection.execute(
             _RUNS_BY + " WHERE r.run_id = $run", {"run": run.run_id, "evaluation": run.evaluation_id}
         ).fetchall()
-        found = _summaries(connection, rows, unscored)
+        found = _summaries(connection, rows, {run.run_id: dict(run.elsewhere)}, unscored)
     if not found:
         raise NotFoundError(f"run {run.name!r} is no longer in the store")
     return found[0]
+
+
+def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
+    """The evaluations of our own of a run, newest first."""
+    with store.database.read() as connection:
+        evaluations = read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
+        judged = _judged(connection, [one.id for one in evaluations])
+    return tuple(ListedEvaluation(judged=judged[one.id], metrics=one.metrics) for one in evaluations)
 
 
 def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, ...]:
@@ -67,24 +78,43 @@ def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, 
 
 _RUN_COLUMNS = (
     "SELECT r.run_id, r.name, r.config, r.dataset, r.dataset_key, r.source, r.tags, r.samples, r.imported,"
-    " e.evaluation_id, e.judge, e.heuristic, e.finished, e.covered, r.samples, r.notes FROM runs r LEFT JOIN "
+    " e.evaluation_id, r.notes FROM runs r LEFT JOIN "
 )
-_RUNS = (
-    _RUN_COLUMNS + "(SELECT v.* FROM evaluations v JOIN runs USING (run_id) WHERE NOT v.imported QUALIFY row_number()"
-    " OVER (PARTITION BY run_id ORDER BY covered >= samples DESC, finished DESC) = 1) e ON e.run_id = r.run_id"
-)
+_RUNS = _RUN_COLUMNS + "shown_evaluations e ON e.run_id = r.run_id"
 _RUNS_BY = _RUN_COLUMNS + "evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation"
 
 
-def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows, unscored: UnscoredPolicy) -> tuple[RunSummary, ...]:
+def _elsewhere(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    """For each run the metrics that are not taken from the evaluation of its statements, and theirs."""
+    rows = connection.execute(
+        "SELECT run_id, metric, evaluation_id FROM shown_metrics"
+        " WHERE evaluation_id NOT IN (SELECT evaluation_id FROM shown_evaluations)"
+    ).fetchall()
+    found: dict[str, dict[str, str]] = {}
+    for run_id, metric, evaluation in rows:
+        found.setdefault(run_id, {})[metric] = evaluation
+    return found
+
+
+def _summaries(
+    connection: duckdb.DuckDBPyConnection,
+    rows: Rows,
+    elsewhere: Mapping[str, Mapping[str, str]],
+    unscored: UnscoredPolicy,
+) -> tuple[RunSummary, ...]:
+    """`elsewhere` has for each run the metrics of other evaluations than its row's, and which these are."""
+    others = {row[0]: elsewhere.get(row[0], {}) for row in rows}
     evaluations = [row[9] for row in rows if row[9]]
+    every = list(dict.fromkeys((*evaluations, *(one for moved in others.values() for one in moved.values()))))
     samples = {row[0]: row[7] for row in rows}
-    files = _file_evaluations(connection, list(samples), evaluations)
-    totals = {row[9]: row[13] for row in rows} | {files[run]: samples[run] for run in files}
-    metrics = metric_summaries(connection, [*evaluations, *files.values()], totals, unscored)
+    files = _file_evaluations(connection, list(samples), every)
+    judged = _judged(connection, [*every, *files.values()])
+    totals = {one: by.covered for one, by in judged.items()}
+    metrics = metric_summaries(connection, list(judged), totals, unscored)
+    clustered = clustered_runs(connection, list(samples))
     labels = _labels(connection, evaluations)
     origins = _origins(connection, evaluations)
-    spending = spending_read(connection, evaluations)
+    spending = spending_read(connection, every)
     refusals = dict(
         connection.execute(
             "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
@@ -103,14 +133,15 @@ def _summaries(connection: duckdb.DuckDBPyConnection, rows: Rows, unscored: Unsc
             tags=tuple(row[6]),
             samples=row[7],
             imported=row[8],
-            judged=judged_by(row[9:15]),
-            metrics=metrics.get(row[9], {}),
+            judged=judged.get(row[9]),
+            metrics=_shown_metrics(row[9], others[row[0]], metrics, judged),
             file_scores=metrics.get(files.get(row[0], ""), {}),
             labels=labels.get(row[9], {}),
             origins=origins.get(row[9], {}),
             refusals=refusals.get(row[9]),
-            spending=spending.get(row[9]),
-            notes=row[15],
+            spending=_spending(spending, dict.fromkeys((row[9], *others[row[0]].values()))),
+            notes=row[10],
+            clustered=clustered.get(row[0], ""),
         )
         for row in rows
     )
@@ -126,6 +157,35 @@ def _file_evaluations(
         [runs, shown],
     ).fetchall()
     return dict(rows)
+
+
+def _judged(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[str, JudgedBy]:
+    rows = connection.execute(
+        "SELECT evaluation_id, judge, heuristic, finished, covered, samples FROM evaluations JOIN runs USING (run_id)"
+        " WHERE evaluation_id IN (SELECT unnest(?))",
+        [evaluations],
+    ).fetchall()
+    return {row[0]: by for row in rows if (by := judged_by(row))}
+
+
+def _shown_metrics(
+    main: str | None,
+    elsewhere: Mapping[str, str],
+    metrics: Mapping[str, Mapping[str, MetricSummary]],
+    judged: Mapping[str, JudgedBy],
+) -> dict[str, MetricSummary]:
+    """The metrics of a run in order, each with the evaluation that it is from."""
+    own = {spec: main for spec in metrics.get(main or "", {}) if spec not in elsewhere}
+    shown = own | {spec: one for spec, one in elsewhere.items() if spec in metrics.get(one, {})}
+    return {spec: replace(metrics[one][spec], judged=judged[one]) for spec in in_order(shown) if (one := shown[spec])}
+
+
+def _spending(spending: Mapping[str, Spending], evaluations: Iterable[str]) -> Spending | None:
+    """What the evaluations of a run took together; None where no model was asked."""
+    found = [spending[one] for one in evaluations if one in spending]
+    return (
+        found[0] if len(found) == 1 else spending_of(spend for one in found for spend in one.models) if found else None
+    )
 
 
 def judged_by(row: tuple[Any, ...]) -> JudgedBy | None:

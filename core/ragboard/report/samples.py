@@ -27,7 +27,7 @@ from ragboard.report.overruled import recounted
 from ragboard.report.runs import judged_by
 from ragboard.report.statements import judged_statements
 from ragboard.report.thresholds import Threshold, thresholds_read
-from ragboard.report.values import column_values
+from ragboard.report.values import column_values, own_scores, shown_scores
 from ragboard.store import RunRef, Store, find_sample
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
             given | {"limit": query.limit, "offset": query.offset},
         ).fetchall()
         at = {"evaluation": run.evaluation_id, "positions": [row[0] for row in found]}
-        scores = _by_position(connection, _SCORES + _THERE, at)
+        own, meant = own_scores(run)
+        scores = _by_position(connection, _SCORES + own + _THERE, at | meant)
         theirs = _by_position(connection, _FILE_SCORES + _THERE, at | {"run": run.run_id})
         labels = _by_position(
             connection,
@@ -86,13 +87,13 @@ def sample_table(store: Store, run: RunRef, query: SampleQuery) -> pd.DataFrame:
     with store.database.read() as connection:
         limit = thresholds_read(connection, described(connection)).get(query.column)
         where, given = _sample_filter(run, query, limit)
+        shown, meant = shown_scores(run)
         return connection.execute(
             f"WITH found AS (SELECT s.position, row_number() OVER (ORDER BY {_ORDER[query.order]}, s.position) AS place"
             f" {where}) SELECT s.sample_id, s.question, s.answer, s.reference, c.metric, c.value, c.counted, c.reason,"
             " c.detail FROM found JOIN samples s ON s.run_id = $run AND s.position = found.position"
-            " LEFT JOIN scores c ON c.position = s.position AND (c.evaluation_id = $evaluation OR c.evaluation_id IN"
-            " (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)) ORDER BY place, c.metric",
-            given,
+            f" LEFT JOIN (FROM scores WHERE {shown}) c ON c.position = s.position ORDER BY place, c.metric",
+            given | meant,
         ).df()
 
 
@@ -140,10 +141,9 @@ def _sample_filter(run: RunRef, query: SampleQuery, limit: Threshold | None) -> 
     return sql, given
 
 
-_SCORES = "SELECT position, metric, value, counted, reason, detail FROM scores WHERE evaluation_id = $evaluation"
-_FILE_SCORES = (
-    "SELECT position, metric, value, counted, reason, detail FROM scores WHERE evaluation_id IN"
-    " (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported"
+_SCORES = "SELECT position, metric, value, counted, reason, detail FROM scores WHERE "
+_FILE_SCORES = _SCORES + (
+    "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported"
     " AND evaluation_id IS DISTINCT FROM $evaluation)"
 )
 
@@ -211,9 +211,13 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
             [run.evaluation_id],
         ).fetchone()
         sentences = connection.execute(
-            "SELECT rank, start, stop, chosen FROM sentences" + _AT + " ORDER BY rank, start", at
+            "SELECT rank, start, stop, chosen FROM sentences" + _AT + " ORDER BY rank, start",
+            at | {"evaluation": _asked_by(run, "ragas.context_relev")},
         ).fetchall()
-        scores = _outcomes(connection.execute(_SCORES + " AND position = $position", at).fetchall())
+        own, meant = own_scores(run)
+        scores = _outcomes(
+            connection.execute(_SCORES + own + " AND position = $position", meant | {"position": position}).fetchall()
+        )
         statements, refuses = judged_statements(connection, run.evaluation_id, position)
         return SampleReport(
             run=run,
@@ -226,14 +230,19 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
                 connection.execute(_FILE_SCORES + " AND position = $position", at | {"run": run.run_id}).fetchall()
             ),
             statements=statements,
-            recounted=recounted(sample, statements, refuses=refuses, specs=tuple(scores)),
+            recounted=recounted(
+                sample,
+                statements,
+                refuses=refuses,
+                specs=tuple(spec for spec in scores if run.evaluation_of(spec) == run.evaluation_id),
+            ),
             refuses=refuses,
-            questions=_questions(connection, at),
+            questions=_questions(connection, at | {"evaluation": _asked_by(run, "ragas.answer_relevance")}),
             chosen_sentences=tuple(
                 Sentence(rank=rank, start=start, end=stop) for rank, start, stop, chosen in sentences if chosen
             ),
             sentences=len(sentences),
-            judgements=_judgements(connection, at),
+            judgements=_judgements(connection, run, position),
             previous=_neighbour(connection, run.run_id, position - 1),
             following=_neighbour(connection, run.run_id, position + 1),
         )
@@ -242,12 +251,20 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
 _AT = " WHERE evaluation_id = $evaluation AND position = $position"
 
 
-def _judgements(connection: duckdb.DuckDBPyConnection, at: Mapping[str, object]) -> tuple[Judgement, ...]:
+def _asked_by(run: RunRef, metric: str) -> str | None:
+    """The evaluation behind the metric whose identity begins so."""
+    return next((evaluation for spec, evaluation in run.elsewhere if spec.startswith(metric)), run.evaluation_id)
+
+
+def _judgements(connection: duckdb.DuckDBPyConnection, run: RunRef, position: int) -> tuple[Judgement, ...]:
+    """What judges said of a sample; where several evaluations asked the same, the first of the run's."""
     rows = connection.execute(
-        "SELECT about, number, count(*) OVER (PARTITION BY about), says, value, reason FROM judgements"
-        + _AT
-        + " ORDER BY about, number",
-        dict(at),
+        "WITH said AS (SELECT *, list_position($evaluations, evaluation_id) AS place FROM judgements"
+        " WHERE position = $position AND list_contains($evaluations, evaluation_id)"
+        " QUALIFY place = min(place) OVER (PARTITION BY about))"
+        " SELECT about, number, count(*) OVER (PARTITION BY about), says, value, reason FROM said"
+        " ORDER BY about, number",
+        {"evaluations": list(run.evaluations), "position": position},
     ).fetchall()
     return tuple(
         Judgement(about=about, number=number, of=of, says=says, value=value, reason=reason)

@@ -19,7 +19,7 @@ from ragboard.report.metrics import described, in_order
 from ragboard.report.moments import Known, moments_by
 from ragboard.report.thresholds import Share, thresholds_read
 from ragboard.report.unscored import UnscoredPolicy, mean_of
-from ragboard.report.values import META, SHOWN, column_fill, column_values, filled_values, pointer, share_of
+from ragboard.report.values import META, column_fill, column_values, filled_values, pointer, share_of, shown_scores
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef, Store
 
@@ -118,11 +118,9 @@ class Group:
 
 def columns(store: Store, run: RunRef) -> Columns:
     """What can be drawn of a run."""
+    shown, given = shown_scores(run)
     with store.database.read() as connection:
-        metrics = connection.execute(
-            f"SELECT DISTINCT metric FROM scores WHERE {SHOWN}",
-            {"run": run.run_id, "evaluation": run.evaluation_id},
-        ).fetchall()
+        metrics = connection.execute(f"SELECT DISTINCT metric FROM scores WHERE {shown}", given).fetchall()
         found = connection.execute(
             "WITH pairs AS (SELECT unnest(json_keys(metadata)) AS key, metadata FROM samples WHERE run_id = ?),"
             " cells AS (SELECT key, json_extract(metadata, '/' || replace(replace(key, '~', '~0'), '/', '~1')) AS v"
@@ -278,9 +276,10 @@ def _bins(
 def _unscored(connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, missing: int) -> dict[str, int]:
     if column.startswith(META):
         return {"not in the file": missing} if missing else {}
+    shown, given = shown_scores(run)
     rows = connection.execute(
-        f"SELECT reason, count(*) FROM scores WHERE {SHOWN} AND metric = $metric AND reason IS NOT NULL"
+        f"SELECT reason, count(*) FROM scores WHERE {shown} AND metric = $metric AND reason IS NOT NULL"
         " GROUP BY 1 ORDER BY 2 DESC",
-        {"run": run.run_id, "evaluation": run.evaluation_id, "metric": column},
+        given | {"metric": column},
     ).fetchall()
     return dict(rows)

@@ -80,15 +80,13 @@ ORDER BY run, metric"""
 def samples_sql(run: RunRef, query: SampleQuery, metrics: Iterable[str]) -> str:
     """A run's samples as its page lists them: sample_id, question, supported, loose, then each metric's value."""
     pivot = "".join(f",\n         max(value) FILTER (metric = {_text(one)}) AS {_name(one)}" for one in metrics)
-    tests = [f"s.run_id = {_text(run.run_id)}", *_sample_tests(query)]
+    tests = [f"s.run_id = {_text(run.run_id)}", *_sample_tests(run, query)]
     return f"""\
-WITH shown AS (
-  SELECT evaluation_id FROM evaluations
-  WHERE run_id = {_text(run.run_id)} AND (imported OR evaluation_id = {_text(run.evaluation_id)})
-), counted AS (
-  SELECT position{pivot}
-  FROM scores JOIN shown USING (evaluation_id)
-  GROUP BY position
+WITH counted AS (
+  SELECT c.position{pivot}
+  FROM scores c JOIN evaluations e USING (evaluation_id)
+  WHERE {_shown_scores(run)}
+  GROUP BY c.position
 ), verdicts AS (
   SELECT position, count(*) FILTER (verdict = 'supported') AS supported,
          count(*) FILTER (verdict <> 'supported') AS loose
@@ -189,13 +187,13 @@ def _beyond(column: str) -> str:
     return f"CASE WHEN {lower} THEN {value} > {limit} ELSE {value} < {limit} END"
 
 
-def _sample_tests(query: SampleQuery) -> list[str]:
+def _sample_tests(run: RunRef, query: SampleQuery) -> list[str]:
     only: dict[Only, list[str]] = {
         "all": [],
         "loose": ["v.loose > 0"],
         "refusing": [
-            "s.position IN (SELECT position FROM sides JOIN shown USING (evaluation_id)"
-            " WHERE side = 'response' AND refuses)"
+            f"s.position IN (SELECT position FROM sides WHERE evaluation_id = {_text(run.evaluation_id)}"
+            " AND side = 'response' AND refuses)"
         ],
         "unscored": [f"{_column(query.column)} IS NULL"],
         "beyond": [_beyond(query.column)],
@@ -227,7 +225,8 @@ def _evaluations(query: HallucinationQuery) -> str:
         newest = (
             "evaluation_id IN (\n    SELECT evaluation_id FROM evaluations e JOIN runs r USING (run_id)\n"
             f"    WHERE judge = {_text(query.judge)} AND NOT e.imported\n"
-            "    QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY covered >= r.samples DESC, finished DESC) = 1)"
+            "    QUALIFY row_number() OVER (PARTITION BY run_id\n"
+            "      ORDER BY has_statements DESC, covered >= r.samples DESC, finished DESC, evaluation_id) = 1)"
         )
         runs = ", ".join(_text(ref.run_id) for ref in query.runs)
         return f"{newest}\n  AND run_id IN ({runs})" if runs else newest
@@ -242,10 +241,20 @@ def _side(run: RunRef, metric: str) -> str:
   FROM samples s LEFT JOIN (
     SELECT c.position, c.value FROM scores c JOIN evaluations e USING (evaluation_id)
     WHERE c.metric = {_text(metric)} AND e.run_id = {_text(run.run_id)}
-      AND (e.imported OR e.evaluation_id = {_text(run.evaluation_id)})
+      AND (e.imported OR e.evaluation_id = {_text(run.evaluation_of(metric))})
   ) c USING (position)
   WHERE s.run_id = {_text(run.run_id)}
 """
+
+
+def _shown_scores(run: RunRef) -> str:
+    """Which rows of `scores`, as c, a run's reference means; their evaluations are e."""
+    own = f"c.evaluation_id = {_text(run.evaluation_id)}"
+    if run.elsewhere:
+        moved = ", ".join(_text(metric) for metric, _ in run.elsewhere)
+        others = ", ".join(f"({_text(metric)}, {_text(evaluation)})" for metric, evaluation in run.elsewhere)
+        own = f"{own} AND c.metric NOT IN ({moved}) OR (c.metric, c.evaluation_id) IN ({others})"
+    return f"e.run_id = {_text(run.run_id)} AND (e.imported OR {own})"
 
 
 def _all(tests: Iterable[str]) -> str:

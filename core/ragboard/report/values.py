@@ -15,15 +15,44 @@ from ragboard.report.unscored import Fill, UnscoredPolicy, fill_of
 from ragboard.stats import ClusterMoments, Interval, NoInterval, mean_interval, outer_interval, wilson_interval
 from ragboard.store import RunRef
 
-__all__ = ["META", "SHOWN", "Values", "column_fill", "column_values", "filled_values", "pointer", "share_of"]
+__all__ = [
+    "META",
+    "Values",
+    "column_fill",
+    "column_values",
+    "filled_values",
+    "own_scores",
+    "pointer",
+    "share_of",
+    "shown_scores",
+]
 
 META = "metadata."
 
-SHOWN = (
-    "(evaluation_id = $evaluation OR evaluation_id IN"
-    " (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported))"
-)
-"""The scores of an evaluation, and beside them those that the run file brought, whose names tell whose they are."""
+_OF_FILE = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)"
+
+
+def own_scores(run: RunRef) -> tuple[str, dict[str, Any]]:
+    """A condition on rows of `scores`, and what is bound in it: those of our own that a run's reference means."""
+    if not run.elsewhere:
+        return "evaluation_id = $evaluation", {"evaluation": run.evaluation_id}
+    condition = (
+        "(evaluation_id = $evaluation AND NOT list_contains($moved, metric)"
+        " OR evaluation_id IN (SELECT unnest($others)) AND list_contains($places, evaluation_id || ' ' || metric))"
+    )
+    given = {
+        "evaluation": run.evaluation_id,
+        "moved": [metric for metric, _ in run.elsewhere],
+        "others": [evaluation for _, evaluation in run.elsewhere],
+        "places": [f"{evaluation} {metric}" for metric, evaluation in run.elsewhere],
+    }
+    return condition, given
+
+
+def shown_scores(run: RunRef) -> tuple[str, dict[str, Any]]:
+    """The same, and beside them the scores that the run file brought, whose names tell whose they are."""
+    own, given = own_scores(run)
+    return f"({own} OR {_OF_FILE})", given | {"run": run.run_id}
 
 
 def column_values(run: RunRef, column: str, name: str, fill: float | None = None) -> tuple[str, dict[str, Any]]:
@@ -40,9 +69,10 @@ def column_values(run: RunRef, column: str, name: str, fill: float | None = None
     value = "value" if fill is None else f"coalesce(value, $fill_{name}) AS value"
     sql = (
         f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, {value} FROM scores WHERE"
-        f" {SHOWN} AND metric = $metric_{name}) c USING (position) WHERE m.run_id = $run"
+        f" (evaluation_id = $evaluation_{name} OR {_OF_FILE}) AND metric = $metric_{name}) c USING (position)"
+        " WHERE m.run_id = $run"
     )
-    given = {"run": run.run_id, "evaluation": run.evaluation_id, f"metric_{name}": column}
+    given = {"run": run.run_id, f"evaluation_{name}": run.evaluation_of(column), f"metric_{name}": column}
     return sql, given | ({} if fill is None else {f"fill_{name}": fill})
 
 

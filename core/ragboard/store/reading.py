@@ -8,10 +8,19 @@ from typing import Any
 import duckdb
 
 from ragboard.errors import NotFoundError
-from ragboard.records import Passage, Sample, Turn
+from ragboard.records import Evaluation, Passage, Sample, Turn
 from ragboard.store.nouns import RunRef
 
-__all__ = ["column", "evaluation_named", "find_run", "find_sample", "metrics_of", "newest_evaluation", "read_samples"]
+__all__ = [
+    "column",
+    "evaluation_named",
+    "find_run",
+    "find_sample",
+    "metrics_of",
+    "read_evaluations",
+    "read_samples",
+    "run_shown",
+]
 
 NAMED = 5
 """At most so many samples are named in a message."""
@@ -83,14 +92,20 @@ def find_run(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str
     return found
 
 
-def newest_evaluation(connection: duckdb.DuckDBPyConnection, run_id: str) -> str | None:
-    """The id of the newest evaluation of our own, one of all samples before one of a part."""
-    row = connection.execute(
-        "SELECT evaluation_id FROM evaluations JOIN runs USING (run_id) WHERE run_id = ? AND NOT evaluations.imported"
-        " ORDER BY covered >= samples DESC, finished DESC LIMIT 1",
-        [run_id],
-    ).fetchone()
-    return row[0] if row else None
+def run_shown(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> RunRef:
+    """A run by its name alone: its statements and each of its metrics, from the evaluations that pages show."""
+    main = column(connection, "SELECT evaluation_id FROM shown_evaluations WHERE run_id = ?", [run_id])
+    rows = connection.execute(
+        "SELECT metric, evaluation_id FROM shown_metrics WHERE run_id = ? AND evaluation_id <> ? ORDER BY metric",
+        [run_id, main[0] if main else ""],
+    ).fetchall()
+    return RunRef(
+        run_id=run_id,
+        name=name,
+        evaluation_id=main[0] if main else None,
+        elsewhere=tuple((metric, evaluation) for metric, evaluation in rows),
+        chosen=False,
+    )
 
 
 def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, wanted: str) -> str:
@@ -102,6 +117,27 @@ def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, wanted:
     if len(found) != 1:
         raise NotFoundError(f"no evaluation of this run is called {wanted!r}; it has {', '.join(there) or 'none'}")
     return found[0]
+
+
+def read_evaluations(connection: duckdb.DuckDBPyConnection, where: str, given: str) -> tuple[Evaluation, ...]:
+    """The evaluations that meet a condition, newest first."""
+    rows = connection.execute(
+        "SELECT evaluation_id, run_id, judge, heuristic, identity, metrics, imported FROM evaluations"
+        f" WHERE {where} ORDER BY finished DESC, evaluation_id",
+        [given],
+    ).fetchall()
+    return tuple(
+        Evaluation(
+            id=row[0],
+            run_id=row[1],
+            judge=row[2],
+            heuristic=row[3],
+            identity=json.loads(row[4]),
+            metrics=tuple(row[5]),
+            imported=bool(row[6]),
+        )
+        for row in rows
+    )
 
 
 def metrics_of(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> tuple[str, ...]:

@@ -20,8 +20,9 @@ from ragboard.store.reading import (
     find_run,
     find_sample,
     metrics_of,
-    newest_evaluation,
+    read_evaluations,
     read_samples,
+    run_shown,
 )
 from ragboard.store.rows import append_rows, as_json, item_row, said_rows
 from ragboard.store.writing import (
@@ -33,8 +34,10 @@ from ragboard.store.writing import (
     grow,
     growing_id,
     insert_run,
+    mark_statements,
     put_evaluation,
     run_digest,
+    same_run,
     set_column,
 )
 
@@ -89,6 +92,12 @@ class Store:
         prepared = [(run, run_digest(run)) for run in given]
         with self.database.write() as connection:
             return tuple(add_run(connection, run, run_id) for run, run_id in prepared)
+
+    def same_run(self, run: Run) -> str | None:
+        """The id of the very same run in the store, whatever it is called by now; None where it is not there."""
+        with self.database.read() as connection:
+            there = same_run(connection, run.name, run_digest(run))
+        return there[0] if there else None
 
     def append(self, run: Run) -> tuple[str, ...]:
         """Keep samples behind those of a run that grows, and return their ids; it begins with its first samples.
@@ -173,14 +182,15 @@ class Store:
             return tuple(column(connection, "SELECT run_id FROM runs WHERE list_contains(tags, ?)", [tag]))
 
     def resolve(self, name: str) -> RunRef:
-        """The run of that name or id, or `RUN@EVALUATION`; a bare run means its newest evaluation of our own.
+        """The run of that name or id, or `RUN@EVALUATION`.
 
-        Raises NotFoundError that names what there is.
+        A bare run means, for each metric, the newest evaluation of our own that has it, one of all samples before one
+        of a part.         Raises NotFoundError that names what there is.
         """
         with self.database.read() as connection:
             found = find_run(connection, name)
             if found:
-                return RunRef(run_id=found[0], name=found[1], evaluation_id=newest_evaluation(connection, found[0]))
+                return run_shown(connection, *found)
             run, _, evaluation = name.rpartition("@")
             found = find_run(connection, run)
             if not found:
@@ -250,22 +260,15 @@ class Store:
     def evaluation(self, evaluation_id: str) -> Evaluation:
         """An evaluation as it was loaded last. Raises NotFoundError where it is gone."""
         with self.database.read() as connection:
-            row = connection.execute(
-                "SELECT evaluation_id, run_id, judge, heuristic, identity, metrics, imported FROM evaluations"
-                " WHERE evaluation_id = ?",
-                [evaluation_id],
-            ).fetchone()
-        if row is None:
+            found = read_evaluations(connection, "evaluation_id = ?", evaluation_id)
+        if not found:
             raise NotFoundError(f"the store has no evaluation {evaluation_id!r}")
-        return Evaluation(
-            id=row[0],
-            run_id=row[1],
-            judge=row[2],
-            heuristic=row[3],
-            identity=json.loads(row[4]),
-            metrics=tuple(row[5]),
-            imported=bool(row[6]),
-        )
+        return found[0]
+
+    def evaluations(self, run_id: str) -> tuple[Evaluation, ...]:
+        """The evaluations of our own of a run, newest first."""
+        with self.database.read() as connection:
+            return read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
 
     def answer_places(self, evaluation_id: str, position: int) -> tuple[int, ...]:
         """Where in an evaluation's journal the answers stand that a sample's results were made of, each once."""
@@ -292,13 +295,15 @@ class Store:
         results: Mapping[str, Path],
         metrics: Iterable[MetricDescription] = (),
         *,
+        tasks: Mapping[str, Sequence[str]] | None = None,
         covered: int | None = None,
         judging: JudgeOptions | None = None,
     ) -> None:
         """Put an evaluation's results in place of what it had, in one transaction.
 
-        `results` gives a Parquet file for each of `RESULT_TABLES`; `metrics` describes those counted. What
-        other metrics had counted stays: nobody may have been there who knows them. `covered` says of how
+        `results` gives a Parquet file for each of `RESULT_TABLES`; `metrics` describes those counted, `tasks` names
+        the task types that each can lead to. What other metrics had counted stays: nobody may have been there who
+        knows them. `covered` says of how
         many samples these are (None: all), `judging` how the judges were named. Loading twice changes nothing.
         Raises NotFoundError where the run was deleted meanwhile.
         """
@@ -307,7 +312,7 @@ class Store:
                 raise NotFoundError("the run was deleted while it was evaluated; nothing is kept of it")
             kept = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
             whole = replace(evaluation, metrics=(*kept, *evaluation.metrics))
-            put_evaluation(connection, whole, metrics, covered=covered, judging=judging)
+            put_evaluation(connection, whole, metrics, tasks=tasks, covered=covered, judging=judging)
             for table in RESULT_TABLES:
                 others = " AND NOT list_contains($kept, metric)" if table == "scores" else ""
                 connection.execute(
@@ -318,6 +323,7 @@ class Store:
                     f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
                     [evaluation.id, str(results[table])],
                 )
+            mark_statements(connection, evaluation.id)
 
     def keep_agreement(self, agreement: Agreement, items: Sequence[Item], said: Iterable[Said]) -> None:
         """Keep what people said of items and what contenders made of them, in place of the same agreement before."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import blake2b
 from itertools import chain, count
@@ -13,9 +13,19 @@ import duckdb
 
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
 from ragboard.judges.options import JudgeOptions, options_kept
-from ragboard.records import Evaluation, FileScores, JsonValue, MetricDescription, Run, Sample
+from ragboard.records import (
+    Evaluation,
+    FileScores,
+    JsonValue,
+    MetricDescription,
+    Outcome,
+    Run,
+    Sample,
+    Score,
+    Unscored,
+)
 from ragboard.store.nouns import AddedRun
-from ragboard.store.reading import column, find_run
+from ragboard.store.reading import column, find_run, read_samples
 from ragboard.store.rows import append_rows, as_json, passage_rows, sample_row, score_row
 
 __all__ = [
@@ -27,10 +37,16 @@ __all__ = [
     "grow",
     "growing_id",
     "insert_run",
+    "mark_statements",
     "put_evaluation",
     "run_digest",
+    "same_run",
     "set_column",
 ]
+
+
+PART = 1_000
+"""Samples of a stored run read at once."""
 
 
 def check_name(name: str) -> None:
@@ -74,14 +90,83 @@ def check_run(run: Run) -> None:
 
 
 def run_digest(run: Run) -> str:
-    """Digest of name, configuration, every sample and the file's own scores: the same run is the same id."""
+    """Digest of name, configuration, every sample and the file's own scores: the same run is the same id.
+
+    It depends on what is there, not on the order of keys nor on fields that a run does not use.
+    """
+    scores = run.scores.outcomes if run.scores else ()
+    return _digest(run.name, run.config, run.dataset, run.samples, scores)
+
+
+def stored_digest(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
+    """What `run_digest` says of a run in the store, which older versions gave an id of another kind."""
+    row = connection.execute(
+        "SELECT name, config, dataset, dataset_key, (SELECT count(DISTINCT question) FROM samples WHERE run_id = $run)"
+        " FROM runs WHERE run_id = $run",
+        {"run": run_id},
+    ).fetchone()
+    if row is None:
+        raise NotFoundError("the run is no longer in the store")
+    name, config, dataset, key, questions = row
+    given = None if dataset == _dataset_name(questions, key) else dataset
+    return _digest(
+        name, json.loads(config), given, _stored_samples(connection, run_id), _stored_scores(connection, run_id)
+    )
+
+
+def _digest(
+    name: str,
+    config: Mapping[str, JsonValue],
+    dataset: str | None,
+    samples: Iterable[Sample],
+    scores: Iterable[Mapping[str, Outcome]],
+) -> str:
     digest = blake2b(digest_size=6)
-    digest.update(as_json([run.name, run.config, run.dataset]).encode())
-    for sample in run.samples:
-        digest.update(repr(sample).encode("utf-8", errors="surrogatepass"))
-    for outcomes in run.scores.outcomes if run.scores else ():
-        digest.update(repr(sorted(outcomes.items())).encode())
+    filed = ([place, _outcomes(one)] for place, one in enumerate(scores) if one)
+    for part in chain(([name, config, dataset],), map(_content, samples), filed):
+        digest.update(as_json(part).encode("utf-8", errors="surrogatepass") + b"\n")
     return digest.hexdigest()
+
+
+def _content(sample: Sample) -> dict[str, Any]:
+    """What a sample has, without the fields that its file did not."""
+    content: dict[str, Any] = {"id": sample.id, "question": sample.question}
+    content |= {name: given for name in ("answer", "reference") if (given := getattr(sample, name)) is not None}
+    if sample.contexts is not None:
+        content["contexts"] = [[one.id, one.text, one.rank, one.score] for one in sample.contexts]
+    if sample.reference_contexts is not None:
+        content["reference_contexts"] = sample.reference_contexts
+    if sample.history:
+        content["history"] = [[turn.role, turn.text] for turn in sample.history]
+    if sample.metadata:
+        content["metadata"] = sample.metadata
+    return content
+
+
+def _outcomes(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+    return {metric: asdict(outcome) for metric, outcome in outcomes.items()}
+
+
+def _stored_samples(connection: duckdb.DuckDBPyConnection, run_id: str) -> Iterator[Sample]:
+    for start in count(0, PART):
+        page = read_samples(connection, run_id, start, start + PART)
+        yield from (sample for _, sample in page)
+        if len(page) < PART:
+            return
+
+
+def _stored_scores(connection: duckdb.DuckDBPyConnection, run_id: str) -> list[dict[str, Outcome]]:
+    """The scores that a run's file brought, one mapping a sample; none where it brought none."""
+    rows = connection.execute(
+        "SELECT position, metric, value, counted, reason, detail FROM scores JOIN evaluations USING (evaluation_id)"
+        " WHERE run_id = ? AND imported",
+        [run_id],
+    ).fetchall()
+    found: dict[int, dict[str, Outcome]] = {}
+    for position, metric, value, counted, reason, detail in rows:
+        scored = Score(value=value, counted=counted) if value is not None else Unscored(reason=reason, detail=detail)
+        found.setdefault(position, {})[metric] = scored
+    return [found.get(position, {}) for position in range(1 + max(found))] if found else []
 
 
 def _questions_key(questions: Iterable[str]) -> str:
@@ -90,6 +175,11 @@ def _questions_key(questions: Iterable[str]) -> str:
     for question in sorted(set(questions)):
         digest.update(question.encode() + b"\0")
     return digest.hexdigest()
+
+
+def _dataset_name(questions: int, key: str) -> str:
+    """What a dataset is called that nobody named."""
+    return f"{questions:,} questions ({key[:4]})"
 
 
 def growing_id(name: str) -> str:
@@ -124,18 +214,28 @@ def _free(wanted: str, taken: set[str]) -> str:
 
 def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> AddedRun:
     """Keep a run, unless it is there already. Raises RunExistsError where another has its name."""
-    there = find_run(connection, run_id) or find_run(connection, run.name)
-    if there and there[0] != run_id:
-        raise RunExistsError(f"another run is already called {run.name!r}; give this one another name with --name")
-    if not there:
+    there = same_run(connection, run.name, run_id)
+    if there is None:
+        if find_run(connection, run.name):
+            raise RunExistsError(f"another run is already called {run.name!r}; give this one another name with --name")
         insert_run(connection, run, run_id)
-    return AddedRun(id=run_id, name=there[1] if there else run.name, samples=len(run.samples), added=not there)
+    kept_id, name = there or (run_id, run.name)
+    return AddedRun(id=kept_id, name=name, samples=len(run.samples), added=there is None)
+
+
+def same_run(connection: duckdb.DuckDBPyConnection, name: str, digest: str) -> tuple[str, str] | None:
+    """Id and name of the stored run of that digest: by its id, or by its content where an older version kept it."""
+    there = find_run(connection, digest)
+    if there and there[0] == digest:
+        return there
+    there = find_run(connection, name)
+    return there if there and stored_digest(connection, there[0]) == digest else None
 
 
 def insert_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> None:
     """Put a run with its samples and scores into the tables."""
     key = _questions_key(sample.question for sample in run.samples)
-    dataset = run.dataset or f"{len({sample.question for sample in run.samples}):,} questions ({key[:4]})"
+    dataset = run.dataset or _dataset_name(len({sample.question for sample in run.samples}), key)
     connection.execute(
         "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC', '')",
         [
@@ -200,13 +300,15 @@ def put_evaluation(
     evaluation: Evaluation,
     metrics: Iterable[MetricDescription],
     *,
+    tasks: Mapping[str, Sequence[str]] | None = None,
     covered: int | None = None,
     judging: JudgeOptions | None = None,
 ) -> None:
     """Put an evaluation and its metrics in place of what was kept of them; how its judges were named once stays."""
     connection.execute(
-        "INSERT OR REPLACE INTO evaluations SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
-        " coalesce(?, samples), coalesce(?, (SELECT judging FROM evaluations WHERE evaluation_id = ?)), ?"
+        "INSERT OR REPLACE INTO evaluations (evaluation_id, run_id, judge, heuristic, identity, metrics, finished,"
+        " covered, judging, imported, has_statements) SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
+        " coalesce(?, samples), coalesce(?, (SELECT judging FROM evaluations WHERE evaluation_id = ?)), ?, false"
         " FROM runs WHERE run_id = ?",
         [
             evaluation.id,
@@ -224,9 +326,18 @@ def put_evaluation(
     )
     for description in metrics:
         connection.execute(
-            "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)",
-            [evaluation.id, description.spec, as_json(asdict(description))],
+            "INSERT OR REPLACE INTO metrics (evaluation_id, metric, description, tasks) VALUES (?, ?, ?, ?)",
+            [evaluation.id, description.spec, as_json(asdict(description)), (tasks or {}).get(description.spec)],
         )
+
+
+def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> None:
+    """Keep whether an evaluation split answers into statements."""
+    connection.execute(
+        "UPDATE evaluations SET has_statements = EXISTS (FROM statements WHERE evaluation_id = $evaluation"
+        " AND side = 'response') WHERE evaluation_id = $evaluation",
+        {"evaluation": evaluation_id},
+    )
 
 
 def drop_agreement(connection: duckdb.DuckDBPyConnection, agreement_id: str) -> bool:

@@ -101,7 +101,9 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime, address: Mapping[
         "href": f"run?{urlencode({'run': run.name, **address})}",
         "tags": [inert(tag) for tag in run.tags],
         "config": inert(" · ".join(f"{key} {value}" for key, value in run.config.items())),
-        "metrics": [_cell(run.metrics.get(spec) or run.file_scores.get(spec)) for spec in specs],
+        "metrics": [
+            _cell(run.metrics.get(spec) or run.file_scores.get(spec), run.judged_elsewhere(spec)) for spec in specs
+        ],
         "labels": [
             {"name": label, "icon": verdict.icon, "count": run.labels.get(label, 0)}
             for label, verdict in VERDICTS.items()
@@ -114,7 +116,7 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime, address: Mapping[
     }
 
 
-def _cell(summary: MetricSummary | None) -> dict[str, Any] | None:
+def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
     if summary is None:
         return None
     interval = summary.interval if isinstance(summary.interval, Interval) else None
@@ -128,7 +130,7 @@ def _cell(summary: MetricSummary | None) -> dict[str, Any] | None:
         "threshold": summary.threshold.value if summary.threshold else None,
         "standing": f"{STANDINGS[summary.standing]} ({summary.threshold})" if summary.standing else "",
         "look": summary.standing or "",
-        "note": summary.note,
+        "note": inert(" · ".join(filter(None, (summary.note, judge)))),
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
         "bounds": f"{interval.low:.2f} – {interval.high:.2f}" if interval else "",

@@ -21,7 +21,7 @@ from ragboard_dashboard.annotating import (
 )
 from ragboard_dashboard.data import get_kappas, get_queue, get_runs, resolve, store, writable
 from ragboard_dashboard.navigation import open_run
-from ragboard_dashboard.shared import choose_run, plain
+from ragboard_dashboard.shared import choose_evaluation, choose_run, plain
 
 __all__ = ["page"]
 
@@ -38,7 +38,7 @@ def page() -> None:
     if not writable():
         st.info("This server only shows what there is: nothing can be labelled here.", icon=":material/lock:")
         return
-    run = choose_run("Annotate")
+    run = choose_run("Annotate", evaluations=False)
     if run is None:
         return
     row = st.container(horizontal=True, vertical_alignment="center")
@@ -89,6 +89,7 @@ def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
     names = [one.name for one in get_runs()]
     st.session_state["annotate-run"] = run.name
     st.selectbox("Run", names, key="annotate-run", on_change=_chose_run)
+    choose_evaluation(run, "run")
     others = [name for name in names if name != run.name]
     if not pairs or not others:
         return None

@@ -27,6 +27,7 @@ from ragboard.spans import inert
 from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
 from ragboard_dashboard.data import (
+    get_comparable,
     get_comparison,
     get_noise,
     get_pair,
@@ -38,6 +39,7 @@ from ragboard_dashboard.data import (
 )
 from ragboard_dashboard.navigation import open_sample
 from ragboard_dashboard.shared import (
+    choose_evaluation,
     column_title,
     default_pair,
     facts,
@@ -96,7 +98,7 @@ def _choose(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef, UnscoredPolicy
         b = _select("B, held against it", "b", runs, second)
     with count:
         unscored = unscored_choice()
-    return (a, b, unscored) if a and b else None
+    return (*get_comparable(a, b), unscored) if a and b else None
 
 
 def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> RunRef | None:
@@ -109,9 +111,15 @@ def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> 
         st.error(f"The address names a run {key.upper()} that is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
-    options = names if wanted in names else [wanted, *names]
-    st.selectbox(label, options, **_bound(key, wanted), args=(key,))
-    return resolve(wanted)
+    run = resolve(wanted)
+    st.selectbox(label, names, **_bound(key, run.name), args=(key,))
+    choose_evaluation(run, key)
+    return run
+
+
+def _address(run: RunRef) -> str:
+    """How an address names a run whose statements are compared: by its name alone where that means the same."""
+    return run.name if resolve(run.name).evaluation_id == run.evaluation_id else f"{run.name}@{run.evaluation_id}"
 
 
 def _bound(key: str, value: str) -> dict[str, Any]:
@@ -253,9 +261,9 @@ def _pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
         del st.query_params["pair"]
         st.rerun()
     if row.button("Sample in A", icon=":material/find_in_page:"):
-        open_sample(st.query_params["a"], found.a.sample.id)
+        open_sample(_address(found.a.run), found.a.sample.id)
     if row.button("Sample in B", icon=":material/find_in_page:"):
-        open_sample(st.query_params["b"], found.b.sample.id)
+        open_sample(_address(found.b.run), found.b.sample.id)
     with row:
         _step(a, b, compared, sample_id)
     plain(found.a.sample.question, "title")

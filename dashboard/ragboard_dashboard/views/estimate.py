@@ -14,7 +14,7 @@ from ragboard.store import RunRef
 from ragboard_dashboard.components.estimates import differences_html, estimates_html, ranking_html
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
 from ragboard_dashboard.navigation import link_to
-from ragboard_dashboard.shared import offer_upload, plain
+from ragboard_dashboard.shared import evaluations_help, offer_upload, plain, run_choices
 
 __all__ = ["page"]
 
@@ -45,9 +45,16 @@ def page() -> None:
 
 
 def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, bool] | None:
-    names = [run.name for run in runs]
+    choices = run_choices(runs)
     left, middle, right, last = st.columns([3, 2, 2, 1], vertical_alignment="bottom")
-    wanted = left.multiselect("Runs", names, default=_default(runs), key="runs", bind="query-params")
+    wanted = left.multiselect(
+        "Runs",
+        list(choices),
+        default=_default(runs),
+        help=evaluations_help(choices),
+        key="runs",
+        bind="query-params",
+    )
     try:
         refs = tuple(resolve(name) for name in wanted)
     except NotFoundError as error:

@@ -29,7 +29,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 def page() -> None:
     """Draw the page."""
-    run = choose_run("Evaluate")
+    run = choose_run("Evaluate", evaluations=False)
     if run is None:
         return
     plain(f"Evaluate {run.name}", "title")

@@ -29,7 +29,16 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import first_page, offer_sql, offer_upload, page_number, pager, plain
+from ragboard_dashboard.shared import (
+    evaluations_help,
+    first_page,
+    offer_sql,
+    offer_upload,
+    page_number,
+    pager,
+    plain,
+    run_choices,
+)
 from ragboard_dashboard.sharing import export_control
 
 __all__ = ["page"]
@@ -83,7 +92,7 @@ def page() -> None:
 
 def _absent() -> bool:
     """Say which runs of the address are not in the store, rather than list the statements of all."""
-    there = {run.name for run in get_runs()}
+    there = run_choices(get_runs())
     absent = [name for name in st.query_params.get_all("runs") if name not in there]
     if absent:
         st.error("This address names runs that are not in the store.", icon=":material/search_off:")
@@ -103,8 +112,15 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
     shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **bound)
     text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **bound)
     retrieved = passage.text_input("Passage", placeholder="Passage id", key="passage", **bound)
-    names = [run.name for run in get_runs()]
-    chosen = runs.multiselect("Runs", names, placeholder="All runs", key="runs", **bound)
+    choices = run_choices(get_runs())
+    chosen = runs.multiselect(
+        "Runs",
+        list(choices),
+        help=evaluations_help(choices),
+        placeholder="All runs",
+        key="runs",
+        **bound,
+    )
     judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **bound)
     human = people.selectbox("People", list(HUMAN), key="people", **bound)
     by = grouping.segmented_control("List them", list(GROUPS), default="one by one", required=True, key="by", **bound)

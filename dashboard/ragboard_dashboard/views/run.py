@@ -35,6 +35,7 @@ from ragboard_dashboard.data import (
     get_breakdown,
     get_columns,
     get_distribution,
+    get_failed,
     get_failures,
     get_judging,
     get_overruled,
@@ -99,7 +100,7 @@ def page() -> None:
     if summary.notes:
         plain(summary.notes)
     run_panels(run)
-    facts(summary_facts(summary.metrics, get_overruled(run, unscored)))
+    facts(summary_facts(summary.metrics, get_overruled(run, unscored), summary))
     file_facts(summary_facts(summary.file_scores))
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
@@ -157,7 +158,7 @@ def _failed(run: RunRef) -> None:
         if len(kinds) > KINDS:
             plain(f"and {len(kinds) - KINDS:,} kinds more: ragboard evaluate and retry list them all", "note")
         if evaluates():
-            _retry(run)
+            _retry(get_failed(run)[0])
 
 
 def _retry(run: RunRef) -> None:

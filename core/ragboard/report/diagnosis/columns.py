@@ -56,8 +56,11 @@ _METRIC = (
 
 def read_columns(connection: duckdb.DuckDBPyConnection, run: RunRef, samples: int, names: Iterable[str]) -> Columns:
     """The columns of these names that were evaluated, be it without any value."""
-    row = connection.execute("SELECT metrics FROM evaluations WHERE evaluation_id = ?", [run.evaluation_id]).fetchone()
-    evaluated: set[str] = set(row[0]) if row else set()
+    rows = connection.execute(
+        "SELECT unnest(metrics) FROM evaluations WHERE list_contains($evaluations, evaluation_id)",
+        {"evaluations": list(run.evaluations)},
+    ).fetchall()
+    evaluated: set[str] = {row[0] for row in rows}
     found = {name: _values(connection, run, samples, name) for name in names}
     return {
         name: values for name, values in found.items() if metric_for(name) in evaluated or not np.isnan(values).all()
@@ -71,7 +74,8 @@ def metric_for(name: str) -> str:
 
 def _values(connection: duckdb.DuckDBPyConnection, run: RunRef, samples: int, name: str) -> Floats:
     sql = _COUNTED[name][1] if name in _COUNTED else _METRIC
-    given = {"run": run.run_id, "evaluation": run.evaluation_id, "metric": name}
+    evaluation = run.evaluation_id if name in _COUNTED else run.evaluation_of(name)
+    given = {"run": run.run_id, "evaluation": evaluation, "metric": name}
     got = connection.execute(sql, {key: value for key, value in given.items() if f"${key}" in sql}).fetchnumpy()
     values = np.full(samples, np.nan)
     values[np.asarray(got["position"], dtype=np.int64)] = np.asarray(got["value"], dtype=np.float64)
