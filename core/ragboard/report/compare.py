@@ -314,4 +314,7 @@ def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], 
     tested = sum(metric.p is not None for metric in compared)
     adjusted = f", p adjusted for {tested} metric{'' if tested == 1 else 's'} (Holm)" if tested else ""
     of = f" clustered by {clusters}" if clusters else ""
-    return f"{b} against {a} over {paired:,} pairs: {told}{others}. Differences are {b} less {a}, intervals 95%{of}{adjusted}."
+    return (
+        f"{b} against {a} over {paired:,} pairs: {told}{others}."
+        f" Differences are {b} less {a}, intervals 95%{of}{adjusted}."
+    )
