@@ -84,10 +84,10 @@ def paired_difference(
 
     `bounds` are those of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` says to which cluster pair i
     belongs: turns of one conversation, answers to one question; without, pairs are independent. Interval and p are
-    those of the mean difference, by the methods of `mean_interval`; of the clusters' mean, p of the sign test is of whole
-    clusters too. Where there is no interval, p is that of all ways to flip the signs (Fisher 1935), or of the sign test
-    with more than 12 non-zero differences. Swapping the sides changes signs and nothing else. Raises ValueError for no
-    pairs, lengths that differ, NaN, or a difference outside the bounds.
+    those of the mean difference, by the methods of `mean_interval`. Where there is no interval, p is that of all ways
+    to flip the signs (Fisher 1935), or of the sign test with more than 12 non-zero differences or with clusters, whose
+    sign test counts clusters. Swapping the sides changes the signs and nothing else. Raises ValueError for no pairs,
+    lengths that differ, NaN, or a difference outside the bounds.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} first values and {len(second)} second are no pairs")
