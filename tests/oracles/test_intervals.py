@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from scipy import stats as scipy
 from statsmodels.stats.proportion import proportion_confint
 
-from ragboard.stats import moments, wilson_interval
+from ragboard.stats import ClusterMoments, cluster_moments, moments, wilson_interval
 from ragboard.stats.intervals import share_bounds
 
 
@@ -39,3 +40,28 @@ def test_moments_are_those_of_numpy(rng: np.random.Generator) -> None:
         (values.size, np.mean(values), np.std(values, ddof=1)), abs=1e-12
     )
     assert found.varying == values.size - scipy.mode(values).count
+
+
+def test_the_error_of_clusters_of_equal_size_is_the_cluster_robust_one_of_statsmodels(rng: np.random.Generator) -> None:
+    groups, size = int(rng.integers(5, 40)), int(rng.integers(2, 6))
+    clusters = np.repeat(np.arange(groups), size)
+    values = rng.beta(2, 2, groups)[clusters] / 2 + rng.random(clusters.size) / 2
+    known = moments(values, clusters.tolist())
+    assert isinstance(known, ClusterMoments)
+    fitted = sm.OLS(values, np.ones(values.size)).fit(cov_type="cluster", cov_kwds={"groups": clusters})
+    assert (known.mean, known.error) == pytest.approx((fitted.params[0], fitted.bse[0]), rel=1e-9)
+
+
+def test_the_error_of_clusters_of_any_size_is_that_of_leaving_one_out(rng: np.random.Generator) -> None:
+    """The jackknife, about the mean of all."""
+    clusters = rng.integers(0, 12, int(rng.integers(40, 120)))
+    values = rng.random(clusters.size)
+    known = moments(values, clusters.tolist())
+    assert isinstance(known, ClusterMoments)
+    there = np.unique(clusters)
+    left = np.array([values[clusters != one].mean() for one in there])
+    jackknife = np.sqrt((there.size - 1) / there.size * np.square(left - values.mean()).sum())
+    assert known.error == pytest.approx(jackknife, rel=1e-9)
+    counts, sums = np.unique(clusters, return_counts=True)[1], np.bincount(clusters, weights=values)
+    again = cluster_moments(counts, sums[there])
+    assert (again.mean, again.error) == pytest.approx((known.mean, known.error), rel=1e-12)

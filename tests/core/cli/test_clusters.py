@@ -126,7 +126,7 @@ def test_several_answers_to_a_question_are_clustered_by_question(tmp_path: Path)
 
 def test_of_few_conversations_there_is_no_interval_and_the_reason_is_said(tmp_path: Path) -> None:
     rows = [
-        {"question": f"{number}?", "answer": "yes" if number % 3 else "no", "reference": "yes", "thread_id": number % 6}
+        {"question": f"{number}?", "answer": "yes" if number % 3 else "no", "reference": "yes", "thread_id": number % 4}
         for number in range(60)
     ]
     path = tmp_path / "few.jsonl"
@@ -134,7 +134,8 @@ def test_of_few_conversations_there_is_no_interval_and_the_reason_is_said(tmp_pa
     ragboard(tmp_path / "store", "evaluate", path, "--metrics", "overlap.exact_match")
     gated = ragboard(tmp_path / "store", "check", "few", "--min", "exact_match=0.1")
     assert gated.exit_code == 4
-    assert "an interval needs at least 10 groups, got 60 values in 6" in gated.stdout
+    assert "none: an interval needs at least 5 groups" in gated.stdout
+    assert "60 values in 4 groups" in gated.stdout
 
 
 def test_the_turns_of_mtrag_are_clustered_by_its_twelve_conversations(tmp_path: Path, data: Path) -> None:
