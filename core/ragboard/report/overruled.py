@@ -110,10 +110,10 @@ def _means(
     found: dict[str, MetricSummary] = {}
     for spec in dict.fromkeys(spec for outcomes in again.values() for spec in outcomes):
         changed = {position: outcomes[spec] for position, outcomes in again.items() if spec in outcomes}
-        positions, values = _values(connection, ref, spec, changed)
+        places, values = _values(connection, ref, spec, changed)
         if np.isnan(values).all():
             continue
-        together = clusters.of[positions] if clusters else None
+        together = clusters.of[places] if clusters else None
         found[spec] = _again(run.metrics[spec], known.get(spec), values, together)
     return found
 
