@@ -38,8 +38,8 @@ def _judges(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]) -> It
     by_judges: dict[str, list[str]] = {}
     for label, pair in judges.items():
         by_judges.setdefault(str(pair), []).append(label)
-    for pair, labels in by_judges.items():
-        yield f"Not comparable, different judges ({pair}): {', '.join(labels)}."
+    for who, labels in by_judges.items():
+        yield f"Not comparable, different judges ({who}): {', '.join(labels)}."
 
 
 def _metrics(connection: duckdb.DuckDBPyConnection, a: RunSummary, b: RunSummary) -> Iterator[str]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 import duckdb
 
@@ -22,7 +23,7 @@ __all__ = [
     "scored_evaluations",
 ]
 
-DIFFERENT_JUDGES = "different judges"
+DIFFERENT_JUDGES: Final = "different judges"
 """What is said in place of a verdict where A and B were judged differently."""
 
 
