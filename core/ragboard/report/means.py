@@ -12,10 +12,13 @@ from ragboard.report.metrics import described, in_order
 from ragboard.report.nouns import MetricSummary
 from ragboard.report.thresholds import Standing, Threshold, thresholds_read
 from ragboard.report.unscored import UnscoredPolicy, fills, mean_of
-from ragboard.stats import GateVerdict, Interval, Moments, NoInterval, gate
-from ragboard.stats.intervals import SAME
+from ragboard.stats import GateVerdict, Interval, Moments, NoInterval, gate, moments
+from ragboard.stats.intervals import LARGE, SAME
 
-__all__ = ["metric_summaries", "moments_read"]
+__all__ = ["FEW_VALUES", "metric_summaries", "moments_read"]
+
+FEW_VALUES = f"CASE WHEN count(value) <= {LARGE} THEN min(value, {LARGE}) END"
+"""SQL for the values where they are few, which is when their interval needs more than moments; else NULL."""
 
 Key = tuple[str, str]
 """Evaluation and metric."""
@@ -59,10 +62,14 @@ def metric_summaries(
     }
 
 
-def moments_read(n: int, mean: float | None, deviation: float | None, varying: int | None) -> Moments | None:
-    """The moments in a row of the database; None where there is no value."""
+def moments_read(
+    n: int, mean: float | None, deviation: float | None, varying: int | None, values: Sequence[float] | None
+) -> Moments | None:
+    """The moments in a row of the database, whose last column is `FEW_VALUES`; None where there is no value."""
     if mean is None:
         return None
+    if values is not None:
+        return moments(values)
     return Moments(n=n, mean=mean, deviation=deviation or 0.0, varying=varying or 0)
 
 
@@ -114,12 +121,12 @@ def _moments(
         f"WITH s AS ({values}),"
         " common AS (SELECT evaluation_id, metric, max(times) AS times FROM (SELECT evaluation_id, metric,"
         f" round(value, {SAME}), count(*) AS times FROM s WHERE value IS NOT NULL GROUP BY ALL) GROUP BY ALL)"
-        " SELECT evaluation_id, metric, count(value), avg(value), stddev_samp(value), count(value) - any_value(times)"
-        " FROM s LEFT JOIN common USING (evaluation_id, metric) GROUP BY 1, 2 ORDER BY 1, 2",
+        " SELECT evaluation_id, metric, count(value), avg(value), stddev_samp(value), count(value) - any_value(times),"
+        f" {FEW_VALUES} FROM s LEFT JOIN common USING (evaluation_id, metric) GROUP BY 1, 2 ORDER BY 1, 2",
         given,
     ).fetchall()
     found = {(evaluation, metric): moments_read(*values) for evaluation, metric, *values in rows}
-    return {key: moments for key, moments in found.items() if moments is not None}
+    return {key: known for key, known in found.items() if known is not None}
 
 
 def _unscored(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[Key, dict[str, int]]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.records import MetricDescription
-from ragboard.report.means import moments_read
+from ragboard.report.means import FEW_VALUES, moments_read
 from ragboard.report.metrics import described, in_order
 from ragboard.report.thresholds import Share, thresholds_read
 from ragboard.report.unscored import UnscoredPolicy, mean_of
@@ -243,9 +243,9 @@ def _groups(
         f" LEFT JOIN ({values}) v USING (position) WHERE s.run_id = $run),"
         " common AS (SELECT key, max(n) AS n FROM (SELECT key, count(*) AS n FROM v WHERE value IS NOT NULL"
         f" GROUP BY key, round(value, {SAME})) GROUP BY key)"
-        " SELECT key, count(*), count(value), avg(value), stddev_samp(value), count(value) - any_value(n)"
-        " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
-        " LIMIT $groups",
+        " SELECT key, count(*), count(value), avg(value), stddev_samp(value), count(value) - any_value(n),"
+        f" {FEW_VALUES} FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key"
+        " ORDER BY count(*) DESC, key LIMIT $groups",
         given | {"by": pointer(by), "groups": CATEGORIES},
     ).fetchall()
     return {key: (total, moments_read(*moments)) for key, total, *moments in rows}

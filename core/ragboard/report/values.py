@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from ragboard.records import MetricDescription
-from ragboard.report.means import moments_read
+from ragboard.report.means import FEW_VALUES, moments_read
 from ragboard.report.thresholds import Share, Threshold
 from ragboard.report.unscored import Fill, UnscoredPolicy, fill_of
 from ragboard.stats import Moments, outer_interval, wilson_interval
@@ -34,8 +34,9 @@ def column_values(run: RunRef, column: str, name: str, fill: float | None = None
     """
     if column.startswith(META):
         sql = (
-            f"SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS value FROM samples"
-            " WHERE run_id = $run"
+            "SELECT position, CASE WHEN isfinite(number) THEN number END AS value FROM (SELECT position,"
+            f" TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS number FROM samples"
+            " WHERE run_id = $run)"
         )
         return sql, {"run": run.run_id, f"at_{name}": pointer(column)}
     value = "value" if fill is None else f"coalesce(value, $fill_{name}) AS value"
@@ -78,7 +79,7 @@ def filled_values(
 def _moments(connection: duckdb.DuckDBPyConnection, values: str, given: Mapping[str, Any]) -> Moments | None:
     row = connection.execute(
         f"WITH v AS ({values}) SELECT count(value), avg(value), stddev_samp(value), count(value) - (SELECT max(n) FROM"
-        f" (SELECT count(*) AS n FROM v WHERE value IS NOT NULL GROUP BY round(value, {SAME}))) FROM v",
+        f" (SELECT count(*) AS n FROM v WHERE value IS NOT NULL GROUP BY round(value, {SAME}))), {FEW_VALUES} FROM v",
         dict(given),
     ).fetchone()
     return moments_read(*row) if row else None
