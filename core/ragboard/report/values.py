@@ -62,8 +62,9 @@ def column_values(run: RunRef, column: str, name: str, fill: float | None = None
     """
     if column.startswith(META):
         sql = (
-            f"SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS value FROM samples"
-            " WHERE run_id = $run"
+            "SELECT position, CASE WHEN isfinite(number) THEN number END AS value FROM (SELECT position,"
+            f" TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS number FROM samples"
+            " WHERE run_id = $run)"
         )
         return sql, {"run": run.run_id, f"at_{name}": pointer(column)}
     value = "value" if fill is None else f"coalesce(value, $fill_{name}) AS value"

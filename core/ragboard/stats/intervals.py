@@ -287,6 +287,8 @@ def _refusal(known: Moments | ClusterMoments, bounds: tuple[float, float] | None
     if isinstance(known, ClusterMoments) and known.effective < FEWEST:
         groups = f"{known.n} values in {len(known.counts)} groups"
         return f"an interval needs at least {FEWEST} groups of equal size, got {groups}, worth {known.effective:.1f}"
+    if not math.isfinite(known.error):
+        return "the values are too large to square"
     if bounds is None and known.varying == 0:
         return f"all {_size(known)} values are tied, and the scores have no bounds"
     return ""
