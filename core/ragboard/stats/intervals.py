@@ -123,7 +123,7 @@ class ClusterMoments:
         """Standard error of the mean, by leaving out one cluster after another (jackknife, CR3)."""
         counts = np.array(self.counts)
         residuals = (np.array(self.sums) - self.mean * counts) / (1 - counts / self.n)
-        return math.sqrt(1 - 1 / counts.size) * float(np.linalg.norm(residuals)) / self.n
+        return math.sqrt(1 - 1 / counts.size) * _norm(residuals) / self.n
 
     @property
     def df(self) -> float:
@@ -157,13 +157,14 @@ def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Momen
         places = np.array([place[cluster] for cluster in clusters])
         if len(place) < array.size:
             return cluster_moments(np.bincount(places).astype(float), np.bincount(places, weights=array))
+    array = np.sort(array)
     scale = _power_of_two(array)
     return Moments(
         n=array.size,
         mean=float((array / scale).mean()) * scale,
         deviation=float((array / scale).std(ddof=1)) * scale if array.size > 1 else 0.0,
         varying=_varying(array),
-        values=tuple(np.sort(array).tolist()) if array.size <= LARGE else None,
+        values=tuple(array.tolist()) if array.size <= LARGE else None,
     )
 
 
@@ -271,6 +272,12 @@ def _power_of_two(values: Floats) -> float:
     return math.ldexp(1.0, max(math.frexp(float(np.abs(values).max()))[1], -900))
 
 
+def _norm(values: Floats) -> float:
+    """The root of the sum of squares."""
+    scale = _power_of_two(values)
+    return scale * float(np.linalg.norm(values / scale))
+
+
 def _varying(values: Floats) -> int:
     _, counts = np.unique(values.round(SAME), return_counts=True)
     return values.size - int(counts.max())
@@ -311,7 +318,7 @@ def _limits(
     units = _units(known)
     if bounds and isinstance(known, Moments):
         low, high = bounds
-        most = (known.mean - low) * (high - known.mean) / (high - low) ** 2 * known.n / (known.n - 1)
+        most = (known.mean - low) / (high - low) * (high - known.mean) / (high - low) * known.n / (known.n - 1)
         if (known.deviation / (high - low)) ** 2 >= most - 1e-9:
             return *_share_limits(known, bounds, level), "Clopper-Pearson"
         if units is None and known.varying < FEW_OF_MANY:
@@ -351,7 +358,7 @@ def _stretch(known: Moments | ClusterMoments, level: float) -> float:
     if isinstance(known, Moments):
         return 1.0
     p, size, counts = (1 + level) / 2, len(known.counts), np.array(known.counts)
-    plain = math.sqrt(size / (size - 1)) * float(np.linalg.norm(np.array(known.sums) - known.mean * counts)) / known.n
+    plain = math.sqrt(size / (size - 1)) * _norm(np.array(known.sums) - known.mean * counts) / known.n
     return t_quantile(p, known.df) * known.error / (t_quantile(p, size - 1.0) * plain)
 
 

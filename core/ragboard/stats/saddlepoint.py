@@ -20,6 +20,8 @@ __all__ = ["lower_limit", "lower_score"]
 
 Floats = NDArray[np.float64]
 MOST_STEPS = 100
+SMALLEST = 1e-100
+"""Smaller values are scaled up, larger ones than the inverse down: squares could leave the range of numbers."""
 PRECISION = 1e-8
 """Of a normal score, and of a limit as a part of the range it is in."""
 
@@ -29,6 +31,9 @@ def lower_limit(sums: Floats, counts: Floats, extra: float, score: float) -> flo
 
     `extra` is the value of the one more point, whose size is that of an average cluster.
     """
+    scale = max(float(np.abs(sums).max()), abs(extra))
+    if 0 < scale < SMALLEST or scale > 1 / SMALLEST:
+        return scale * lower_limit(sums / scale, counts, extra / scale, score)
     low, high = min(extra, float((sums / counts).min())), float(sums.sum() / counts.sum())
     width = high - low
     if width <= 1e-12 * max(abs(low), abs(high)):
