@@ -145,11 +145,21 @@ def check(
         )
     refuse_unreachable(gated, metric_descriptions(store))
     if as_json:
-        print_json({"run": summary.name, "unscored": unscored, "gates": gated, "verdict": verdict_of(gated)})
+        print_json(
+            {
+                "run": summary.name,
+                "unscored": unscored,
+                "clustered": summary.clustered,
+                "gates": gated,
+                "verdict": verdict_of(gated),
+            }
+        )
     elif markdown:
-        click.echo(plain(gates_markdown(summary.name, gated)))
+        click.echo(plain(gates_markdown(summary.name, gated, summary.clustered)))
     else:
         _print_gates(gated)
+        if summary.clustered:
+            click.echo(f"intervals are clustered by {summary.clustered}")
     _leave(gated)
 
 

@@ -163,6 +163,9 @@ def print_runs(store: Store, found: tuple[RunSummary, ...]) -> None:
         print_table(head, rows)
     else:
         print_across(head, rows)
+    for run in found:
+        if run.clustered:
+            click.echo(one_line(f"{run.name}: intervals are clustered by {run.clustered}"))
 
 
 def _run_cells(run: RunSummary, specs: Sequence[str]) -> list[str]:
@@ -236,6 +239,8 @@ def _print_run(summary: RunSummary, people: Overruled) -> None:
         click.echo(one_line(f"{what}: {said}")) if said else None
     for key, value in summary.config.items():
         click.echo(one_line(f"  {key} = {value}"))
+    if summary.clustered:
+        click.echo(f"intervals are clustered by {summary.clustered}")
     _print_metrics(summary, people)
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):

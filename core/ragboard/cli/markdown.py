@@ -38,9 +38,10 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
     return "\n\n".join(part for part in parts if part)
 
 
-def gates_markdown(run: str, gated: Sequence[Gated]) -> str:
-    """What became of each condition on a run."""
-    return f"### {escaped(run)}\n\n{_gates(gated)}"
+def gates_markdown(run: str, gated: Sequence[Gated], clustered: str = "") -> str:
+    """What became of each condition on a run, and by what its intervals are clustered."""
+    note = f"\n\nIntervals are clustered by {clustered}." if clustered else ""
+    return f"### {escaped(run)}\n\n{_gates(gated)}{note}"
 
 
 def _gates(gated: Sequence[Gated]) -> str:

@@ -8,7 +8,7 @@ import click
 
 from ragboard.cli.options import as_json, judging_options, store_option
 from ragboard.cli.output import one_line, print_json, print_table
-from ragboard.evaluation.preference import Preferences, prefer_runs
+from ragboard.evaluation.preference import Preferences, ShareFound, prefer_runs
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.tasks import Quality
 from ragboard.stats import Interval
@@ -65,7 +65,9 @@ def _print(found: Preferences) -> None:
         )
 
 
-def _share(interval: Interval | None) -> str:
-    if interval is None:
+def _share(found: ShareFound | None) -> str:
+    if found is None:
         return "none"
-    return f"{interval.estimate:.0%} [{interval.low:.0%}, {interval.high:.0%}]"
+    bounds = found.interval
+    interval = f" [{bounds.low:.0%}, {bounds.high:.0%}]" if isinstance(bounds, Interval) else ""
+    return f"{found.share:.0%}{interval}"

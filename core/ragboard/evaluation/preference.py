@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
+from statistics import mean
 from typing import Literal, TypeAlias
 
 from ragboard.evaluation.asker import Ask, Asker
@@ -23,10 +24,10 @@ from ragboard.judges.panel import Panel
 from ragboard.judges.tasks import Failure, Prefer, Preference, Quality
 from ragboard.pairing import pair_samples
 from ragboard.records import Sample
-from ragboard.stats import Interval, wilson_interval
+from ragboard.stats import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
 from ragboard.store import RunRef, Store
 
-__all__ = ["PairChoice", "Preferences", "choose_better", "comparable", "prefer_runs"]
+__all__ = ["PairChoice", "Preferences", "ShareFound", "choose_better", "comparable", "prefer_runs"]
 
 Choice: TypeAlias = Literal["a", "b"]
 
@@ -54,6 +55,15 @@ class PairChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShareFound:
+    """A share of pairs, from 0 to 1."""
+
+    share: float
+    interval: Interval | NoInterval
+    """Clustered where pairs are of one conversation or question; else Wilson's where each pair is a yes or a no."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Preferences:
     """How often each run was preferred over the questions they share."""
 
@@ -78,10 +88,11 @@ class Preferences:
     """Pairs of which one side lacks what the quality is about."""
     alike: int
     """Pairs of the same text on both sides, of which neither can be the better."""
-    share_a: Interval | None
-    """A's share of the pairs that one side won, in [0, 1]; Wilson. None where no side won any."""
-    first_chosen: Interval | None
-    """How often the one shown first was chosen, in [0, 1]; 0.5 is no order bias. Wilson over all answers."""
+    share_a: ShareFound | None
+    """A's share of the pairs that one side won. None where no side won any."""
+    first_chosen: ShareFound | None
+    """How often the one shown first was chosen; 0.5 is no order bias. The two answers to a pair depend on each other:
+    each pair counts once, with the share of its answers."""
 
 
 def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Panel) -> Preferences:
@@ -98,6 +109,7 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     unlike = [pair for pair in whole if _shown(quality, pair[0]) != _shown(quality, pair[1])]
     identity = [a.run_id, b.run_id, quality, judge.identity(Prefer)]
     key = blake2b(json.dumps(identity).encode(), digest_size=6).hexdigest()
+    clusters = store.clusters(a.run_id)
     with open_journal(
         store.journal_path(f"prefer-{key}"), {"runs": [a.run_id, b.run_id], "quality": quality}
     ) as journal:
@@ -118,8 +130,8 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
         ambiguous=len(paired.ambiguous_a) + len(paired.ambiguous_b),
         left_out=len(both) - len(whole),
         alike=len(whole) - len(unlike),
-        share_a=_share([choice.winner == "a" for choice in choices if choice.winner]),
-        first_chosen=_share(list(_first_chosen(choices))),
+        share_a=_share({one.sample_a: float(one.winner == "a") for one in choices if one.winner}, clusters),
+        first_chosen=_share({one.sample_a: mean(said) for one in choices if (said := _first_chosen(one))}, clusters),
     )
 
 
@@ -188,13 +200,17 @@ def _by_order(choice: PairChoice) -> bool:
     return choice.a_first is not None and choice.b_first is not None and choice.winner is None
 
 
-def _first_chosen(choices: tuple[PairChoice, ...]) -> Iterator[bool]:
-    for choice in choices:
-        if choice.a_first is not None:
-            yield choice.a_first == "a"
-        if choice.b_first is not None:
-            yield choice.b_first == "b"
+def _first_chosen(choice: PairChoice) -> list[bool]:
+    """Of each order that was answered, whether the one shown first was chosen."""
+    orders = ((choice.a_first, "a"), (choice.b_first, "b"))
+    return [chosen == first for chosen, first in orders if chosen is not None]
 
 
-def _share(marks: list[bool]) -> Interval | None:
-    return wilson_interval(sum(marks) / len(marks), len(marks)) if marks else None
+def _share(values: Mapping[str, float], clusters: Mapping[str, str]) -> ShareFound | None:
+    """Of values from 0 to 1, by the sample of A that each is of."""
+    if not values:
+        return None
+    known = moments(list(values.values()), [clusters.get(sample, sample) for sample in values])
+    if isinstance(known, Moments) and set(values.values()) <= {0.0, 1.0}:
+        return ShareFound(share=known.mean, interval=wilson_interval(known.mean, known.n))
+    return ShareFound(share=known.mean, interval=mean_interval(known, bounds=(0.0, 1.0)))

@@ -86,6 +86,7 @@ def run_facts(summary: RunSummary) -> dict[str, str]:
         "Configuration": config,
         "Judge": judge,
         "Evaluated": f"{judged.finished:%Y-%m-%d %H:%M} UTC" if judged else "",
+        "Intervals": f"clustered by {summary.clustered}" if summary.clustered else "",
         "Covered": (judged.part or f"all {summary.samples:,} samples") if judged else "",
         "Spent": str(summary.spending) if summary.spending else "",
         "Tags": ", ".join(summary.tags),

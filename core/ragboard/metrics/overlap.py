@@ -29,7 +29,10 @@ _SIGNS = (
 """Accents and vowel signs, which Python takes for no letters, of Latin, Hebrew, Arabic, Indic scripts and Thai."""
 WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W{_UNSPACED}]|[{_SIGNS}])+")
 """A run of letters and digits, vowel signs among them; each character of Chinese and Japanese is a word."""
+SPACED = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+"""What stands between spaces; each character of Chinese and Japanese by itself."""
 ARTICLES = frozenset({"a", "an", "the"})
+SQUAD_ARTICLES = re.compile(r"\b(a|an|the)\b")
 SQUAD = "Rajpurkar et al. 2016, arXiv 1606.05250, section 6.1"
 BLEU_ORDER = 4
 CHRF_ORDER = 6
@@ -54,35 +57,36 @@ class Overlap(Metric):
         """Compare; undefined where the reference is empty."""
         del findings
         answer, reference = sample.answer or "", sample.reference or ""
-        if not WORD.search(reference):
-            return self.without_reference(answer)
+        if not self.comparable(reference):
+            return Unscored(reason="undefined", detail="the reference is empty")
         return self.compare(answer, reference)
 
-    def without_reference(self, answer: str) -> Outcome:
-        """Where the reference holds no word."""
-        del answer
-        return Unscored(reason="undefined", detail="the reference is empty")
+    def comparable(self, reference: str) -> bool:
+        """Whether the reference holds a word."""
+        return WORD.search(reference) is not None
 
     @abstractmethod
     def compare(self, answer: str, reference: str) -> Outcome:
-        """With a reference that holds a word."""
+        """With a reference that is comparable."""
 
 
 @dataclass(frozen=True)
 class Squad(Overlap):
-    """Compared as SQuAD does: case, punctuation, articles and spaces aside.
+    """Compared as SQuAD does, in any language: case, punctuation, articles and spaces aside.
 
-    `compat=True` takes an empty reference for an unanswerable question, as SQuAD 2.0 does: 1 for an
-    empty answer, 0 for any other.
+    `compat=True` gives what SQuAD 2.0's script gives: the punctuation of ASCII alone is left out, words are divided
+    by spaces alone, and an answer and a reference of which nothing remains are the same.
     """
 
     compat: bool = False
 
-    def without_reference(self, answer: str) -> Outcome:
-        """As SQuAD 2.0 where `compat` is set."""
-        if not self.compat:
-            return super().without_reference(answer)
-        return Score(value=float(not squad_words(answer)), counted="an empty reference, by convention")
+    def comparable(self, reference: str) -> bool:
+        """Whether the reference holds a word; with `compat` any does."""
+        return self.compat or bool(self.tokens(reference))
+
+    def tokens(self, text: str) -> list[str]:
+        """The words that are compared."""
+        return squad_words(text) if self.compat else bare_words(text)
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class ExactMatch(Squad):
 
     def compare(self, answer: str, reference: str) -> Outcome:
         """Whether they are the same."""
-        same = squad_words(answer) == squad_words(reference)
+        same = self.tokens(answer) == self.tokens(reference)
         return Score(value=float(same), counted="the same words" if same else "other words")
 
 
@@ -111,12 +115,11 @@ class TokenF1(Squad):
 
     def compare(self, answer: str, reference: str) -> Outcome:
         """Of the two bags of words."""
-        given, wanted = squad_words(answer), squad_words(reference)
+        given, wanted = self.tokens(answer), self.tokens(reference)
         common = (Counter(given) & Counter(wanted)).total()
         both = len(given) + len(wanted)
-        if not both:
-            return self.without_reference(answer)
-        return Score(value=2 * common / both, counted=f"{common} common, {len(given)} and {len(wanted)} words")
+        value = 2 * common / both if both else 1.0
+        return Score(value=value, counted=f"{common} common, {len(given)} and {len(wanted)} words")
 
 
 @dataclass(frozen=True)
@@ -222,13 +225,24 @@ def words(text: str) -> list[str]:
 
 
 def squad_words(text: str) -> list[str]:
-    """Words as SQuAD compares them: punctuation left out (`U.S.` is `us`, `$5` is `5`), then articles."""
-    bare = "".join(mark for mark in text.casefold() if not _is_punctuation(mark))
-    return [word for word in bare.split() if word not in ARTICLES]
+    """Words as the script of SQuAD 2.0 compares them: ASCII punctuation left out, then articles, in its order."""
+    bare = "".join(mark for mark in text.lower() if mark not in string.punctuation)
+    return SQUAD_ARTICLES.sub(" ", bare).split()
+
+
+def bare_words(text: str) -> list[str]:
+    """Words as SQuAD compares them, of any language: punctuation left out (`U.S.` is `us`, `$5` is `5`), then articles.
+
+    Punctuation is what Unicode calls so, and ASCII's; each character of Chinese and Japanese is a word (as in MLQA,
+    Lewis et al. 2020). A text of nothing but articles keeps them: the answer `A` is not an empty one.
+    """
+    folded = unicodedata.normalize("NFC", text.casefold())
+    bare = "".join(mark for mark in folded if not _is_punctuation(mark))
+    found = SPACED.findall(bare)
+    return [word for word in found if word not in ARTICLES] or found
 
 
 def _is_punctuation(mark: str) -> bool:
-    """What SQuAD's script leaves out, `$` and `+` among it, and what is its like in other languages."""
     return mark in string.punctuation or unicodedata.category(mark).startswith("P")
 
 

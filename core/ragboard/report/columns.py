@@ -14,7 +14,7 @@ from ragboard.report.pairing import PairedRuns, Places
 from ragboard.report.values import shown_scores
 from ragboard.store import RunRef
 
-__all__ = ["Floats", "MetricColumn", "claim_counts", "metric_columns", "paired_flags", "unscored_reasons"]
+__all__ = ["Flags", "Floats", "MetricColumn", "claim_counts", "metric_columns", "paired_flags", "unscored_reasons"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -67,8 +67,8 @@ def unscored_reasons(
 
 def paired_flags(
     connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
-) -> tuple[Flags, Flags]:
-    """Whether A's and B's answer refuses, of each pair where that is known of both."""
+) -> tuple[Flags, Flags, Flags]:
+    """Whether A's and B's answer refuses, of each pair where that is known of both; and which pairs those are."""
     return _both(connection, "SELECT position, refuses AS value FROM sides", "", a, b, paired, np.dtype(np.bool_))
 
 
@@ -76,7 +76,7 @@ def claim_counts(
     connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
     """The mean number of an answer's statements, over the pairs in which both answers have some."""
-    ours, theirs = _both(
+    ours, theirs, _ = _both(
         connection,
         "SELECT position, count(*) AS value FROM statements",
         " GROUP BY position",
@@ -96,14 +96,14 @@ def _both(
     b: RunRef,
     paired: PairedRuns,
     kind: np.dtype[Any],
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """A value of the answers on either side, of the pairs that have it on both."""
+) -> tuple[NDArray[Any], NDArray[Any], Flags]:
+    """A value of the answers on either side, of the pairs that have it on both; and which pairs those are."""
     sql = f"{select} WHERE evaluation_id = ? AND side = 'response'{end}"
     (ours, has_a), (theirs, has_b) = (
         _at(_numbers(connection.execute(sql, [run.evaluation_id]).fetchnumpy(), kind), places)
         for run, places in ((a, paired.a), (b, paired.b))
     )
-    return ours[has_a & has_b], theirs[has_a & has_b]
+    return ours[has_a & has_b], theirs[has_a & has_b], has_a & has_b
 
 
 def _specs(connection: duckdb.DuckDBPyConnection, run: RunRef) -> set[str]:

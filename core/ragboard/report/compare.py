@@ -15,11 +15,12 @@ from ragboard.report.columns import MetricColumn, claim_counts, metric_columns, 
 from ragboard.report.comparability import DIFFERENT_JUDGES, JudgePair, comparable_refs, different_judges
 from ragboard.report.differences import Difference, difference_of
 from ragboard.report.metrics import described, in_order
+from ragboard.report.moments import Clusters, pair_clusters
 from ragboard.report.nouns import RunSummary
 from ragboard.report.pairing import PairedRuns, Places, pair_runs
 from ragboard.report.runs import run_summary
 from ragboard.report.unscored import POLICIES, UnscoredPolicy
-from ragboard.stats import Interval, PairedDifference, SignTest, holm, mcnemar
+from ragboard.stats import Interval, PairedDifference, SignTest, holm, paired_difference
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -93,7 +94,7 @@ class RefusalComparison:
     a: int
     b: int
     test: SignTest
-    """McNemar's: a win is a pair in which B alone refuses."""
+    """McNemar's: a win is a pair in which B alone refuses. Of clustered pairs, p is of clusters."""
     warning: str
     """Empty unless the rates are 10 percentage points or more apart."""
 
@@ -130,6 +131,9 @@ class Comparison:
     claims_a: float | None
     """Statements of an answer, the mean over pairs whose answers were both split; None where there are none."""
     claims_b: float | None
+    clustered: str
+    """What the pairs are of, `12 conversations`: intervals and p values are clustered by it; empty where all pairs
+    are independent."""
     policy: UnscoredPolicy
     """How the unscored were asked to count."""
     sentence: str
@@ -155,8 +159,9 @@ def compare_runs(
     paired = paired or pair_runs(store, a, b)
     first, second = (run_summary(store, run, unscored=unscored) for run in (a, b))
     with store.database.read() as connection:
-        metrics = _metrics(connection, a, b, paired, unscored, allow_different_judges=allow_different_judges)
-        refusals = _refusals(connection, a, b, paired)
+        clusters = pair_clusters(connection, a, b, paired)
+        metrics = _metrics(connection, a, b, paired, unscored, clusters, allow_different_judges=allow_different_judges)
+        refusals = _refusals(connection, a, b, paired, clusters)
         claims = claim_counts(connection, a, b, paired)
         cautions = cautions_of(connection, first, second, {one.label: one.judges for one in metrics if one.judges})
         unpaired = [
@@ -176,8 +181,9 @@ def compare_runs(
         refusals=refusals,
         claims_a=claims[0],
         claims_b=claims[1],
+        clustered=str(clusters or ""),
         policy=unscored,
-        sentence=_sentence(first.name, second.name, paired.a.size, metrics) + _counting(unscored),
+        sentence=_sentence(first.name, second.name, paired.a.size, metrics, clusters) + _counting(unscored),
     )
 
 
@@ -205,13 +211,14 @@ def _metrics(
     b: RunRef,
     paired: PairedRuns,
     unscored: UnscoredPolicy,
+    clusters: Clusters | None,
     *,
     allow_different_judges: bool,
 ) -> tuple[MetricComparison, ...]:
     known = described(connection)
     columns = metric_columns(connection, a, b, paired)
     reasons = unscored_reasons(connection, a, b, paired)
-    found = {spec: difference_of(column, known.get(spec), unscored) for spec, column in columns.items()}
+    found = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
     judges = different_judges(connection, a, b, tuple(columns))
     refused = frozenset[str]() if allow_different_judges else judges.keys()
     tested = {spec: one.pairs.p for spec, one in found.items() if one.pairs and spec not in refused}
@@ -266,9 +273,9 @@ def _change(
 
 
 def _refusals(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns
+    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: Clusters | None
 ) -> RefusalComparison | None:
-    ours, theirs = paired_flags(connection, a, b, paired)
+    ours, theirs, known = paired_flags(connection, a, b, paired)
     n, first, second = ours.size, int(ours.sum()), int(theirs.sum())
     if not n:
         return None
@@ -279,7 +286,9 @@ def _refusals(
             f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B): refusals have no"
             f" faithfulness, so its mean is over fewer questions, which favours {more}"
         )
-    return RefusalComparison(n=n, a=first, b=second, test=mcnemar(ours, theirs), warning=warning)
+    together = clusters.of[known].tolist() if clusters else None
+    test = paired_difference(ours.astype(float), theirs.astype(float), bounds=(-1.0, 1.0), clusters=together).sign
+    return RefusalComparison(n=n, a=first, b=second, test=test, warning=warning)
 
 
 def _unpaired(connection: duckdb.DuckDBPyConnection, run: RunRef, only: Places, ambiguous: Places) -> Unpaired:
@@ -294,7 +303,7 @@ def _counting(policy: UnscoredPolicy) -> str:
     return "" if policy == "excluded" else f" Unscored samples {POLICIES[policy]}."
 
 
-def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison]) -> str:
+def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], clusters: Clusters | None) -> str:
     compared = [metric for metric in metrics if metric.pairs]
     if not compared:
         return f"{b} and {a} cannot be compared: no metric has a pair scored in both."
@@ -304,6 +313,8 @@ def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison]) 
     others = f"; and {rest} other metric{'' if rest == 1 else 's'}" if rest else ""
     tested = sum(metric.p is not None for metric in compared)
     adjusted = f", p adjusted for {tested} metric{'' if tested == 1 else 's'} (Holm)" if tested else ""
+    of = f" clustered by {clusters}" if clusters else ""
     return (
-        f"{b} against {a} over {paired:,} pairs: {told}{others}. Differences are {b} less {a}, intervals 95%{adjusted}."
+        f"{b} against {a} over {paired:,} pairs: {told}{others}."
+        f" Differences are {b} less {a}, intervals 95%{of}{adjusted}."
     )

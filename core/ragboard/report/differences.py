@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragboard.records import MetricDescription
-from ragboard.report.columns import Floats, MetricColumn
+from ragboard.report.columns import Flags, Floats, MetricColumn
+from ragboard.report.moments import Clusters
 from ragboard.report.unscored import UnscoredPolicy, fill_of, range_of
 from ragboard.stats import PairedDifference, outer_difference, paired_difference
 
@@ -25,11 +26,21 @@ class Difference:
     note: str = ""
 
 
-def difference_of(column: MetricColumn, metric: MetricDescription | None, policy: UnscoredPolicy) -> Difference:
-    """The difference over the pairs scored on both sides, and with what stands for the unscored of the others."""
+def difference_of(
+    column: MetricColumn, metric: MetricDescription | None, policy: UnscoredPolicy, clusters: Clusters | None = None
+) -> Difference:
+    """The difference over the pairs scored on both sides, and with what stands for the unscored of the others.
+
+    `clusters` says which pairs depend on each other.
+    """
     ends = range_of(metric)
     limits = None if ends is None else (ends[0] - ends[1], ends[1] - ends[0])
-    seen = _paired(column.a[column.both], column.b[column.both], limits)
+
+    def paired(first: Floats, second: Floats, counted: Flags) -> PairedDifference | None:
+        together = clusters.of[counted].tolist() if clusters else None
+        return paired_difference(first, second, bounds=limits, clusters=together) if first.size else None
+
+    seen = paired(column.a[column.both], column.b[column.both], column.both)
     missing = int(np.sum(column.judged & ~column.both))
     fill = fill_of(metric, policy)
     if fill is None or not missing:
@@ -37,18 +48,14 @@ def difference_of(column: MetricColumn, metric: MetricDescription | None, policy
     if isinstance(fill, str):
         return Difference(pairs=seen, note=f"{missing:,} pairs left out: {fill}")
     least, most = fill
-    low = _paired(_with(column, "a", most), _with(column, "b", least), limits)
-    high = _paired(_with(column, "a", least), _with(column, "b", most), limits)
+    low = paired(_with(column, "a", most), _with(column, "b", least), column.judged)
+    high = paired(_with(column, "a", least), _with(column, "b", most), column.judged)
     if policy == "zero":
         return Difference(pairs=low, note=f"unscored as {least:g} in {missing:,} pairs")
     note = f"unscored could be anything in {missing:,} pairs"
     if seen is None or low is None or high is None:
         return Difference(pairs=None, note=note)
     return Difference(pairs=outer_difference(seen, low, high), bounds=(low.difference, high.difference), note=note)
-
-
-def _paired(first: Floats, second: Floats, limits: tuple[float, float] | None) -> PairedDifference | None:
-    return paired_difference(first, second, bounds=limits) if first.size else None
 
 
 def _with(column: MetricColumn, side: str, fill: float) -> Floats:

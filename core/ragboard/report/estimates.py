@@ -132,7 +132,7 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
         scores=dict(scores.values()),
         labels={keys[row.position]: row.outcome for row in usable},
         refusal=_refusal(store, run, found, measured) or ("" if usable else _uncounted(found)),
-        notes=(*unscored, *_notes(found), *_never_drawn(store, run, found, measured)),
+        notes=(*unscored, *_dependent(summary), *_notes(found), *_never_drawn(store, run, found, measured)),
     )
     return Estimated(run=run.name, judged=judged, labels=found, left_out=len(found.rows) - len(usable), system=system)
 
@@ -244,6 +244,12 @@ def _never_drawn(store: Store, run: RunRef, found: LabelledSamples, measured: Me
         f"the labelled samples were drawn when {found.population:,} could be; {could:,} can be now, and of the others"
         " none had a chance: draw more with the same seed",
     )
+
+
+def _dependent(run: RunSummary) -> tuple[str, ...]:
+    if not run.clustered:
+        return ()
+    return (f"the samples are of {run.clustered}, and these intervals treat them as independent: they are too narrow",)
 
 
 def _notes(found: LabelledSamples) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 from ragboard.metrics import metric_of
@@ -19,10 +20,19 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
     """The harmonic mean of the means of a run's ragas metrics, in [0, 1], higher is better.
 
     `k / sum(1 / mean)` over the metrics of source `ragas` where higher is better, aspect critiques left out
-    (ragas library 0.0.x). 0 where one of them is 0; undefined with fewer than two, or where one has no mean
-    or one below 0, which is then named.
+    (ragas library 0.0.x). A metric counts once: of several settings the default. 0 where one of them is 0; undefined
+    with fewer than two, where one has no mean or one below 0, or where none of several settings is the default;
+    which is then named.
     """
-    means = {spec: summary.mean for spec, summary in metrics.items() if _counts(spec)}
+    settings: defaultdict[str, list[str]] = defaultdict(list)
+    for spec in metrics:
+        if name := _counted_as(spec):
+            settings[name].append(spec)
+    unclear = [spec for name, specs in settings.items() if len(specs) > 1 and name not in specs for spec in specs]
+    if unclear:
+        return Unscored(reason="undefined", detail=f"several settings and not the default: {', '.join(unclear)}")
+    chosen = (name if name in specs else specs[0] for name, specs in settings.items())
+    means = {spec: metrics[spec].mean for spec in chosen}
     if len(means) < FEWEST:
         return Unscored(reason="undefined", detail=f"it takes {FEWEST} of ragas's metrics, {len(means)} were evaluated")
     without = [spec for spec, mean in means.items() if mean is None or mean < 0]
@@ -33,8 +43,9 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
     return Score(value=value, counted=f"harmonic mean of {', '.join(means)}")
 
 
-def _counts(spec: str) -> bool:
+def _counted_as(spec: str) -> str:
+    """The metric without its settings; empty where it does not count."""
     metric = metric_of(spec)
-    if metric is None or metric.source != "ragas" or isinstance(metric, AspectCritique):
-        return False
-    return metric.direction == "higher"
+    if metric is None or metric.source != "ragas" or isinstance(metric, AspectCritique) or metric.direction != "higher":
+        return ""
+    return f"{metric.source}.{metric.name}"

@@ -9,13 +9,13 @@ import duckdb
 
 from ragboard.records import MetricDescription
 from ragboard.report.metrics import described, in_order
+from ragboard.report.moments import Known, moments_by
 from ragboard.report.nouns import MetricSummary
 from ragboard.report.thresholds import Standing, Threshold, thresholds_read
 from ragboard.report.unscored import UnscoredPolicy, fills, mean_of
-from ragboard.stats import GateVerdict, Interval, Moments, NoInterval, gate
-from ragboard.stats.intervals import SAME
+from ragboard.stats import GateVerdict, Interval, NoInterval, gate
 
-__all__ = ["metric_summaries", "moments_read"]
+__all__ = ["metric_summaries"]
 
 Key = tuple[str, str]
 """Evaluation and metric."""
@@ -59,18 +59,11 @@ def metric_summaries(
     }
 
 
-def moments_read(n: int, mean: float | None, deviation: float | None, varying: int | None) -> Moments | None:
-    """The moments in a row of the database; None where there is no value."""
-    if mean is None:
-        return None
-    return Moments(n=n, mean=mean, deviation=deviation or 0.0, varying=varying or 0)
-
-
 def _summary(
     spec: str,
     metric: MetricDescription | None,
-    scored: Moments | None,
-    filled: Sequence[Moments | None],
+    scored: Known | None,
+    filled: Sequence[Known | None],
     unscored: Mapping[str, int],
     total: int,
     policy: UnscoredPolicy,
@@ -99,27 +92,22 @@ def _standing(found: Interval | NoInterval, limit: Threshold | None) -> Standing
 
 def _moments(
     connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str], standing_for: Mapping[str, float]
-) -> dict[Key, Moments]:
+) -> dict[tuple[Any, ...], Known]:
     """Of the scored values; of metrics for which something stands for the unscored, of these and no others."""
     given: dict[str, Any] = {"evaluations": evaluations}
-    values = "SELECT evaluation_id, metric, value FROM scores WHERE evaluation_id IN (SELECT unnest($evaluations))"
+    values = (
+        "SELECT evaluation_id, metric, run_id, position, value FROM scores JOIN evaluations USING (evaluation_id)"
+        " WHERE evaluation_id IN (SELECT unnest($evaluations))"
+    )
     if standing_for:
         given |= {"specs": list(standing_for), "fills": list(standing_for.values())}
         values = (
-            "SELECT evaluation_id, metric, coalesce(value, fill) AS value FROM scores JOIN"
-            " (SELECT unnest($specs) AS metric, unnest($fills) AS fill) USING (metric)"
+            "SELECT evaluation_id, metric, run_id, position, coalesce(value, fill) AS value FROM scores"
+            " JOIN evaluations USING (evaluation_id)"
+            " JOIN (SELECT unnest($specs) AS metric, unnest($fills) AS fill) USING (metric)"
             " WHERE evaluation_id IN (SELECT unnest($evaluations))"
         )
-    rows = connection.execute(
-        f"WITH s AS ({values}),"
-        " common AS (SELECT evaluation_id, metric, max(times) AS times FROM (SELECT evaluation_id, metric,"
-        f" round(value, {SAME}), count(*) AS times FROM s WHERE value IS NOT NULL GROUP BY ALL) GROUP BY ALL)"
-        " SELECT evaluation_id, metric, count(value), avg(value), stddev_samp(value), count(value) - any_value(times)"
-        " FROM s LEFT JOIN common USING (evaluation_id, metric) GROUP BY 1, 2 ORDER BY 1, 2",
-        given,
-    ).fetchall()
-    found = {(evaluation, metric): moments_read(*values) for evaluation, metric, *values in rows}
-    return {key: moments for key, moments in found.items() if moments is not None}
+    return moments_by(connection, values, given, ("evaluation_id", "metric"))
 
 
 def _unscored(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[Key, dict[str, int]]:

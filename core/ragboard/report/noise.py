@@ -11,6 +11,7 @@ import numpy as np
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.report.comparability import ScoredEvaluation, scored_evaluations
 from ragboard.report.metrics import described, in_order
+from ragboard.report.moments import clusters_of
 from ragboard.stats import Interval, PairedDifference, paired_difference
 from ragboard.store import RunRef, Store
 
@@ -68,7 +69,7 @@ def _noise(
     other = next((one for one in there if one.judge == shown.judge and not one.judged_as(shown)), None)
     if other is None:
         return None
-    pairs = _difference(connection, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))
+    pairs = _difference(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))
     if pairs is None:
         return None
     return JudgeNoise(
@@ -108,14 +109,21 @@ def _unlike(ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> I
 
 
 def _difference(
-    connection: duckdb.DuckDBPyConnection, shown: str, other: str, spec: str, bounds: tuple[float, float] | None
+    connection: duckdb.DuckDBPyConnection,
+    run_id: str,
+    shown: str,
+    other: str,
+    spec: str,
+    bounds: tuple[float, float] | None,
 ) -> PairedDifference | None:
     """Over the samples that both evaluations scored."""
     got = connection.execute(
-        "SELECT a.value AS shown, b.value AS other FROM scores a JOIN scores b USING (position, metric)"
+        "SELECT a.value AS shown, b.value AS other, position FROM scores a JOIN scores b USING (position, metric)"
         " WHERE a.evaluation_id = $shown AND b.evaluation_id = $other AND metric = $metric"
         " AND a.value IS NOT NULL AND b.value IS NOT NULL",
         {"shown": shown, "other": other, "metric": spec},
     ).fetchnumpy()
     first, second = (np.asarray(got[side], dtype=np.float64) for side in ("shown", "other"))
-    return paired_difference(first, second, bounds=bounds) if first.size else None
+    clusters = clusters_of(connection, run_id)
+    together = clusters.of[np.asarray(got["position"], dtype=np.int64)].tolist() if clusters else None
+    return paired_difference(first, second, bounds=bounds, clusters=together) if first.size else None

@@ -228,6 +228,9 @@ class RunSummary:
     """None where no model was asked."""
     notes: str = ""
     """What a person wrote about it."""
+    clustered: str = ""
+    """What its samples are of, `12 conversations`: intervals are clustered by it; empty where samples are
+    independent."""
 
     def judged_elsewhere(self, metric: str) -> str:
         """Who judged a metric that is from another evaluation than the statements; empty where it is from the same."""

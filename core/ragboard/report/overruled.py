@@ -20,7 +20,9 @@ from ragboard.metrics.needs import Findings, JointVerdicts, Judged, Need, Statem
 from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict
 from ragboard.report.columns import Floats
 from ragboard.report.metrics import described
+from ragboard.report.moments import clusters_of
 from ragboard.report.nouns import JudgedStatement, MetricSummary, RunSummary
+from ragboard.report.pairing import Places
 from ragboard.report.statements import judged_statements
 from ragboard.report.unscored import fill_of, mean_of
 from ragboard.stats import moments
@@ -104,26 +106,32 @@ def _means(
     )
     again = {position: _recount(connection, ref, position, own) for position in positions}
     known = described(connection)
+    clusters = clusters_of(connection, ref.run_id)
     found: dict[str, MetricSummary] = {}
     for spec in dict.fromkeys(spec for outcomes in again.values() for spec in outcomes):
         changed = {position: outcomes[spec] for position, outcomes in again.items() if spec in outcomes}
-        values = _values(connection, ref, spec, changed)
-        if not values.size:
+        places, values = _values(connection, ref, spec, changed)
+        if np.isnan(values).all():
             continue
-        found[spec] = _again(run.metrics[spec], known.get(spec), values)
+        together = clusters.of[places] if clusters else None
+        found[spec] = _again(run.metrics[spec], known.get(spec), values, together)
     return found
 
 
-def _again(judges: MetricSummary, metric: MetricDescription | None, values: Floats) -> MetricSummary:
-    """The same mean over other values, the unscored counting as they did."""
-    missing = judges.scored + sum(judges.unscored.values()) - values.size
+def _again(
+    judges: MetricSummary, metric: MetricDescription | None, values: Floats, together: Places | None
+) -> MetricSummary:
+    """The same mean over other values, NaN where unscored, the unscored counting as they did."""
+    scored = ~np.isnan(values)
     fill = fill_of(metric, judges.policy)
     ends = fill if isinstance(fill, tuple) else ()
-    filled = [moments(np.append(values, [end] * missing)) for end in ends]
-    mean = mean_of(metric, moments(values), judges.policy, missing, filled)
+    every = None if together is None else together.tolist()
+    seen = None if together is None else together[scored].tolist()
+    filled = [moments(np.nan_to_num(values, nan=end), every) for end in ends]
+    mean = mean_of(metric, moments(values[scored], seen), judges.policy, int(np.sum(~scored)), filled)
     return replace(
         judges,
-        scored=values.size,
+        scored=int(np.sum(scored)),
         mean=mean.mean,
         interval=mean.interval,
         bounds=mean.bounds,
@@ -133,15 +141,20 @@ def _again(judges: MetricSummary, metric: MetricDescription | None, values: Floa
     )
 
 
-def _values(connection: duckdb.DuckDBPyConnection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]) -> Floats:
-    """Every score of a metric, the changed ones in place of the judge's."""
+def _values(
+    connection: duckdb.DuckDBPyConnection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]
+) -> tuple[Places, Floats]:
+    """Positions and every score of a metric, the changed ones in place of the judge's; NaN where unscored."""
     kept = connection.execute(
-        "SELECT value FROM scores WHERE evaluation_id = ? AND metric = ? AND value IS NOT NULL"
+        "SELECT position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores WHERE evaluation_id = ? AND metric = ?"
         " AND position NOT IN (SELECT unnest(?::INTEGER[]))",
         [ref.evaluation_id, spec, list(changed)],
-    ).fetchnumpy()["value"]
-    ours = [one.value for one in changed.values() if isinstance(one, Score)]
-    return np.concatenate([np.asarray(kept, dtype=np.float64), np.array(ours, dtype=np.float64)])
+    ).fetchnumpy()
+    ours = [one.value if isinstance(one, Score) else np.nan for one in changed.values()]
+    return (
+        np.concatenate([np.asarray(kept["position"], dtype=np.int64), np.array(list(changed), dtype=np.int64)]),
+        np.concatenate([np.asarray(kept["value"], dtype=np.float64), np.array(ours, dtype=np.float64)]),
+    )
 
 
 def _recount(

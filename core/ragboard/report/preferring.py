@@ -220,11 +220,13 @@ def _scores(heard: Heard, dimension: str, contender: str) -> dict[int, tuple[flo
 
 
 def _pairs(heard: Heard, dimension: str, contender: str) -> dict[int, Pair]:
-    """The pairs of which people prefer one, by item."""
+    """The pairs of which people prefer one, by item; without scores where the contender says nothing of one."""
     found: dict[int, Pair] = {}
-    for position, (a, b) in _scores(heard, dimension, contender).items():
-        mean = _mean(heard.said[position][dimension])
+    scores = _scores(heard, dimension, contender)
+    for position, said in enumerate(heard.said):
+        mean = _mean(said.get(dimension, ()))
         if mean:
+            a, b = scores.get(position, (None, None))
             preferred, other = (b, a) if mean > 0 else (a, b)
             found[position] = Pair(id=heard.ids[position], preferred=preferred, other=other)
     return found

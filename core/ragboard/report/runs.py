@@ -14,6 +14,7 @@ from ragboard.metrics.partition import ORIGINS, Origin
 from ragboard.records import Label
 from ragboard.report.means import metric_summaries
 from ragboard.report.metrics import in_order
+from ragboard.report.moments import clustered_runs
 from ragboard.report.nouns import JudgedBy, ListedEvaluation, ListedRun, MetricSummary, RunSummary, Spending
 from ragboard.report.spending import spending_of, spending_read
 from ragboard.report.unscored import UnscoredPolicy
@@ -110,6 +111,7 @@ def _summaries(
     judged = _judged(connection, [*every, *files.values()])
     totals = {one: by.covered for one, by in judged.items()}
     metrics = metric_summaries(connection, list(judged), totals, unscored)
+    clustered = clustered_runs(connection, list(samples))
     labels = _labels(connection, evaluations)
     origins = _origins(connection, evaluations)
     spending = spending_read(connection, every)
@@ -139,6 +141,7 @@ def _summaries(
             refusals=refusals.get(row[9]),
             spending=_spending(spending, dict.fromkeys((row[9], *others[row[0]].values()))),
             notes=row[10],
+            clustered=clustered.get(row[0], ""),
         )
         for row in rows
     )

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.records import MetricDescription
-from ragboard.report.means import moments_read
 from ragboard.report.metrics import described, in_order
+from ragboard.report.moments import Known, moments_by
 from ragboard.report.thresholds import Share, thresholds_read
 from ragboard.report.unscored import UnscoredPolicy, mean_of
 from ragboard.report.values import META, column_fill, column_values, filled_values, pointer, share_of, shown_scores
-from ragboard.stats import Interval, Moments, NoInterval
-from ragboard.stats.intervals import SAME
+from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef, Store
 
 __all__ = [
@@ -233,20 +232,19 @@ def category_values(connection: duckdb.DuckDBPyConnection, run: RunRef, by: str)
 
 def _groups(
     connection: duckdb.DuckDBPyConnection, run: RunRef, column: str, by: str, fill: float | None
-) -> dict[str, tuple[int, Moments | None]]:
+) -> dict[str, tuple[int, Known | None]]:
     """For each value of a metadata column how many samples have it, and the moments of theirs."""
     values, given = column_values(run, column, "v", fill)
-    rows = connection.execute(
-        f"WITH v AS (SELECT json_extract_string(s.metadata, $by) AS key, v.value FROM samples s"
-        f" LEFT JOIN ({values}) v USING (position) WHERE s.run_id = $run),"
-        " common AS (SELECT key, max(n) AS n FROM (SELECT key, count(*) AS n FROM v WHERE value IS NOT NULL"
-        f" GROUP BY key, round(value, {SAME})) GROUP BY key)"
-        " SELECT key, count(*), count(value), avg(value), stddev_samp(value), count(value) - any_value(n)"
-        " FROM v LEFT JOIN common USING (key) WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key"
-        " LIMIT $groups",
-        given | {"by": pointer(by), "groups": CATEGORIES},
+    keyed = (
+        "SELECT json_extract_string(s.metadata, $by) AS key, s.run_id, s.position, v.value FROM samples s"
+        f" LEFT JOIN ({values}) v USING (position) WHERE s.run_id = $run AND key IS NOT NULL"
+    )
+    given |= {"by": pointer(by)}
+    totals = connection.execute(
+        f"SELECT key, count(*) FROM ({keyed}) GROUP BY key ORDER BY count(*) DESC, key LIMIT {CATEGORIES}", given
     ).fetchall()
-    return {key: (total, moments_read(*moments)) for key, total, *moments in rows}
+    known = moments_by(connection, keyed, given, ("key",))
+    return {key: (total, known.get((key,))) for key, total in totals}
 
 
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:

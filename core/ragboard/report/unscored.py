@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragboard.records import MetricDescription
-from ragboard.stats import Interval, Moments, NoInterval, mean_interval, outer_interval
+from ragboard.report.moments import Known
+from ragboard.stats import Interval, NoInterval, mean_interval, outer_interval
 
 __all__ = ["POLICIES", "Fill", "Mean", "UnscoredPolicy", "fill_of", "fills", "mean_of", "range_of"]
 
@@ -65,10 +66,10 @@ def fills(metrics: Mapping[str, MetricDescription | None], policy: UnscoredPolic
 
 def mean_of(
     metric: MetricDescription | None,
-    scored: Moments | None,
+    scored: Known | None,
     policy: UnscoredPolicy = "excluded",
     missing: int = 0,
-    filled: Sequence[Moments | None] = (),
+    filled: Sequence[Known | None] = (),
 ) -> Mean:
     """The mean under a policy, `missing` samples being unscored.
 
@@ -98,7 +99,7 @@ def range_of(metric: MetricDescription | None) -> tuple[float, float] | None:
 
 
 def _bounded(
-    metric: MetricDescription | None, plain: Mean, low: Moments | None, high: Moments | None, missing: int
+    metric: MetricDescription | None, plain: Mean, low: Known | None, high: Known | None, missing: int
 ) -> Mean:
     if low is None or high is None:
         return plain
@@ -111,7 +112,7 @@ def _bounded(
     )
 
 
-def _interval(metric: MetricDescription | None, moments: Moments | None) -> Interval | NoInterval:
+def _interval(metric: MetricDescription | None, moments: Known | None) -> Interval | NoInterval:
     """The interval of a mean; the range of a metric bounds it where that is finite."""
     if moments is None:
         return NoInterval(reason="no sample has a value", n=0)

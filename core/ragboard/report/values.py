@@ -9,11 +9,10 @@ from typing import Any
 import duckdb
 
 from ragboard.records import MetricDescription
-from ragboard.report.means import moments_read
+from ragboard.report.moments import Known, moments_by
 from ragboard.report.thresholds import Share, Threshold
 from ragboard.report.unscored import Fill, UnscoredPolicy, fill_of
-from ragboard.stats import Moments, outer_interval, wilson_interval
-from ragboard.stats.intervals import SAME
+from ragboard.stats import ClusterMoments, Interval, NoInterval, mean_interval, outer_interval, wilson_interval
 from ragboard.store import RunRef
 
 __all__ = [
@@ -63,8 +62,9 @@ def column_values(run: RunRef, column: str, name: str, fill: float | None = None
     """
     if column.startswith(META):
         sql = (
-            f"SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS value FROM samples"
-            " WHERE run_id = $run"
+            "SELECT position, CASE WHEN isfinite(number) THEN number END AS value FROM (SELECT position,"
+            f" TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS number FROM samples"
+            " WHERE run_id = $run)"
         )
         return sql, {"run": run.run_id, f"at_{name}": pointer(column)}
     value = "value" if fill is None else f"coalesce(value, $fill_{name}) AS value"
@@ -88,7 +88,7 @@ class Values:
 
     sql: str
     given: dict[str, Any]
-    moments: Moments | None
+    moments: Known | None
 
 
 def column_fill(metric: MetricDescription | None, column: str, policy: UnscoredPolicy) -> Fill | None:
@@ -105,13 +105,9 @@ def filled_values(
     return tuple(Values(sql=sql, given=given, moments=_moments(connection, sql, given)) for sql, given in kinds)
 
 
-def _moments(connection: duckdb.DuckDBPyConnection, values: str, given: Mapping[str, Any]) -> Moments | None:
-    row = connection.execute(
-        f"WITH v AS ({values}) SELECT count(value), avg(value), stddev_samp(value), count(value) - (SELECT max(n) FROM"
-        f" (SELECT count(*) AS n FROM v WHERE value IS NOT NULL GROUP BY round(value, {SAME}))) FROM v",
-        dict(given),
-    ).fetchone()
-    return moments_read(*row) if row else None
+def _moments(connection: duckdb.DuckDBPyConnection, values: str, given: Mapping[str, Any]) -> Known | None:
+    of_run = f"SELECT 'all' AS part, $run AS run_id, position, value FROM ({values})"
+    return next(iter(moments_by(connection, of_run, given, ("part",)).values()), None)
 
 
 def share_of(connection: duckdb.DuckDBPyConnection, filled: Sequence[Values], limit: Threshold) -> Share | None:
@@ -120,19 +116,24 @@ def share_of(connection: duckdb.DuckDBPyConnection, filled: Sequence[Values], li
     The interval holds whatever the unscored allow.
     """
     good = [_good(connection, each, limit) for each in filled]
-    ends = sorted(good[1:] or good)
-    if not ends[0][1]:
+    ends = sorted((one for one in good[1:] or good if one), key=lambda one: one.mean)
+    if not ends:
         return None
-    low, high = (wilson_interval(count / n, n) for count, n in (ends[0], ends[-1]))
-    count, n = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
-    interval = low if low == high else outer_interval(low, high, estimate=count / n if n else low.estimate)
-    return Share(threshold=limit, good=count, n=n, interval=interval)
+    low, high = (_share_interval(one) for one in (ends[0], ends[-1]))
+    counted = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
+    share, n = (counted.mean, counted.n) if counted else (ends[0].mean, 0)
+    interval = low if low == high else outer_interval(low, high, estimate=share)
+    return Share(threshold=limit, good=round(share * n), n=n, interval=interval)
 
 
-def _good(connection: duckdb.DuckDBPyConnection, values: Values, limit: Threshold) -> tuple[int, int]:
+def _good(connection: duckdb.DuckDBPyConnection, values: Values, limit: Threshold) -> Known | None:
+    """Of 1 for each value that reaches the threshold, and 0 for each that does not."""
     sign = ">=" if limit.fail == "below" else "<="
-    row = connection.execute(
-        f"WITH v AS ({values.sql}) SELECT count(*) FILTER (value {sign} $limit), count(value) FROM v",
-        values.given | {"limit": limit.value},
-    ).fetchone()
-    return row or (0, 0)
+    reached = f"SELECT position, (value {sign} $limit)::DOUBLE AS value FROM ({values.sql})"
+    return _moments(connection, reached, values.given | {"limit": limit.value})
+
+
+def _share_interval(known: Known) -> Interval | NoInterval:
+    if isinstance(known, ClusterMoments):
+        return mean_interval(known, bounds=(0.0, 1.0))
+    return wilson_interval(known.mean, known.n)

@@ -20,7 +20,16 @@ from ragboard.stats.bootstrap import clustered_interval
 from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fisher_interval, kendall, pearson, spearman
 from ragboard.stats.gate import GateVerdict, gate
 from ragboard.stats.groups import GroupDifference, group_difference
-from ragboard.stats.intervals import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
+from ragboard.stats.intervals import (
+    ClusterMoments,
+    Interval,
+    Moments,
+    NoInterval,
+    cluster_moments,
+    mean_interval,
+    moments,
+    wilson_interval,
+)
 from ragboard.stats.missing import outer_difference, outer_interval
 from ragboard.stats.multiple import holm
 from ragboard.stats.paired import PairedDifference, SignTest, mcnemar, paired_difference, sign_test
@@ -46,6 +55,7 @@ __all__ = [
     "Bin",
     "BinaryAgreement",
     "Calibration",
+    "ClusterMoments",
     "Cut",
     "GateVerdict",
     "GroupDifference",
@@ -67,6 +77,7 @@ __all__ = [
     "best_cut",
     "binary_agreement",
     "calibration",
+    "cluster_moments",
     "clustered_interval",
     "cohen_kappa",
     "compare_contenders",

@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from ragboard.stats.checks import numbers
 from ragboard.stats.intervals import Floats, Interval, wilson_interval
 
 __all__ = [
@@ -124,9 +125,9 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     """The share of (positive, negative) pairs in which the positive has the higher score; a tie counts half.
 
     The area under the ROC curve, by ranks (Mann and Whitney 1947): from 0 to 1, 0.5 is a coin. Raises
-    ValueError where there is no pair, or where the lengths differ.
+    ValueError where there is no pair, where the lengths differ, or for NaN.
     """
-    pairs = sorted(zip(scores, positive, strict=True))
+    pairs = sorted(zip(numbers(scores, "scores").tolist(), positive, strict=True))
     positives = sum(positive)
     negatives = len(pairs) - positives
     _need_both(positives, negatives)
@@ -145,7 +146,7 @@ def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
 
     Raises ValueError as `auroc`.
     """
-    pairs = sorted(zip(scores, positive, strict=True), reverse=True)
+    pairs = sorted(zip(numbers(scores, "scores").tolist(), positive, strict=True), reverse=True)
     positives = sum(positive)
     negatives = len(pairs) - positives
     _need_both(positives, negatives)
@@ -199,12 +200,14 @@ def cohen_kappa(
     """Cohen's kappa of two raters: agreement beyond chance, at most 1, 0 where it is what chance gives.
 
     With weights a disagreement counts by its distance, or the square of it, in the `order` of the categories, which
-    weights need (Cohen 1960, 1968). Raises ValueError for no ratings, lengths that differ, weights without
+    weights need (Cohen 1960, 1968). Raises ValueError for no ratings, NaN, lengths that differ, weights without
     order, a rating outside it, or where both raters gave one and the same category throughout.
     """
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
     categories = list(dict.fromkeys([*first, *second])) if order is None else list(order)
+    if any(rating != rating for rating in categories):
+        raise ValueError("a rating is NaN: leave out what was not rated")
     place = {category: index for index, category in enumerate(categories)}
     if not first or any(rating not in place for rating in [*first, *second]):
         raise ValueError("kappa needs ratings, each of them one of the categories")
@@ -228,7 +231,7 @@ def krippendorff_alpha(units: Sequence[Sequence[float | None]], *, scale: Scale 
 
     `units[i]` are the ratings of unit i, None where a rater gave none; categories of a nominal scale are any
     numbers. Units with fewer than 2 ratings tell nothing and are left out (Krippendorff 2011). Raises
-    ValueError where no unit has 2 ratings or all ratings are the same.
+    ValueError where no unit has 2 ratings, all ratings are the same, or one is NaN.
     """
     values, together = coincidences(units)
     return alpha_of(values, together.sum(axis=0), scale)
@@ -240,6 +243,7 @@ def coincidences(units: Sequence[Sequence[float | None]]) -> tuple[Floats, Float
     Of a unit with fewer than 2 ratings there is nothing but zeros. Raises as `krippendorff_alpha`.
     """
     rated = [[rating for rating in unit if rating is not None] for unit in units]
+    numbers([rating for unit in rated for rating in unit], "ratings")
     values = sorted({rating for unit in rated if len(unit) >= 2 for rating in unit})
     if len(values) < 2:
         raise ValueError("alpha needs units with 2 ratings, and ratings that differ")
@@ -259,6 +263,8 @@ def alpha_of(values: Floats, together: Floats, scale: Scale) -> float:
         raise ValueError("alpha needs ratings that differ")
     far = _METRICS[scale](values, totals)
     expected = (far * np.outer(totals, totals)).sum() / (totals.sum() - 1)
+    if not expected:
+        raise ValueError("alpha needs ratings that differ by more than rounding")
     return 1 - float((far * together).sum() / expected)
 
 
@@ -312,7 +318,7 @@ def _nominal(values: Floats, _: Floats) -> Floats:
 
 def _interval(values: Floats, _: Floats) -> Floats:
     apart: Floats = np.subtract.outer(values, values)
-    return np.square(apart)
+    return np.square(apart / np.abs(apart).max())
 
 
 def _ordinal(_: Floats, totals: Floats) -> Floats:

@@ -42,6 +42,8 @@ def clustered_interval(
     members = _members(groups)
     n = len(members)
     estimate = statistic(np.arange(len(groups)))
+    if not math.isfinite(estimate):
+        raise ValueError(f"the rows have the value {estimate}")
     if n < FEWEST_GROUPS:
         return NoInterval(reason=f"an interval needs at least {FEWEST_GROUPS} groups, got {n}", n=n)
     rng = np.random.default_rng(seed)
@@ -72,6 +74,7 @@ def _members(groups: Sequence[Hashable]) -> list[Rows]:
 
 def _value(statistic: Callable[[Rows], float], rows: Rows) -> float | None:
     try:
-        return statistic(rows)
+        value = statistic(rows)
     except ValueError:
         return None
+    return value if math.isfinite(value) else None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats.bootstrap import Rows, clustered_interval
+from ragboard.stats.checks import numbers
 from ragboard.stats.intervals import Interval, NoInterval
 
 __all__ = ["auroc_difference", "clustered_auroc"]
@@ -30,7 +31,7 @@ class _Ranked:
     def of(cls, scores: Sequence[float], positive: Sequence[bool]) -> _Ranked:
         if len(scores) != len(positive):
             raise ValueError(f"{len(scores)} scores and {len(positive)} labels")
-        values = np.asarray(scores, dtype=np.float64)
+        values = numbers(scores, "scores")
         order = np.argsort(values, kind="stable")
         ordered = values[order]
         starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])

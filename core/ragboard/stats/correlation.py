@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats.bootstrap import Rows, clustered_interval
+from ragboard.stats.checks import numbers
 from ragboard.stats.distributions import normal_quantile
 from ragboard.stats.intervals import Floats, Interval, NoInterval, Values
 
@@ -22,9 +23,12 @@ SMALL = 48
 
 
 def pearson(x: Values, y: Values) -> float:
-    """Pearson's r, from -1 to 1. Raises ValueError for lengths that differ, fewer than 2 pairs, or a constant side."""
+    """Pearson's r, from -1 to 1.
+
+    Raises ValueError for lengths that differ, fewer than 2 pairs, a constant side, or NaN.
+    """
     first, second = _pairs(x, y)
-    a, b = first - first.mean(), second - second.mean()
+    a, b = (side / np.abs(side).max() for side in (first - first.mean(), second - second.mean()))
     r = float(a @ b / (math.sqrt(float(a @ a)) * math.sqrt(float(b @ b))))
     return min(1.0, max(-1.0, r))
 
@@ -89,8 +93,10 @@ def fisher_interval(r: float, n: int, *, kind: str, level: float = 0.95) -> Inte
 
     Its variance is 1 / (n - 3) for Pearson (Fisher 1921), (1 + r^2 / 2) / (n - 3) for Spearman (Bonett and
     Wright 2000) and 0.437 / (n - 4) for Kendall (Fieller et al. 1957). Refused for fewer than 10 pairs or a perfect
-    correlation.
+    correlation. Raises ValueError for NaN.
     """
+    if math.isnan(r):
+        raise ValueError("r is NaN")
     if n < FEWEST_PAIRS or abs(r) >= 1:
         return NoInterval(reason=f"needs {FEWEST_PAIRS} pairs and no perfect correlation, got {n} and {r:g}", n=n)
     variances = {"pearson": 1 / (n - 3), "spearman": (1 + r * r / 2) / (n - 3), "kendall": 0.437 / (n - 4)}
@@ -104,7 +110,7 @@ def fisher_interval(r: float, n: int, *, kind: str, level: float = 0.95) -> Inte
 def _pairs(x: Values, y: Values) -> tuple[Floats, Floats]:
     if len(x) != len(y):
         raise ValueError(f"{len(x)} values and {len(y)} are no pairs")
-    first, second = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    first, second = numbers(x, "x"), numbers(y, "y")
     for side in (first, second):
         if side.size < 2 or float(side.min()) == float(side.max()):
             raise ValueError("a correlation needs values that differ on both sides")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ragboard.stats.distributions import t_cdf
+from ragboard.stats.checks import numbers
+from ragboard.stats.distributions import two_sided_t
 from ragboard.stats.intervals import (
-    FEWEST_VARYING,
+    ClusterMoments,
     Floats,
     Interval,
     Moments,
@@ -21,6 +23,8 @@ from ragboard.stats.intervals import (
 
 __all__ = ["GroupDifference", "group_difference"]
 
+FEWEST_VARYING = 10
+"""With fewer untied values in a group, p is counted from random divisions."""
 STEPS = 1000
 """Where few values differ, values are told apart to this many parts of their spread."""
 
@@ -45,6 +49,8 @@ def group_difference(
     others: Values,
     *,
     bounds: tuple[float, float] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    other_clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
     draws: int = 5000,
     seed: int = 0,
@@ -53,11 +59,13 @@ def group_difference(
 
     The interval is put together from those of the two means, as `mean_interval` has them (Zou and Donner 2008); of
     two intervals by Student's t that is Welch's with slightly wider bounds. p is Welch's; where fewer than 10
-    values of a group differ from its commonest one, it is the share of random divisions of all values
-    into groups of these sizes that differ as much. Raises ValueError where a group is empty.
+    values of a group are untied, it is the share of random divisions of all values into groups of these sizes that
+    differ as much. `clusters` and `other_clusters` say to which cluster each value of the group and of the others
+    belongs; then p is Welch's of clusters. Raises ValueError where a group is empty, or for NaN.
     """
-    ours, theirs = moments(group), moments(others)
-    p, method = _p(np.asarray(group, dtype=float), np.asarray(others, dtype=float), ours, theirs, draws, seed)
+    values, rest = numbers(group, "group"), numbers(others, "others")
+    ours, theirs = moments(values, clusters), moments(rest, other_clusters)
+    p, method = _p(values, rest, ours, theirs, draws, seed)
     return GroupDifference(
         n=ours.n,
         others=theirs.n,
@@ -71,7 +79,10 @@ def group_difference(
 
 
 def _interval(
-    ours: Moments, theirs: Moments, bounds: tuple[float, float] | None, level: float
+    ours: Moments | ClusterMoments,
+    theirs: Moments | ClusterMoments,
+    bounds: tuple[float, float] | None,
+    level: float,
 ) -> Interval | NoInterval:
     one, other = (mean_interval(known, bounds=bounds, level=level) for known in (ours, theirs))
     if isinstance(one, NoInterval):
@@ -79,27 +90,41 @@ def _interval(
     if isinstance(other, NoInterval):
         return other
     difference = ours.mean - theirs.mean
+    groups = sum(len(known.counts) for known in (ours, theirs) if isinstance(known, ClusterMoments))
     return Interval(
         estimate=difference,
         low=difference - math.hypot(ours.mean - one.low, other.high - theirs.mean),
         high=difference + math.hypot(one.high - ours.mean, theirs.mean - other.low),
         level=level,
         n=ours.n + theirs.n,
-        method="two means, variance recovered from their intervals",
+        method="two means, variance recovered from their intervals"
+        + (f", clustered by {groups} groups" if groups else ""),
+        warning="; ".join(sorted({one.warning, other.warning} - {""})),
     )
 
 
-def _p(group: Floats, others: Floats, ours: Moments, theirs: Moments, draws: int, seed: int) -> tuple[float, str]:
-    if min(ours.varying, theirs.varying) >= FEWEST_VARYING:
-        return _welch(ours, theirs), "Welch's t"
-    return _divided(group, others, draws, seed), f"random divisions, {draws} draws, seed {seed}"
+def _p(
+    group: Floats,
+    others: Floats,
+    ours: Moments | ClusterMoments,
+    theirs: Moments | ClusterMoments,
+    draws: int,
+    seed: int,
+) -> tuple[float, str]:
+    clustered = isinstance(ours, ClusterMoments) or isinstance(theirs, ClusterMoments)
+    if clustered or min(ours.varying, theirs.varying) >= FEWEST_VARYING:
+        return _welch(ours, theirs), "Welch's t" + (" of groups" if clustered else "")
+    smaller, larger = (group, others) if group.size <= others.size else (others, group)
+    return _divided(smaller, larger, draws, seed), f"random divisions, {draws} draws, seed {seed}"
 
 
-def _welch(ours: Moments, theirs: Moments) -> float:
-    one, other = ours.deviation**2 / ours.n, theirs.deviation**2 / theirs.n
-    t = abs(ours.mean - theirs.mean) / math.sqrt(one + other)
-    df = (one + other) ** 2 / (one**2 / (ours.n - 1) + other**2 / (theirs.n - 1))
-    return 2 * t_cdf(-t, df)
+def _welch(ours: Moments | ClusterMoments, theirs: Moments | ClusterMoments) -> float:
+    total = math.hypot(ours.error, theirs.error)
+    if not total:
+        return 1.0 if ours.mean == theirs.mean else 0.0
+    one, other = (ours.error / total) ** 2, (theirs.error / total) ** 2
+    df = 1 / (one**2 / max(ours.df, 1) + other**2 / max(theirs.df, 1))
+    return two_sided_t((ours.mean - theirs.mean) / total, df)
 
 
 def _divided(group: Floats, others: Floats, draws: int, seed: int) -> float:

@@ -26,7 +26,7 @@ def outer_interval(
         return low if isinstance(low, NoInterval) else high
     if (low.level, low.n) != (high.level, high.n):
         raise ValueError(f"intervals of {low.n} and {high.n} values at {low.level} and {high.level} do not go together")
-    methods = " and ".join(dict.fromkeys((low.method, high.method)))
+    methods = " and ".join(sorted({low.method, high.method}))
     return Interval(
         estimate=min(max(estimate, low.estimate), high.estimate),
         low=low.low,
@@ -34,6 +34,7 @@ def outer_interval(
         level=low.level,
         n=low.n,
         method=f"{METHOD} (Horowitz and Manski 2000), their ends by {methods}",
+        warning="; ".join(sorted({low.warning, high.warning} - {""})),
     )
 
 
@@ -51,5 +52,5 @@ def outer_difference(seen: PairedDifference, low: PairedDifference, high: Paired
         p=nearer.p if nearer else 1.0,
         p_method=f"{nearer.p_method}, at the worst case" if nearer else "the missing values allow either sign",
         detectable=None,
-        warning=low.warning or high.warning,
+        warning="; ".join(sorted({low.warning, high.warning} - {""})),
     )

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ragboard.stats.bootstrap import clustered_interval
+from ragboard.stats.checks import numbers
 from ragboard.stats.intervals import Interval, NoInterval, wilson_interval
 from ragboard.stats.paired import SignTest, sign_test
 
@@ -91,6 +92,7 @@ def outcomes(pairs: Sequence[Pair], *, ties: Ties = "random", seed: int = 0) -> 
     The coin of a tie depends on the seed and the pair's id alone, not on the order of the pairs. Raises ValueError
     for an id that occurs twice.
     """
+    numbers([score for pair in pairs for score in (pair.preferred, pair.other) if score is not None], "scores")
     found = {pair.id: _outcome(pair, ties, seed) for pair in pairs}
     if len(found) < len(pairs):
         raise ValueError("two pairs have the same id")
@@ -113,6 +115,7 @@ def compare_contenders(
         for name, ours in first.items()
         if ours is not None and (theirs := second.get(name)) is not None
     }
+    numbers(list(gains.values()), "gains")
     found = _signs(gains.values())
     if groups is None:
         return found

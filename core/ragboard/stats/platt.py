@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ragboard.stats.checks import SQUARABLE, numbers
+
 __all__ = ["Platt", "fit_platt"]
 
 
@@ -30,14 +32,14 @@ def fit_platt(scores: Sequence[float], positive: Sequence[bool]) -> Platt:
 
     Platt 1999, with his targets (n + 1) / (n + 2), so that scores which part the classes keep a finite slope. Where the
     best slope is negative the scores tell nothing: it is 0, and the probability the share of positives. Raises
-    ValueError where one class is empty, or lengths differ.
+    ValueError where one class is empty, lengths differ, or a score is NaN.
     """
     if len(scores) != len(positive):
         raise ValueError(f"{len(scores)} scores and {len(positive)} outcomes")
     ups, downs = sum(positive), len(positive) - sum(positive)
     if not ups or not downs:
         raise ValueError(f"needs at least one of each, got {ups} positive and {downs} negative")
-    values = np.asarray(scores, dtype=np.float64)
+    values = numbers(scores, "scores", largest=SQUARABLE)
     targets = np.where(np.asarray(positive, dtype=bool), (ups + 1) / (ups + 2), 1 / (downs + 2))
     slope, offset = _most_likely(values, targets)
     if slope <= 0 or not math.isfinite(slope):

@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from ragboard.stats.checks import SQUARABLE, numbers
 from ragboard.stats.distributions import normal_quantile, t_quantile
 from ragboard.stats.intervals import Floats, Interval, NoInterval, Values, mean_interval, moments
 from ragboard.stats.rectified import Design, Parts, parts_of, solve
@@ -112,7 +113,8 @@ def powered_means(
     of the items without label; `bounds` are the range of a label. For the difference of two runs over the same
     items give the differences of their labels, of their scores, and bounds (-1, 1). PPI and PPI++ are
     refused with fewer than 30 labels, 2 items without one, or 5 rare cases, and warn below 20 of these: errors of
-    the judge, its rarer answer, the rarer label. Raises ValueError where labels and judged differ in length.
+    the judge, its rarer answer, the rarer label. Raises ValueError for NaN, or where labels and
+    judged differ in length.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
     everything = np.concatenate([judged, rest]) if design == "subset" else rest
@@ -197,7 +199,7 @@ def labels_needed(
     not above 0, or fewer than 30 labels.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
-    if width <= 0 or labels.size < FEWEST_LABELS:
+    if not width > 0 or labels.size < FEWEST_LABELS:
         raise ValueError(f"needs a width above 0 and {FEWEST_LABELS} labels, got {width} and {labels.size}")
     parts = parts_of(labels, judged, rest)
     most = labels.size + rest.size - 2 if design == "subset" else 2**40
@@ -217,7 +219,11 @@ def labels_needed(
 def _arrays(labels: Values, judged: Values, rest: Values) -> tuple[Floats, Floats, Floats]:
     if len(labels) != len(judged):
         raise ValueError(f"{len(labels)} labels and {len(judged)} scores of the same items differ in number")
-    return np.asarray(labels, dtype=float), np.asarray(judged, dtype=float), np.asarray(rest, dtype=float)
+    return (
+        numbers(labels, "labels", largest=SQUARABLE),
+        numbers(judged, "judged", largest=SQUARABLE),
+        numbers(rest, "rest", largest=SQUARABLE),
+    )
 
 
 def _rare(labels: Floats, judged: Floats) -> tuple[int, str]:

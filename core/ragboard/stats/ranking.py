@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragboard.stats.checks import numbers
 from ragboard.stats.intervals import Floats, Interval, NoInterval
 from ragboard.stats.rectified import Parts, Solved, binary_parts, half_width, solve
 
@@ -74,8 +75,9 @@ def rank_systems(
 
     `difference(a, b, level)` is the interval of b less a; it is asked for each two systems at a level so high that
     all hold at once (Bonferroni). A system cannot be better than 1 + those surely above it (Mogstad et
-    al. 2024). Where there is no interval, neither is above the other.
+    al. 2024). Where there is no interval, neither is above the other. Raises ValueError for NaN.
     """
+    numbers(list(estimates.values()), "estimates")
     names = sorted(estimates, key=lambda name: -estimates[name])
     pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
     each = 1 - (1 - level) / max(1, len(pairs))

@@ -29,6 +29,8 @@ def kappa_interval(
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
     categories = list(dict.fromkeys([*first, *second])) if order is None else list(order)
+    if any(rating != rating for rating in categories):
+        raise ValueError("a rating is NaN: leave out what was not rated")
     place = {category: index for index, category in enumerate(categories)}
     if not first or len(first) != len(second) or any(rating not in place for rating in [*first, *second]):
         raise ValueError("kappa needs as many ratings of one as of the other, each of them one of the categories")

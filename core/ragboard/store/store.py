@@ -223,6 +223,15 @@ class Store:
         with self.database.read() as connection:
             return find_sample(connection, run, sample_id)
 
+    def clusters(self, run_id: str) -> dict[str, str]:
+        """By its id the cluster of each sample that depends on others of its run; independent ones are left out."""
+        with self.database.read() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT sample_id, cluster FROM samples WHERE run_id = ? AND cluster IS NOT NULL", [run_id]
+                ).fetchall()
+            )
+
     def asked(self, run_id: str) -> tuple[AskedSample, ...]:
         """What each sample of a run asks, in order, without passages and answers."""
         with self.database.read() as connection:

@@ -260,6 +260,18 @@ def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples:
         part = list(enumerate(samples[start : start + 10_000], first + start))
         append_rows(connection, "samples", [sample_row(run_id, *numbered) for numbered in part])
         append_rows(connection, "passages", [row for numbered in part for row in passage_rows(run_id, *numbered)])
+    _mark_clusters(connection, run_id)
+
+
+def _mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
+    """Keep which samples of a run belong together, as far as that is new; a sample may make others belong together."""
+    connection.execute(
+        "UPDATE samples s SET cluster = found.cluster FROM"
+        " (SELECT o.position, c.cluster FROM samples o LEFT JOIN sample_clusters([$run]) c USING (run_id, position)"
+        " WHERE o.run_id = $run AND o.cluster IS DISTINCT FROM c.cluster) found"
+        " WHERE s.run_id = $run AND s.position = found.position",
+        {"run": run_id},
+    )
 
 
 def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: FileScores) -> None:

@@ -102,6 +102,8 @@ def page() -> None:
     run_panels(run)
     facts(summary_facts(summary.metrics, get_overruled(run, unscored), summary))
     file_facts(summary_facts(summary.file_scores))
+    if summary.clustered:
+        plain(f"Intervals are clustered by {summary.clustered}.", "note")
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
         plain(f"ragas score {score.value:.3f}: {score.counted}", "note")

@@ -67,6 +67,24 @@ def test_a_model_brings_both_baselines_and_is_asked_once(wikieval: Path, tmp_pat
     assert ranking["wins"] + ranking["losses"] + ranking["ties"] == 10
 
 
+def test_a_pair_that_the_file_brings_no_scores_for_is_unscored(tmp_path: Path) -> None:
+    rows = [
+        {
+            "question": f"{n}?",
+            "a": "Yes.",
+            "b": "No.",
+            "preferred": "b",
+            "scores": {"theirs": [0.1, 0.9 if n else None]},
+        }
+        for n in range(4)
+    ]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    report: dict[str, Any] = json.loads(ragboard("agree", path, "--json", "--store", tmp_path / "s").stdout)["report"]
+    theirs = next(line["cells"]["overall"] for line in report["lines"] if line["contender"]["name"] == "theirs")
+    assert (theirs["accuracy"]["n"], theirs["accuracy"]["unscored"]) == (3, 1)
+
+
 def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
     said = ragboard("agree", sample_folder() / "labels" / "statements.jsonl", "--store", tmp_path / "s")
     assert said.exit_code == 0

@@ -11,6 +11,7 @@ from tests.core.conftest import make_run
 from ragboard import JudgeError, Panel, Passage, Run, RunRef, Store
 from ragboard.evaluation.preference import prefer_runs
 from ragboard.judges.tasks import Failure, Hear, Prefer, Preference, Quality, Reply, Task, unheard
+from ragboard.stats import Interval, wilson_interval
 
 
 @dataclass
@@ -36,10 +37,17 @@ def longer(task: Prefer) -> Reply:
     return Preference(better="a" if len(task.a) > len(task.b) else "b")
 
 
-def two_runs(store: Store, change: Callable[[Run], Run] = lambda run: run) -> tuple[RunRef, RunRef]:
-    first = make_run("one", samples=4)
-    samples = tuple(replace(sample, answer=f"{sample.answer} And more.") for sample in first.samples)
-    added = store.add_runs([first, change(replace(first, name="two", samples=samples))])
+def two_runs(
+    store: Store,
+    change: Callable[[Run], Run] = lambda run: run,
+    *,
+    samples: int = 4,
+    each: Callable[[Run], Run] = lambda run: run,
+    name: str = "",
+) -> tuple[RunRef, RunRef]:
+    first = each(make_run(f"{name}one", samples=samples))
+    longer_ones = tuple(replace(sample, answer=f"{sample.answer} And more.") for sample in first.samples)
+    added = store.add_runs([first, change(replace(first, name=f"{name}two", samples=longer_ones))])
     one, two = (RunRef(run_id=run.id, name=run.name, evaluation_id=None) for run in added)
     return one, two
 
@@ -50,9 +58,9 @@ def test_a_side_chosen_in_both_orders_wins(store: Store) -> None:
     assert (found.a, found.b, found.by_order, found.failed) == (0, 4, 0, 0)
     assert len(judge.asked) == 8
     assert found.share_a is not None
-    assert found.share_a.estimate == 0.0
+    assert found.share_a.share == 0.0
     assert found.first_chosen is not None
-    assert found.first_chosen.estimate == 0.5
+    assert found.first_chosen.share == 0.5
 
 
 def test_a_judge_that_always_takes_the_first_prefers_nobody_and_is_shown_up(store: Store) -> None:
@@ -62,7 +70,40 @@ def test_a_judge_that_always_takes_the_first_prefers_nobody_and_is_shown_up(stor
     assert (found.a, found.b, found.by_order) == (0, 0, 4)
     assert found.share_a is None
     assert found.first_chosen is not None
-    assert (found.first_chosen.estimate, found.first_chosen.n) == (1.0, 8)
+    assert (found.first_chosen.share, found.first_chosen.interval.n) == (1.0, 4)
+
+
+def test_the_two_answers_to_a_pair_are_one_witness_of_order_bias(store: Store) -> None:
+    """By chance half of the pairs would be decided by the order: 20 pairs say as much as 20 answers, not 40."""
+    runs = two_runs(store, samples=20)
+    judge = Chooser(lambda task: Preference(better="a" if int(task.question.split()[-1][:-1]) % 4 else "b"))
+    found = prefer_runs(store, *runs, "answer_relevance", Panel(judge=judge)).first_chosen
+    assert found is not None
+    assert (found.share, found.interval.n) == (0.75, 20)
+    assert isinstance(found.interval, Interval)
+    naive = wilson_interval(0.75, 40)
+    assert found.interval.high - found.interval.low > 1.2 * (naive.high - naive.low)
+
+
+def test_pairs_of_one_conversation_are_one_witness(store: Store) -> None:
+    def turns(run: Run) -> Run:
+        of = (replace(sample, metadata={"conversation_id": place // 2}) for place, sample in enumerate(run.samples))
+        return replace(run, samples=tuple(of))
+
+    def longer_in_every_other(task: Prefer) -> Reply:
+        conversation = int(task.question.split()[-1][:-1]) // 2
+        return Preference(better="a" if ("more" in task.a) == (conversation % 2 == 0) else "b")
+
+    panel = Panel(judge=Chooser(longer_in_every_other))
+    alone = prefer_runs(store, *two_runs(store, samples=24, name="alone "), "answer_relevance", panel)
+    together = prefer_runs(store, *two_runs(store, samples=24, each=turns, name="turns "), "answer_relevance", panel)
+    assert alone.share_a is not None
+    assert together.share_a is not None
+    assert alone.share_a.share == together.share_a.share == 0.5
+    assert isinstance(together.share_a.interval, Interval)
+    assert together.share_a.interval.method.endswith("clustered by 12 groups")
+    assert isinstance(alone.share_a.interval, Interval)
+    assert together.share_a.interval.low < alone.share_a.interval.low
 
 
 def test_a_failed_order_leaves_the_pair_without_a_winner_and_says_why(store: Store) -> None:

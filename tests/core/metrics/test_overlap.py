@@ -25,6 +25,7 @@ from ragboard.metrics.overlap import (
     LengthRatio,
     RougeL,
     TokenF1,
+    bare_words,
     bleu,
     chrf,
     common_subsequence,
@@ -64,11 +65,30 @@ def test_exact_match_looks_past_case_punctuation_articles_and_spaces(
 
 
 def test_punctuation_is_not_only_that_of_english() -> None:
-    assert squad_words("¿Dónde está «la» casa?") == ["dónde", "está", "la", "casa"]
+    assert bare_words("¿Dónde está «la» casa?") == ["dónde", "está", "la", "casa"]
+    assert value(ExactMatch(), "“Paris”", "Paris") == 1.0
+
+
+def test_with_compat_punctuation_outside_ascii_stays_as_in_squads_script() -> None:
+    assert squad_words("¿Dónde está «la» casa?") == ["¿dónde", "está", "«la»", "casa"]
+    assert value(ExactMatch(compat=True), "“Paris”", "Paris") == 0.0
+    assert value(TokenF1(compat=True), "in “Paris”", "in Paris") == 0.5
+    assert squad_words("Straße a\u2013b") == ["straße", "\u2013b"]
+
+
+def test_characters_of_japanese_and_chinese_are_words() -> None:
+    assert value(TokenF1(), "1890年に開通した。", "1890年") == pytest.approx(2 * 2 / (7 + 2))
+    assert value(TokenF1(), "大桥于1890年开通。", "1890年") == pytest.approx(2 * 2 / (7 + 2))
+    assert value(TokenF1(compat=True), "1890年に開通した。", "1890年") == 0.0
+
+
+def test_accents_are_the_same_however_they_are_written() -> None:
+    assert value(ExactMatch(), "nai\u0308ve", "na\u00efve") == 1.0
 
 
 def test_every_mark_that_squads_own_script_leaves_out_is_left_out() -> None:
-    assert squad_words(f"a{string.punctuation}b $5 c++") == ["ab", "5", "c"]
+    for words_of in (squad_words, bare_words):
+        assert words_of(f"a{string.punctuation}b $5 c++") == ["ab", "5", "c"]
 
 
 def test_token_f1_is_that_of_bags_of_words() -> None:
@@ -81,6 +101,26 @@ def test_with_compat_an_empty_reference_is_an_unanswerable_question(metric: Metr
     assert value(metric, "", "") == 1.0
     assert value(metric, "The.", "") == 1.0
     assert value(metric, "Paris", "") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "expected"),
+    [("", "the", 0.0), ("the", "the", 1.0), ("A", "a", 1.0), ("B", "A", 0.0), ("the", "A", 0.0), ("?", "the", 0.0)],
+)
+def test_a_reference_of_nothing_but_articles_is_still_one(answer: str, reference: str, expected: float) -> None:
+    assert value(ExactMatch(), answer, reference) == value(TokenF1(), answer, reference) == expected
+
+
+def test_with_compat_an_answer_of_articles_is_an_empty_one() -> None:
+    for answer, reference in (("", "the"), ("the", "A"), ("?", "the")):
+        assert value(ExactMatch(compat=True), answer, reference) == 1.0
+        assert value(TokenF1(compat=True), answer, reference) == 1.0
+
+
+@pytest.mark.parametrize("reference", ["", " ", "?!", "。"])
+def test_a_reference_without_a_word_is_undefined_for_both(reference: str) -> None:
+    for metric in (ExactMatch(), TokenF1()):
+        assert compared(metric, "", reference) == Unscored(reason="undefined", detail="the reference is empty")
 
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=12)

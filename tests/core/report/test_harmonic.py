@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import harmonic_mean
 
 import pytest
@@ -42,6 +43,25 @@ def test_aspects_lower_is_better_and_other_sources_are_left_out() -> None:
         )
     )
     assert found == Score(value=0.5, counted="harmonic mean of ragas.faithfulness, ragas.context_recall")
+
+
+def test_of_a_metric_with_several_settings_the_default_counts_once() -> None:
+    means = {"ragas.answer_relevance(method=direct)": 0.1, "ragas.answer_relevance": 0.5, "ragas.faithfulness": 0.5}
+    found = ragas_score({spec: replace(summaries(any=mean)["any"], metric=spec) for spec, mean in means.items()})
+    assert found == Score(value=0.5, counted="harmonic mean of ragas.answer_relevance, ragas.faithfulness")
+
+
+def test_one_setting_that_is_not_the_default_counts() -> None:
+    means = {"ragas.answer_relevance(method=direct)": 0.5, "ragas.faithfulness": 0.5}
+    found = ragas_score({spec: replace(summaries(any=mean)["any"], metric=spec) for spec, mean in means.items()})
+    assert found == Score(value=0.5, counted=f"harmonic mean of {', '.join(means)}")
+
+
+def test_of_several_settings_without_the_default_none_is_chosen() -> None:
+    several = ["ragas.factual_correctness(mode=precision)", "ragas.factual_correctness(mode=recall)"]
+    specs = [*several, "ragas.faithfulness", "ragas.context_recall"]
+    found = ragas_score({spec: replace(summaries(any=0.5)["any"], metric=spec) for spec in specs})
+    assert found == Unscored(reason="undefined", detail=f"several settings and not the default: {', '.join(several)}")
 
 
 def test_a_zero_makes_it_zero() -> None:

@@ -17,43 +17,54 @@ PAIRS = st.lists(st.tuples(SCORES, SCORES), min_size=1, max_size=60)
 
 
 def test_a_hand_made_difference() -> None:
-    """Differences 1 to 10 tenths: mean .55, deviation sqrt(sum of squares / 9), t(.975, 9) = 2.262157."""
-    found = paired_difference([0.0] * 10 + [0.5], [*(step / 10 for step in range(1, 11)), 0.5 + 1 / 1000])
-    assert (found.n, found.ties, found.sign.wins, found.sign.losses) == (11, 0, 11, 0)
-    found = paired_difference([0.0] * 11, [step / 10 for step in range(11)])
-    half = 2.228139 * np.sqrt(1.1 / 10) / np.sqrt(11)
+    """Differences -10 to 10 hundredths and 2 more: their mean, deviation and t(.975, 20) = 2.085963."""
+    differences = [step / 100 + 0.02 for step in range(-10, 11)]
+    found = paired_difference([0.0] * 21, differences, bounds=(-1, 1))
+    half = 2.085963 * np.sqrt(0.077 / 20) / np.sqrt(21)
     assert isinstance(found.interval, Interval)
-    assert found.difference == pytest.approx(0.5)
+    assert found.difference == pytest.approx(0.02)
     assert (found.interval.low, found.interval.high) == (
-        pytest.approx(0.5 - half, abs=1e-6),
-        pytest.approx(0.5 + half, abs=1e-6),
+        pytest.approx(0.02 - half, abs=1e-6),
+        pytest.approx(0.02 + half, abs=1e-6),
     )
-    assert found.ties == 1
+    assert (found.n, found.ties, found.sign.wins, found.sign.losses) == (21, 1, 12, 8)
     assert found.warning == ""
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=20, max_size=60))
-def test_interval_and_p_are_those_of_scipy(pairs: list[tuple[float, float]]) -> None:
-    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+@pytest.mark.parametrize("seed", range(5))
+def test_interval_and_p_of_many_pairs_are_those_of_scipy(seed: int) -> None:
+    first, second = np.random.default_rng(seed).beta(4, 3, size=(2, 600))
     found = paired_difference(first, second)
-    if found.p_method != "Student's t":
-        return
     theirs = scipy_stats.ttest_rel(second, first)
     assert isinstance(found.interval, Interval)
-    assert found.p == pytest.approx(theirs.pvalue, abs=1e-9)
+    assert found.p == pytest.approx(theirs.pvalue, rel=1e-9)
     bounds = theirs.confidence_interval(0.95)
     assert (found.interval.low, found.interval.high) == (pytest.approx(bounds.low), pytest.approx(bounds.high))
 
 
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=20, max_size=60))
+def test_the_interval_holds_that_of_scipy_and_p_is_no_smaller(pairs: list[tuple[float, float]]) -> None:
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+    found = paired_difference(first, second, bounds=(-1, 1))
+    if np.ptp(second - first) < 1e-3:
+        return
+    theirs = scipy_stats.ttest_rel(second, first)
+    assert isinstance(found.interval, Interval)
+    bounds = theirs.confidence_interval(0.95)
+    assert found.p >= theirs.pvalue - 1e-9
+    assert found.interval.low <= max(bounds.low, -1) + 1e-9
+    assert found.interval.high >= min(bounds.high, 1) - 1e-9
+
+
 @given(PAIRS)
-def test_an_interval_by_t_holds_0_exactly_where_p_is_above_5_percent(pairs: list[tuple[float, float]]) -> None:
-    found = paired_difference(*zip(*pairs, strict=True))
-    if found.p_method.startswith("Student's t") and isinstance(found.interval, Interval):
+def test_an_interval_holds_0_exactly_where_p_is_above_5_percent(pairs: list[tuple[float, float]]) -> None:
+    found = paired_difference(*zip(*pairs, strict=True), bounds=(-1, 1))
+    if isinstance(found.interval, Interval) and abs(found.p - 0.05) > 1e-6:
         assert (found.interval.low <= 0 <= found.interval.high) == (found.p >= 0.05)
 
 
-@given(st.lists(st.floats(-1, 1), min_size=2, max_size=10))
-def test_the_sign_flips_are_those_of_scipy(differences: list[float]) -> None:
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=4))
+def test_where_there_is_no_interval_p_is_that_of_the_sign_flips_of_scipy(differences: list[float]) -> None:
     differences = [round(256 * value) / 256 for value in differences]
     found = paired_difference([0.0] * len(differences), differences)
     theirs = scipy_stats.permutation_test(
@@ -64,46 +75,27 @@ def test_the_sign_flips_are_those_of_scipy(differences: list[float]) -> None:
         vectorized=True,
         n_resamples=np.inf,
     )
-    assert found.p_method == "exact sign flips"
+    assert found.p_method == ("exact sign flips" if any(differences) else "all pairs are tied")
     assert found.p == pytest.approx(theirs.pvalue)
 
 
 def test_all_pairs_equal_is_no_certainty_and_no_difference() -> None:
     values = [0.5] * 30
     found = paired_difference(values, values)
-    assert found.interval == NoInterval(
-        reason="0 of 30 differences are away from the commonest one, fewer than 10", n=30
-    )
+    assert found.interval == NoInterval(reason="all 30 values are tied, and the scores have no bounds", n=30)
     assert (found.p, found.ties, found.detectable) == (1.0, 30, None)
     bounded = paired_difference(values, values, bounds=(-1, 1))
     assert isinstance(bounded.interval, Interval)
     share = 1 - 0.025 ** (1 / 30)
     assert (bounded.interval.low, bounded.interval.high) == (pytest.approx(-share), pytest.approx(share))
-    assert bounded.warning
+    assert bounded.warning == "all 30 values are tied: the interval is conservative"
 
 
 def test_a_constant_shift_is_no_certainty_either() -> None:
     found = paired_difference([0.2] * 30, [0.3] * 30, bounds=(-1, 1))
     assert isinstance(found.interval, Interval)
     assert found.interval.low < 0.1 < found.interval.high
-    assert found.p_method == "exact sign test"
-    assert found.p == pytest.approx(2 / 2**30)
-
-
-def test_where_few_of_many_pairs_differ_there_is_half_a_win_and_half_a_loss_more() -> None:
-    """Of 50 pairs 9 are won by 0.2 and 3 lost by 0.4: mean square 0.84 / 12 = 0.07 of those that differ."""
-    differences = [0.2] * 9 + [-0.4] * 3 + [0.0] * 38
-    found = paired_difference([0.0] * 50, differences, bounds=(-1, 1))
-    assert isinstance(found.interval, Interval)
-    assert found.interval.method == found.p_method
-    assert found.p_method == "Student's t, half a win and half a loss added (few of many pairs differ)"
-    mean = 0.6 / 50
-    error = np.sqrt(((0.84 - 50 * mean**2) / 49 + 0.07 / 50) / 50)
-    assert found.interval.high - mean == pytest.approx(scipy_stats.t.ppf(0.975, 49) * error)
-    assert found.p == pytest.approx(2 * scipy_stats.t.sf(mean / error, 49))
-    assert found.warning == ""
-    quarter = paired_difference([0.0] * 48, differences[:48])
-    assert quarter.p_method == "Student's t"
+    assert found.p == pytest.approx(2 * (1 / 1.1) ** 30), "at worst a new pair differs by -1"
 
 
 def test_rounding_is_no_difference() -> None:
@@ -118,18 +110,6 @@ def test_pairs_must_be_pairs_and_lie_within_the_bounds() -> None:
         paired_difference([], [])
     with pytest.raises(ValueError, match="outside the bounds"):
         paired_difference([0.0], [1.5], bounds=(-1, 1))
-
-
-@given(PAIRS)
-def test_swapping_the_sides_turns_everything_around(pairs: list[tuple[float, float]]) -> None:
-    first, second = zip(*pairs, strict=True)
-    one, other = (paired_difference(*sides, bounds=(-1, 1)) for sides in ((first, second), (second, first)))
-    assert one.difference == pytest.approx(-other.difference)
-    assert one.p == pytest.approx(other.p)
-    assert (one.sign.wins, one.sign.losses) == (other.sign.losses, other.sign.wins)
-    if isinstance(one.interval, Interval) and isinstance(other.interval, Interval):
-        assert one.interval.low <= one.difference + 1e-9
-        assert one.difference - 1e-9 <= one.interval.high
 
 
 @given(st.integers(0, 400), st.integers(0, 400))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.dashboard.views.conftest import Draw, Went
 
-from ragboard import Store
+from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run
+from ragboard.metrics import metrics_named
 from ragboard.report import SampleRow
 from ragboard_dashboard.views import run
 
@@ -26,3 +27,18 @@ def test_a_sample_is_opened_in_the_evaluation_that_the_address_names(
     monkeypatch.setattr(run, "sample_list", opens_the_first)
     draw("run", run=named)
     assert (linked, went[-1][1]["run"]) == ([named], named)
+
+
+def test_a_run_of_conversations_says_what_its_intervals_are_of(kept: Store, draw: Draw) -> None:
+    samples = tuple(
+        Sample(id=f"{n}", question=f"{n}?", answer="Yes.", reference="Yes.", metadata={"conversation_id": n // 2})
+        for n in range(6)
+    )
+    (added,) = kept.add_runs([Run(name="chat", samples=samples)])
+    try:
+        evaluate_run(kept, added.id, metrics_named(["overlap.exact_match"]), Panel(judge=EmbeddedJudge()))
+        page = draw("run", run="chat")
+        said = "".join(str(element.proto) for element in page.get("html"))
+        assert "Intervals are clustered by 3 conversations." in said
+    finally:
+        kept.remove_runs([added.id])

@@ -16,6 +16,7 @@ from ragboard.report.diagnosis.quantities import QUANTITIES, RECALL, UTILIZATION
 from ragboard.report.diagnosis.rules import RULES
 from ragboard.report.diagnosis.words import sentence_of
 from ragboard.report.hallucinations import HallucinationQuery, hallucinations
+from ragboard.report.moments import Clusters, clusters_of
 from ragboard.report.overruled import overruled
 from ragboard.report.runs import run_summary
 from ragboard.report.shapes import category_values, columns
@@ -43,8 +44,9 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         references = _references(connection, run)
         there = read_columns(connection, run, summary.samples, TAKEN)
         by_column = {by: category_values(connection, run, by) for by in categories}
-    topics, looked_at = topic_losses(there, by_column)
-    findings, silent = apply_rules(_measured(there), run)
+        clusters = clusters_of(connection, run.run_id)
+    topics, looked_at = topic_losses(there, by_column, clusters)
+    findings, silent = apply_rules(_measured(there, clusters), run)
     labels: Mapping[Label, int] = {}
     if summary.judged:
         labels = hallucinations(store, HallucinationQuery(runs=(run,), limit=0)).labels
@@ -82,13 +84,13 @@ def apply_rules(
     return findings, tuple(one for one in ruled if isinstance(one, Silent))
 
 
-def _measured(there: Columns) -> Measured:
-    return {key: _measure(quantity, there) for key, quantity in QUANTITIES.items()}
+def _measured(there: Columns, clusters: Clusters | None) -> Measured:
+    return {key: _measure(quantity, there, clusters) for key, quantity in QUANTITIES.items()}
 
 
-def _measure(quantity: Quantity, there: Columns) -> Interval | NoInterval | NotEvaluated:
+def _measure(quantity: Quantity, there: Columns, clusters: Clusters | None) -> Interval | NoInterval | NotEvaluated:
     missing = dict.fromkeys(metric_for(name) for name in quantity.takes if name not in there)
-    return NotEvaluated(metrics=tuple(missing)) if missing else measure(quantity, there)
+    return NotEvaluated(metrics=tuple(missing)) if missing else measure(quantity, there, clusters)
 
 
 def _apply(rule: Rule, found: Interval | NoInterval | NotEvaluated, run: RunRef) -> Finding | Silent:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ragboard.report.diagnosis.nouns import Breakdown, PassageLoss, QuestionLoss, TopicLoss, TopicsLookedAt
 from ragboard.report.diagnosis.quantities import FAITHFULNESS, RECALL, Columns
 from ragboard.report.hallucinations import HallucinationQuery, hallucination_groups
+from ragboard.report.moments import Clusters
 from ragboard.stats import GroupDifference, Interval, group_difference, holm
 from ragboard.store import RunRef, Store
 
@@ -79,7 +80,7 @@ def _contradicts(store: Store, run: RunRef) -> Iterator[PassageLoss]:
 
 
 def topic_losses(
-    scores: Columns, by_column: Mapping[str, NDArray[np.object_]]
+    scores: Columns, by_column: Mapping[str, NDArray[np.object_]], clusters: Clusters | None = None
 ) -> tuple[tuple[TopicLoss, ...], TopicsLookedAt]:
     """The groups whose mean lies below that of the rest, adjusted for all groups looked at; the worst first."""
     looked_at = [
@@ -87,7 +88,7 @@ def topic_losses(
         for spec in LOSS_METRICS
         if spec in scores
         for by, values in by_column.items()
-        for value, found in _groups(scores[spec], values)
+        for value, found in _groups(scores[spec], values, clusters)
     ]
     adjusted = holm([found.p for *_, found in looked_at])
     worse = (
@@ -102,10 +103,16 @@ def topic_losses(
     )
 
 
-def _groups(scores: NDArray[np.float64], values: NDArray[np.object_]) -> Iterator[tuple[str, GroupDifference]]:
+def _groups(
+    scores: NDArray[np.float64], values: NDArray[np.object_], clusters: Clusters | None
+) -> Iterator[tuple[str, GroupDifference]]:
     """Each value's samples against all others that have a value, where both are enough."""
     known = ~np.isnan(scores) & np.array([value is not None for value in values], dtype=np.bool_)
     for name in sorted(set(values[known])):
-        inside, outside = scores[known & (values == name)], scores[known & (values != name)]
-        if min(inside.size, outside.size) >= FEWEST_IN_GROUP:
-            yield name, group_difference(inside, outside, bounds=(0.0, 1.0))
+        inside, outside = known & (values == name), known & (values != name)
+        if min(inside.sum(), outside.sum()) >= FEWEST_IN_GROUP:
+            ours, others = (clusters.of[side].tolist() if clusters else None for side in (inside, outside))
+            found = group_difference(
+                scores[inside], scores[outside], bounds=(0.0, 1.0), clusters=ours, other_clusters=others
+            )
+            yield name, found

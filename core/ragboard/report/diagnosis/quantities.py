@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ragboard.report.moments import Clusters
 from ragboard.stats import Interval, NoInterval, group_difference, mean_interval, moments
 from ragboard.stats.intervals import Floats
 
@@ -42,18 +43,23 @@ class Quantity:
     """Whether `of` gives two rows, of two groups of samples, and the difference of their means is looked at."""
 
 
-def measure(quantity: Quantity, columns: Columns) -> Interval | NoInterval:
-    """The mean over the samples that have a value, or the difference of two groups, with its 95% interval."""
+def measure(quantity: Quantity, columns: Columns, clusters: Clusters | None = None) -> Interval | NoInterval:
+    """The mean over the samples that have a value, or the difference of two groups, with its 95% interval.
+
+    `clusters` says which samples depend on each other.
+    """
     values = quantity.of(*(columns[name] for name in quantity.takes))
+    rows = values if quantity.apart else [values]
+    known = [row[~np.isnan(row)] for row in rows]
+    together = [clusters.of[~np.isnan(row)].tolist() if clusters else None for row in rows]
     if quantity.apart:
-        first, second = (row[~np.isnan(row)] for row in values)
+        first, second = known
         if not first.size or not second.size:
             return NoInterval(reason="there are no two groups of samples to compare", n=first.size + second.size)
-        return group_difference(first, second, bounds=SHARE).interval
-    known = values[~np.isnan(values)]
-    if not known.size:
+        return group_difference(first, second, bounds=SHARE, clusters=together[0], other_clusters=together[1]).interval
+    if not known[0].size:
         return NoInterval(reason="no sample has a value", n=0)
-    return mean_interval(moments(known), bounds=quantity.bounds)
+    return mean_interval(moments(known[0], together[0]), bounds=quantity.bounds)
 
 
 def _same(values: Floats) -> Floats:
