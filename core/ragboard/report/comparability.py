@@ -55,10 +55,14 @@ class ScoredEvaluation:
     complete: bool
     finished: datetime
     has_statements: bool
+    reads_history: bool
+    """False where models judged turns of a conversation without being shown it, as before this version."""
 
     def judged_as(self, other: ScoredEvaluation) -> bool:
         """Whether all that the metric asks was answered by the same judge in the same way."""
         tasks = self.tasks if self.tasks is not None else other.tasks
+        if self.reads_history != other.reads_history and tasks != frozenset():
+            return False
         if tasks is None:
             return self.identity == other.identity
         return all(self.identity.get(task) == other.identity.get(task) for task in tasks)
@@ -134,12 +138,14 @@ def scored_evaluations(connection: duckdb.DuckDBPyConnection, run_id: str) -> di
     rows = connection.execute(
         "WITH scored AS (SELECT *, unnest(metrics) AS metric FROM evaluations WHERE run_id = $run AND NOT imported)"
         " SELECT s.metric, s.evaluation_id, s.judge, m.tasks, s.identity, s.judging, s.covered >= r.samples,"
-        " s.finished, coalesce(s.has_statements, false) FROM scored s JOIN runs r USING (run_id)"
-        " LEFT JOIN metrics m ON m.evaluation_id = s.evaluation_id AND m.metric = s.metric ORDER BY s.finished DESC",
+        " s.finished, coalesce(s.has_statements, false), coalesce(s.reads_history, s.heuristic OR NOT EXISTS"
+        " (FROM samples t WHERE t.run_id = $run AND t.history::VARCHAR <> '[]'))"
+        " FROM scored s JOIN runs r USING (run_id) LEFT JOIN metrics m ON m.evaluation_id = s.evaluation_id AND m.metric = s.metric"
+        " ORDER BY s.finished DESC",
         {"run": run_id},
     ).fetchall()
     found: dict[str, list[ScoredEvaluation]] = {}
-    for metric, evaluation, judge, tasks, identity, judging, complete, finished, has_statements in rows:
+    for metric, evaluation, judge, tasks, identity, judging, complete, finished, has_statements, reads in rows:
         one = ScoredEvaluation(
             evaluation_id=evaluation,
             judge=judge,
@@ -149,6 +155,7 @@ def scored_evaluations(connection: duckdb.DuckDBPyConnection, run_id: str) -> di
             complete=complete,
             finished=finished,
             has_statements=has_statements,
+            reads_history=reads,
         )
         found.setdefault(metric, []).append(one)
     return found

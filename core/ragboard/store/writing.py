@@ -307,8 +307,8 @@ def put_evaluation(
     """Put an evaluation and its metrics in place of what was kept of them; how its judges were named once stays."""
     connection.execute(
         "INSERT OR REPLACE INTO evaluations (evaluation_id, run_id, judge, heuristic, identity, metrics, finished,"
-        " covered, judging, imported, has_statements) SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
-        " coalesce(?, samples), coalesce(?, (SELECT judging FROM evaluations WHERE evaluation_id = ?)), ?, false"
+        " covered, judging, imported, has_statements, reads_history) SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
+        " coalesce(?, samples), coalesce(?, (SELECT judging FROM evaluations WHERE evaluation_id = ?)), ?, false, true"
         " FROM runs WHERE run_id = ?",
         [
             evaluation.id,

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.core.conftest import PlainJudge, make_run
 
-from ragboard import NotFoundError, Panel, Score, Store, evaluate_run
+from ragboard import NotFoundError, Panel, Score, Store, Turn, evaluate_run
 from ragboard.cli import main
 from ragboard.evaluation.engine import Finished
 from ragboard.evaluation.terms import Terms
@@ -190,3 +190,19 @@ def test_the_exported_comparison_and_its_pairs_are_of_the_judge_that_both_have(s
         command(store, "export", "a", "b", "--what", "comparison", "-o", str(file), "--format", "json").exit_code == 0
     )
     assert [row["change"] for row in json.loads(file.read_text("utf-8"))] == ["no difference seen"]
+
+
+def test_turns_judged_without_their_conversation_by_an_older_version_are_not_comparable(store: Store) -> None:
+    for name in ("a", "b"):
+        run = make_run(name, samples=12)
+        turns = (Turn(role="user", text="Before?"), Turn(role="assistant", text="Yes."))
+        run = replace(run, samples=tuple(replace(sample, history=turns) for sample in run.samples))
+        evaluated(store, store.add_runs([run])[0].id, ["faithfulness"])
+    older = store.evaluations(store.resolve("a").run_id)[0].id
+    with store.database.write() as connection:
+        connection.execute("UPDATE evaluations SET reads_history = NULL WHERE evaluation_id = ?", [older])
+    found = command(store, "compare", "a", "b")
+    assert found.exit_code == 2
+    assert "different judges (plain in both, with other prompts, settings or versions)" in found.output
+    evaluated(store, store.resolve("a").run_id, ["faithfulness"])
+    assert command(store, "compare", "a", "b").exit_code == 0
