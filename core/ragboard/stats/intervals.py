@@ -157,7 +157,8 @@ def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Momen
         place = {cluster: index for index, cluster in enumerate(dict.fromkeys(clusters))}
         places = np.array([place[cluster] for cluster in clusters])
         if len(place) < array.size:
-            return cluster_moments(np.bincount(places).astype(float), np.bincount(places, weights=array))
+            counts, sums = (np.bincount(places, weights=each).astype(float) for each in (None, array))
+            return cluster_moments(counts, sums)
     array = np.sort(array)
     scale = _power_of_two(array)
     return Moments(

@@ -73,7 +73,7 @@ def lower_score(sums: Floats, counts: Floats, extra: float, mean: float) -> floa
     root = math.copysign(math.sqrt(max(2 * float(np.log1p(-point * apart).sum()), 0.0)), point)
     slope = point * math.sqrt(float(np.square(apart * weights).sum()))
     if abs(root) < 1e-4:
-        return root + float((apart**3).sum()) / (3 * float((apart**2).sum()) ** 1.5)
+        return root + float((apart**3).sum()) / (3 * math.sqrt(float((apart**2).sum())) ** 3)
     return root + math.log(slope / root) / root
 
 
