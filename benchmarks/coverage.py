@@ -72,7 +72,7 @@ WORLDS: dict[str, World] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
-    """How often an estimator vouched for its interval, and how often such an interval held the truth."""
+    """How often an interval came without a warning, and how often such an interval held the truth."""
 
     offered: float
     """The share of draws with an interval that came without a warning."""
@@ -184,7 +184,7 @@ def _mean(held: list[bool]) -> float:
 
 
 def paired_table(repeats: int) -> Iterator[str]:
-    yield "| distribution | effect | n | vouched for | covered | covered, warned |"
+    yield "| distribution | effect | n | no warning | covered | covered, with warning |"
     yield "|---|---|---|---|---|---|"
     for name, world in WORLDS.items():
         for effect in (0.2,) if "one-sided" in name else (0.0, 0.1, 0.2):
