@@ -75,6 +75,7 @@ def test_statistics_know_nothing_of_rag(path: Path) -> None:
         "functools",
         "math",
         "numpy",
+        "scipy",
         "numpy.typing",
         "statistics",
         "typing",

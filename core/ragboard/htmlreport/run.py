@@ -142,7 +142,9 @@ def _scaled(chart: Element, low: float, high: float) -> Element:
 
 
 def _bounds(found: Interval | NoInterval) -> str:
-    return f"{found.low:.3f} to {found.high:.3f}, {found.method}" if isinstance(found, Interval) else found.reason
+    if not isinstance(found, Interval):
+        return found.reason
+    return "; ".join(filter(None, [f"{found.low:.3f} to {found.high:.3f}, {found.method}", found.warning]))
 
 
 def _statements(summary: RunSummary, found: HallucinationPage, places: Mapping[str, int]) -> Element | None:

@@ -318,7 +318,8 @@ def _nominal(values: Floats, _: Floats) -> Floats:
 
 def _interval(values: Floats, _: Floats) -> Floats:
     apart: Floats = np.subtract.outer(values, values)
-    return np.square(apart / np.abs(apart).max())
+    scaled: Floats = apart / np.abs(apart).max()
+    return np.square(scaled)
 
 
 def _ordinal(_: Floats, totals: Floats) -> Floats:

@@ -85,10 +85,9 @@ def _interval(
     level: float,
 ) -> Interval | NoInterval:
     one, other = (mean_interval(known, bounds=bounds, level=level) for known in (ours, theirs))
-    if isinstance(one, NoInterval):
-        return one
-    if isinstance(other, NoInterval):
-        return other
+    refused = [found for found in (one, other) if isinstance(found, NoInterval)]
+    if isinstance(one, NoInterval) or isinstance(other, NoInterval):
+        return min(refused, key=lambda found: (found.n, found.reason))
     difference = ours.mean - theirs.mean
     groups = sum(len(known.counts) for known in (ours, theirs) if isinstance(known, ClusterMoments))
     return Interval(

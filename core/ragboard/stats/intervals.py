@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import overload
 
 import numpy as np
@@ -47,6 +47,7 @@ SMALL = 15
 """With fewer values, or clusters, less than 93.5 % may be covered where scores are skewed."""
 SAME = 9
 """Values that agree to this many decimals count as equal: 0.1 + 0.2 is 0.3."""
+BOTH = "Student's t and Bayesian bootstrap"
 UNBOUNDED = "the scores have no bounds: where a few are very large, the interval is too narrow"
 LESS = "95% intervals of very skewed scores covered 91% to 93% in simulation"
 
@@ -156,7 +157,8 @@ def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Momen
         place = {cluster: index for index, cluster in enumerate(dict.fromkeys(clusters))}
         places = np.array([place[cluster] for cluster in clusters])
         if len(place) < array.size:
-            return cluster_moments(np.bincount(places).astype(float), np.bincount(places, weights=array))
+            counts, sums = (np.bincount(places, weights=each).astype(float) for each in (None, array))
+            return cluster_moments(counts, sums)
     array = np.sort(array)
     scale = _power_of_two(array)
     return Moments(
@@ -312,6 +314,7 @@ def _warning(known: Moments | ClusterMoments, bounds: tuple[float, float] | None
     return f"fewer than {SMALL} {what}: {LESS}" if size < SMALL else ""
 
 
+@lru_cache(maxsize=1024)
 def _limits(
     known: Moments | ClusterMoments, bounds: tuple[float, float] | None, level: float
 ) -> tuple[float, float, str]:
@@ -334,9 +337,12 @@ def _limits(
     sums, counts = units
     below, above = _unseen(known, sums, counts, bounds)
     score = normal_quantile((1 - level) / 2) * _stretch(known, level)
-    low, high = lower_limit(sums, counts, below, score), -lower_limit(-sums, counts, -above, score)
-    wider = low < bottom or high > top
-    return min(low, bottom), max(high, top), "Student's t" + (" and Bayesian bootstrap" if wider else "")
+    method = "Student's t"
+    if lower_score(sums, counts, below, bottom) > score:
+        bottom, method = lower_limit(sums, counts, below, score), BOTH
+    if lower_score(-sums, counts, -above, -top) > score:
+        top, method = -lower_limit(-sums, counts, -above, score), BOTH
+    return bottom, top, method
 
 
 def _share_limits(known: Moments, bounds: tuple[float, float], level: float) -> tuple[float, float]:

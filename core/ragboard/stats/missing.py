@@ -22,8 +22,9 @@ def outer_interval(
     mean itself rather more often; Imbens and Manski (2004) give a narrower interval for it alone. Where one of the
     two has no interval there is none. Raises ValueError for two levels or two sizes.
     """
+    refused = [found for found in (low, high) if isinstance(found, NoInterval)]
     if isinstance(low, NoInterval) or isinstance(high, NoInterval):
-        return low if isinstance(low, NoInterval) else high
+        return min(refused, key=lambda found: (found.n, found.reason))
     if (low.level, low.n) != (high.level, high.n):
         raise ValueError(f"intervals of {low.n} and {high.n} values at {low.level} and {high.level} do not go together")
     methods = " and ".join(sorted({low.method, high.method}))

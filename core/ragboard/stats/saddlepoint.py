@@ -70,10 +70,10 @@ def lower_score(sums: Floats, counts: Floats, extra: float, mean: float) -> floa
         return -math.inf if least >= 0 else math.inf
     point = _saddlepoint(apart, 1 / least, 1 / most)
     weights = 1 / (1 - point * apart)
-    root = math.copysign(math.sqrt(max(-2 * float(np.log(weights).sum()), 0.0)), point)
+    root = math.copysign(math.sqrt(max(2 * float(np.log1p(-point * apart).sum()), 0.0)), point)
     slope = point * math.sqrt(float(np.square(apart * weights).sum()))
     if abs(root) < 1e-4:
-        return root + float((apart**3).sum()) / (3 * float((apart**2).sum()) ** 1.5)
+        return root + float((apart**3).sum()) / (3 * math.sqrt(float((apart**2).sum())) ** 3)
     return root + math.log(slope / root) / root
 
 
@@ -90,9 +90,7 @@ def _saddlepoint(apart: Floats, low: float, high: float) -> float:
         else:
             high = point
         step = -slope / bend
-        if abs(step) <= 1e-10 * (high - low) or abs(slope) <= 1e-10 * math.sqrt(bend):
-            break
-        point += step
-        if not low < point < high:
-            point = (low + high) / 2
+        if abs(slope) <= PRECISION * math.sqrt(bend):
+            return point + step
+        point = point + step if low < point + step < high else (low + high) / 2
     return point

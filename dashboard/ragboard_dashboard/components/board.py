@@ -136,13 +136,17 @@ def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
         "bounds": f"{interval.low:.2f} – {interval.high:.2f}" if interval else "",
         "count": count,
         "complete": summary.scored == summary.total,
-        "why": _why(summary, interval, count),
+        "why": _why(summary, count),
     }
 
 
-def _why(summary: MetricSummary, interval: Interval | None, count: str) -> str:
+def _why(summary: MetricSummary, count: str) -> str:
     reasons = _reasons(summary.unscored)
-    method = f"95% interval: {interval.method}" if interval else f"no interval: {summary.interval.reason}"  # type: ignore[union-attr]
+    found = summary.interval
+    if isinstance(found, Interval):
+        method = f"95% interval: {'; '.join(filter(None, [found.method, found.warning]))}"
+    else:
+        method = f"no interval: {found.reason}"
     note = f"; {summary.note}" if summary.note else ""
     return f"{count} scored{f'; unscored: {reasons}' if reasons else ''}{note}. {method}."
 

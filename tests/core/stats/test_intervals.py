@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from ragboard.stats import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
+from ragboard.stats import (
+    ClusterMoments,
+    Interval,
+    Moments,
+    NoInterval,
+    cluster_moments,
+    mean_interval,
+    moments,
+    wilson_interval,
+)
 from ragboard.stats.distributions import coin_tail, t_quantile, two_sided_t
 from ragboard.stats.intervals import LARGE
 
@@ -155,3 +165,50 @@ def test_a_ceiling_heavy_mean_is_covered_at_least_93_percent_of_the_time(ceiling
         assert isinstance(found, Interval)
         hits += found.low <= truth <= found.high
     assert hits / 4000 >= 0.93
+
+
+@pytest.mark.parametrize(("scores", "n"), [("beta(.3, 6)", 15), ("beta(6, .3)", 30), ("90% 1, beta(1, 1)", 15)])
+def test_means_of_skewed_scores_are_covered(coverage: ModuleType, scores: str, n: int) -> None:
+    """Student's t covers 86, 90 and 70 % of these."""
+    method = {"ragboard": coverage.METHODS["ragboard"]}
+    covered, _ = coverage.mean_coverage(coverage.GRID[scores], n, repeats=600, seed=8, methods=method)["ragboard"]
+    assert covered >= 0.925
+
+
+@pytest.mark.parametrize("sizes", ["5", "1 to 10"])
+def test_means_of_clusters_are_covered(coverage: ModuleType, sizes: str) -> None:
+    covered, alone = coverage.cluster_coverage("beta(5, .5)", 30, 0.7, sizes, repeats=200, seed=8)
+    assert covered >= 0.915
+    assert alone <= 0.85
+
+
+def test_clusters_of_one_value_are_no_clusters() -> None:
+    values = np.random.default_rng(2).beta(5, 0.5, 30)
+    assert moments(values, range(30)) == moments(values)
+    assert cluster_moments(np.ones(30), values) == moments(values)
+
+
+def test_sums_of_clusters_give_what_their_values_give() -> None:
+    values, clusters = np.random.default_rng(3).beta(5, 0.5, 60), [place // 3 for place in range(60)]
+    known = moments(values, clusters)
+    sums = cluster_moments(np.full(20, 3.0), values.reshape(20, 3).sum(axis=1))
+    one, other = (mean_interval(each, bounds=(0, 1)) for each in (known, sums))
+    assert isinstance(one, Interval)
+    assert isinstance(other, Interval)
+    assert (one.low, one.high) == (pytest.approx(other.low), pytest.approx(other.high))
+    assert one.method.endswith("clustered by 20 groups")
+    assert isinstance(known, ClusterMoments)
+    means = values.reshape(20, 3).mean(axis=1)
+    assert known.error == pytest.approx(means.std(ddof=1) / np.sqrt(20)), "of equal sizes: that of the means"
+    assert known.df == pytest.approx(19)
+
+
+def test_too_few_clusters_have_no_interval_and_say_why() -> None:
+    values = np.random.default_rng(4).random(60)
+    for clusters, words in (
+        ([place % 4 for place in range(60)], "60 values in 4 groups, worth 4.0"),
+        ([max(0, place - 50) for place in range(60)], "60 values in 10 groups, worth 1.4"),
+    ):
+        found = mean_interval(moments(values, clusters), bounds=(0, 1))
+        assert isinstance(found, NoInterval)
+        assert words in found.reason

@@ -91,7 +91,7 @@ def test_ten_differences_of_which_none_is_more_common_than_another() -> None:
     assert one.p < 1e-6
 
 
-@given(PAIRS, PAIRS, st.booleans())
+@given(group=PAIRS, others=PAIRS, clustered=st.booleans())
 def test_groups(group: list[tuple[float, float]], others: list[tuple[float, float]], *, clustered: bool) -> None:
     ours, theirs = ([value for value, _ in pairs] for pairs in (group, others))
     labels = [[place // 2 for place in range(len(values))] if clustered else None for values in (ours, theirs)]
@@ -151,7 +151,7 @@ def test_areas_under_the_curve(rows: list[tuple[float, float, bool]]) -> None:
         )
 
 
-@given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, None]), BITS), max_size=40), st.booleans())
+@given(rows=st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, None]), BITS), max_size=40), grouped=st.booleans())
 def test_contenders_and_flags(rows: list[tuple[float | None, float]], *, grouped: bool) -> None:
     first = {str(place): row[0] for place, row in enumerate(rows)}
     second = {str(place): row[1] for place, row in enumerate(rows)}
