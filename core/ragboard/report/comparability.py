@@ -140,8 +140,8 @@ def scored_evaluations(connection: duckdb.DuckDBPyConnection, run_id: str) -> di
         " SELECT s.metric, s.evaluation_id, s.judge, m.tasks, s.identity, s.judging, s.covered >= r.samples,"
         " s.finished, coalesce(s.has_statements, false), coalesce(s.reads_history, s.heuristic OR NOT EXISTS"
         " (FROM samples t WHERE t.run_id = $run AND t.history::VARCHAR <> '[]'))"
-        " FROM scored s JOIN runs r USING (run_id) LEFT JOIN metrics m ON m.evaluation_id = s.evaluation_id AND m.metric = s.metric"
-        " ORDER BY s.finished DESC",
+        " FROM scored s JOIN runs r USING (run_id)"
+        " LEFT JOIN metrics m ON m.evaluation_id = s.evaluation_id AND m.metric = s.metric ORDER BY s.finished DESC",
         {"run": run_id},
     ).fetchall()
     found: dict[str, list[ScoredEvaluation]] = {}
