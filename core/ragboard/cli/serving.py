@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import click
 from ragboard.cli.judging import evaluate_with_bar
 from ragboard.cli.options import plugin_option, store_option
 from ragboard.errors import RagboardError, SettingError
+from ragboard.evaluation.background import RAGBOARD
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import DEFAULT_METRICS
 from ragboard.metrics.plugins import metrics_with
@@ -115,17 +115,7 @@ def _check(folder: Path, port: int | None) -> None:
     """Start the server in a process of its own, wait until it answers, and stop it."""
     server = import_module("ragboard_dashboard.server")
     chosen = server.free_port(port)
-    command = [
-        sys.executable,
-        "-m",
-        "ragboard",
-        "serve",
-        "--port",
-        str(chosen),
-        "--no-browser",
-        "--store",
-        str(folder),
-    ]
+    command = [*RAGBOARD, "serve", "--port", str(chosen), "--no-browser", "--store", str(folder)]
     with subprocess.Popen(command, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:  # noqa: S603 - ourselves
         try:
             healthy = server.wait_until_healthy(f"http://127.0.0.1:{chosen}", HEALTHY_SECONDS)
