@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from bisect import bisect_right
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import duckdb
@@ -54,10 +54,11 @@ def main() -> None:
         _end(REFUSED, str(refused))
     except (duckdb.OutOfMemoryException, MemoryError):
         _end(NO_MEMORY, "")
-    except (Timeout, duckdb.IOException):
+    except Timeout:
         _end(WRITER_WAITS, "")
     except duckdb.Error as error:
-        _end(REFUSED, _told(error))
+        busy = isinstance(error, duckdb.IOException) and any(sign in str(error) for sign in request["busy"])
+        _end(WRITER_WAITS if busy else REFUSED, "" if busy else _told(error))
     else:
         sys.stdout.buffer.write(result)
         sys.stdout.flush()
@@ -65,10 +66,20 @@ def main() -> None:
 
 
 def _open(request: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """The database, to be read alone; as every reader it passes the gate."""
+    """The database, to be read alone; as every reader it passes the gate, where one can be made."""
     config: dict[str, Any] = {**LOCKED_DOWN, "memory_limit": f"{request['memory'] // 4}MB"}
-    with FileLock(request["gate"], timeout=request["wait"]):
+    with _gate(request["gate"], request["wait"]):
         return duckdb.connect(request["path"], read_only=True, config=config)
+
+
+def _gate(path: str, wait: float) -> AbstractContextManager[object]:
+    """The gate, held; where no file can be made nobody writes either."""
+    try:
+        return FileLock(path, timeout=wait, is_singleton=False).acquire()
+    except Timeout:
+        raise
+    except OSError:
+        return nullcontext()
 
 
 def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> bytes:
@@ -156,6 +167,8 @@ def _closed(gate: str) -> bool:
             return False
     except Timeout:
         return True
+    except OSError:
+        return False
 
 
 def _bound_memory(megabytes: int) -> None:

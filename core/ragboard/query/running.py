@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ragboard.database import BUSY
 from ragboard.errors import QueryError, StoreBusyError
 from ragboard.query import child
 from ragboard.store import Store
@@ -132,7 +133,8 @@ def run_query(store: Store, sql: str, limits: QueryLimits | None = None) -> Quer
 def _request(store: Store, sql: str, limits: QueryLimits) -> bytes:
     data = vars(limits) | {
         "sql": sql,
-        "path": str(store.database.path),
+        "path": str(store.database.path.absolute()),
+        "busy": BUSY,
         "gate": str(store.database.gate_path),
         "wait": START_SECONDS / 2,
         "limit": limits.rows,
