@@ -31,6 +31,8 @@ LOCKED_DOWN = {
     "threads": "1",
     "lock_configuration": "true",
 }
+AS_TEXT = frozenset(("interval", "bit", "bignum", "union", "variant", "map", "geometry"))
+NESTED = ("list", "array", "struct", "tuple")
 LOOK_SECONDS = 0.1
 """Between two looks at whether a writer waits."""
 HELD_LOOKS = 8
@@ -89,7 +91,7 @@ def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> byte
 
     _watch(request)
     relation = connection.sql(statement)
-    reader = relation.to_arrow_reader(BATCH)
+    reader = _readable(relation).to_arrow_reader(BATCH)
     limit, size = request["limit"], request["size"]
     batches: list[Any] = []
     rows = held = 0
@@ -110,6 +112,23 @@ def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> byte
         stream.write_table(table)
     written: bytes = sink.getvalue().to_pybytes()
     return written
+
+
+def _readable(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The relation, with columns that JSON and Arrow's other readers do not know as DuckDB's own text."""
+    odd = [_odd(kind, AS_TEXT) for kind in relation.types]
+    if not any(odd):
+        return relation
+    columns = (f"#{at}::VARCHAR AS c{at}" if is_odd else f"#{at} AS c{at}" for at, is_odd in enumerate(odd, 1))
+    return relation.project(", ".join(columns))
+
+
+def _odd(kind: Any, odd: frozenset[str]) -> bool:
+    """Whether a type is an odd one, or made of one; a blob is one only there."""
+    if kind.id in odd:
+        return True
+    made_of = [part for _, part in kind.children if hasattr(part, "id")] if kind.id in NESTED else []
+    return any(_odd(part, odd | {"blob"}) for part in made_of)
 
 
 def _fitting(batch: Any, size: int) -> int:
