@@ -34,7 +34,10 @@ BUSY = (
 )
 """What DuckDB says where another process has the file."""
 
-OFFLINE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
 """A file of another kind would have DuckDB fetch what reads it from the network."""
 DAMAGE = (
     duckdb.IOException,
