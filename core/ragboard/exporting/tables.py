@@ -8,6 +8,7 @@ from io import BytesIO, StringIO
 from types import MappingProxyType
 
 import pandas as pd
+import pyarrow as pa
 
 from ragboard.errors import SettingError
 from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_frame, runs_frame
@@ -58,10 +59,16 @@ def table(store: Store, what: str, runs: Sequence[RunRef], *, unscored: Unscored
 
 
 def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
-    """The table in one of `TABLE_FORMATS`; CSV cells that a spreadsheet would run are prefixed with `'`."""
+    """The table in one of `TABLE_FORMATS`; CSV cells that a spreadsheet would run are prefixed with `'`.
+
+    Raises SettingError for a table that Parquet does not take.
+    """
     if kind == "parquet":
         buffer = BytesIO()
-        frame.to_parquet(buffer, index=False)
+        try:
+            frame.to_parquet(buffer, index=False)
+        except pa.ArrowException as error:
+            raise SettingError(f"this table cannot be written as Parquet: {str(error).splitlines()[0]}") from error
         return buffer.getvalue()
     if kind == "csv":
         safe = frame.copy(deep=False)

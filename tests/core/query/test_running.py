@@ -258,3 +258,11 @@ def test_the_order_of_rows_stays_where_a_column_becomes_text(kept: Store) -> Non
     rows = run_query(kept, sql, QueryLimits(rows=5000)).rows
     assert [row[0] for row in rows] == list(range(4999, -1, -1))
     assert rows[0][1] == "4999 days"
+
+
+def test_what_parquet_does_not_take_is_one_line(kept: Store, tmp_path: Path) -> None:
+    words = ["query", "FROM test_all_types()", "-o", str(tmp_path / "x.parquet")]
+    done = CliRunner().invoke(main, [*words, "--store", str(kept.folder)])
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "cannot be written as Parquet" in done.stderr
+    assert list(tmp_path.iterdir()) == []
