@@ -29,7 +29,7 @@ def test_a_store_that_no_lock_can_be_made_in_is_shown(tmp_path: Path, monkeypatc
     (run,) = store.add_runs([Run(name="kept", samples=(Sample(id="s", question="What?", answer="It."),))])
     journal = store.journal_path("e")
     journal.parent.mkdir()
-    said = {"evaluation": "e", "run": run.id, "judge": "judge", "metrics": ["m"], "judging": None}
+    said = {"evaluation": "e", "run": run.id, "judge": "judge", "metrics": ["m"], "judging": None, "identity": {}}
     journal.with_suffix(".json").write_text(json.dumps(said), encoding="utf-8")
     running = Progress(state="running", pid=1, done=1, total=2, started=0, updated=0)
     write_progress(journal.with_suffix(".status.json"), running)

@@ -19,7 +19,7 @@ ROW = {"question": "When?", "answer": "It opened in 2000.", "contexts": ["It ope
 def placed(journal: Path) -> None:
     """An evaluation whose process is gone, as its files tell, wherever they are."""
     journal.parent.mkdir(parents=True, exist_ok=True)
-    said = {"evaluation": "e", "run": "r", "judge": "planted", "metrics": ["m"], "judging": None}
+    said = {"evaluation": "e", "run": "r", "judge": "planted", "metrics": ["m"], "judging": None, "identity": {}}
     journal.with_suffix(".json").write_text(json.dumps(said), encoding="utf-8")
     progress = Progress(state="running", pid=1, done=1, total=2, started=0, updated=0)
     write_progress(journal.with_suffix(".status.json"), progress)
