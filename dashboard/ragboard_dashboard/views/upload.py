@@ -98,7 +98,8 @@ def _file(file: UploadedFile) -> None:
             return
         if unclear and mapping.get("answer") is None:
             st.warning(
-                "Choose the column that holds the system's answer and, if there is one, that of the reference, to go on.",
+                "Choose the column that holds the system's answer and, if there is one, that of the reference,"
+                " to go on.",
                 icon=":material/help:",
             )
             return
