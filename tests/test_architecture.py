@@ -17,7 +17,7 @@ DASHBOARD = Path(ragboard_dashboard.__file__).parent
 LAYERS = (
     ("errors",),
     ("records",),
-    ("settings", "schema", "stats", "problems", "spans", "opinions"),
+    ("settings", "schema", "stats", "problems", "spans", "opinions", "outputs"),
     ("readers", "database", "prices", "answer_keys"),
     ("judges",),
     ("metrics", "store", "samples", "pairing"),

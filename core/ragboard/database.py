@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
 
-__all__ = ["WAIT_SECONDS", "Database"]
+__all__ = ["BUSY", "WAIT_SECONDS", "Database"]
 
 WAIT_SECONDS = 60.0
 """How long a lease waits for others before it gives up."""
@@ -31,6 +32,21 @@ BUSY = (
     "being used by another process",
     "Conflicting lock",
 )
+"""What DuckDB says where another process has the file."""
+
+OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+"""A file of another kind would have DuckDB fetch what reads it from the network."""
+DAMAGE = (
+    duckdb.IOException,
+    duckdb.FatalException,
+    duckdb.InternalException,
+    duckdb.SerializationException,
+)
+MAGIC = slice(8, 12), b"DUCK"
+"""Where a DuckDB file says that it is one."""
 
 
 class Database:
@@ -44,8 +60,8 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """A read-only connection, shared in time with other readers."""
-        with self._current() as connection:
+        """A read-only connection, shared in time with other readers. Raises StoreError for a damaged database."""
+        with self._current() as connection, _damage_told(self.path):
             yield connection
 
     @contextmanager
@@ -56,10 +72,13 @@ class Database:
         """
         self.require_writable()
         self._make_folder()
-        with self._gate(), self._connect(read_only=False) as connection:
-            _migrate(connection, self.path)
-            with _transaction(connection):
-                yield connection
+        with self._gate():
+            if not self._is_made():
+                self._make()
+            with self._connect(read_only=False) as connection, _damage_told(self.path):
+                _migrate(connection, self.path)
+                with _transaction(connection):
+                    yield connection
 
     def require_writable(self) -> None:
         """Raise StoreError where this database was opened for reading alone."""
@@ -68,19 +87,55 @@ class Database:
 
     def _current(self) -> duckdb.DuckDBPyConnection:
         """A read-only connection to a database of this version's schema, made or migrated first."""
-        if self.path.exists():
-            with self._gate():
+        if self._is_made():
+            with self._gate(needed=False):
                 connection = self._connect(read_only=True)
-            if _applied(connection, self.path) == len(_migrations()):
+            try:
+                current = _applied(connection, self.path) == len(_migrations())
+            except BaseException:
+                connection.close()
+                raise
+            if current:
                 return connection
             connection.close()
         self._bring_up()
         return self._current()
 
+    def _is_made(self) -> bool:
+        """Whether there is a database; one that has no byte was given up while it was made."""
+        try:
+            return self.path.stat().st_size > 0
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+
     def _bring_up(self) -> None:
         """Make the database or migrate it, which whoever reads it may do too."""
-        with Database(self.path, wait=self._wait).write():
-            pass
+        try:
+            with Database(self.path, wait=self._wait).write():
+                pass
+        except StoreBusyError:
+            raise
+        except StoreError as error:
+            if not self._is_made():
+                raise
+            raise StoreError(
+                f"{self.path}: made by an older ragboard, and migrating it failed: {error};"
+                " copy the store to a folder that can be written"
+            ) from error
+
+    def _make(self) -> None:
+        """Make the database beside its place and put it there whole: a full disk leaves none that cannot be opened."""
+        try:
+            with TemporaryDirectory(dir=self.path.parent, prefix=".new-", ignore_cleanup_errors=True) as folder:
+                made = Path(folder) / self.path.name
+                with duckdb.connect(made, config=OFFLINE) as connection:
+                    _migrate(connection, self.path)
+                    connection.execute("CHECKPOINT")
+                made.replace(self.path)
+        except (OSError, duckdb.Error) as error:
+            raise StoreError(f"{self.path}: cannot make the store: {_first_line(error)}") from error
 
     def _make_folder(self) -> None:
         try:
@@ -89,34 +144,51 @@ class Database:
             raise StoreError(f"{self.path.parent}: cannot make the store: {error.strerror or error}") from error
 
     @contextmanager
-    def _gate(self) -> Generator[None]:
+    def _gate(self, *, needed: bool = True) -> Generator[None]:
+        """Hold the gate. Where it is not `needed`, as for reading, it is passed by where no file can be made."""
         try:
-            held = FileLock(self.gate_path, timeout=self._wait, is_singleton=False).acquire()
+            held: AbstractContextManager[object] = FileLock(
+                self.gate_path, timeout=self._wait, is_singleton=False
+            ).acquire()
         except Timeout:
             raise StoreBusyError(f"{self.path}: another process kept the store for {self._wait:.0f} s") from None
         except OSError as error:
-            said = "no permission" if isinstance(error, PermissionError) else error.strerror or error
-            raise StoreError(
-                f"{error.filename or self.gate_path}: {said}; choose another folder with --store"
-            ) from error
+            if needed:
+                said = "no permission" if isinstance(error, PermissionError) else error.strerror or error
+                raise StoreError(
+                    f"{error.filename or self.gate_path}: {said}; choose another folder with --store"
+                ) from error
+            held = nullcontext()
         with held:
             yield
 
     def _connect(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        self._check_kind()
         until = time.monotonic() + self._wait
         pause = 0.002
         while True:
             try:
-                return duckdb.connect(self.path, read_only=read_only)
+                return duckdb.connect(self.path.absolute(), read_only=read_only, config=OFFLINE)
             except (duckdb.IOException, duckdb.ConnectionException) as error:
                 if not any(sign in str(error) for sign in BUSY):
-                    raise StoreError(f"{self.path}: {_first_line(error)}") from error
+                    raise _damaged(self.path, error) from error
                 if time.monotonic() > until:
                     raise StoreBusyError(f"{self.path}: another process keeps it open: {_first_line(error)}") from error
             except duckdb.Error as error:
-                raise StoreError(f"{self.path}: {_first_line(error)}") from error
+                raise _damaged(self.path, error) from error
             time.sleep(pause)
             pause = min(pause * 1.5, 0.05)
+
+    def _check_kind(self) -> None:
+        """Raise StoreError for a file of another kind, which DuckDB would look for an extension to read."""
+        place, sign = MAGIC
+        try:
+            with self.path.open("rb") as file:
+                begin = file.read(place.stop)
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+        if begin[place] != sign:
+            raise StoreError(f"{self.path}: not a valid DuckDB database; move it away, or name another --store")
 
 
 @contextmanager
@@ -125,12 +197,28 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Generator[None]:
     try:
         yield
     except BaseException:
-        connection.execute("ROLLBACK")
+        with suppress(duckdb.Error):  # of a damaged database
+            connection.execute("ROLLBACK")
         raise
     try:
         connection.execute("COMMIT")
     except duckdb.Error as error:
         raise StoreError(f"cannot write to the store: {_first_line(error)}") from error
+
+
+@contextmanager
+def _damage_told(path: Path) -> Generator[None]:
+    """A database that cannot be read or written is an error of one line; a wrong statement stays what it is."""
+    try:
+        yield
+    except duckdb.Error as error:
+        if isinstance(error, DAMAGE) or type(error) is duckdb.Error:  # a wrong checksum has no type of its own
+            raise _damaged(path, error) from error
+        raise
+
+
+def _damaged(path: Path, error: Exception) -> StoreError:
+    return StoreError(f"{path}: {_first_line(error)}; see `ragboard doctor`")
 
 
 def _first_line(error: Exception) -> str:
@@ -147,7 +235,8 @@ def _migrations() -> tuple[tuple[str, str], ...]:
 def _applied(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     """How many migrations the database has seen. Raises StoreError where it knows more than we do."""
     try:
-        row = connection.execute("SELECT count(*) FROM migrations").fetchone()
+        with _damage_told(path):
+            row = connection.execute("SELECT count(*) FROM migrations").fetchone()
     except duckdb.CatalogException:
         return 0
     count: int = row[0] if row else 0

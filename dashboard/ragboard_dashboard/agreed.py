@@ -12,6 +12,7 @@ from ragboard.opinions import Contender, Opinion
 from ragboard.records import Outcome, Score
 from ragboard.report import KeptAgreement, Opened
 from ragboard_dashboard.components.agreed_items import grade_rows, item_list, opened_pair, pair_rows, preferred
+from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
 from ragboard_dashboard.shared import escaped, facts, number_named, plain
 
@@ -85,7 +86,7 @@ def show_item(kept: KeptAgreement, wanted: str) -> None:
     facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.said.items()])
     if len(found.sides) == 2:
         plain("Struck through: only in A. Bold and underlined: only in B.", "note")
-        opened_pair(found, key=f"opened-{kept.agreement.id}-{wanted}")
+        opened_pair(found, key=safe_key("opened", kept.agreement.id, wanted))
     else:
         _alone(found)
     for dimension in found.said:

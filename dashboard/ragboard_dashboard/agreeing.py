@@ -15,7 +15,7 @@ from ragboard.report import KeptAgreement
 from ragboard.samples import sample_folder
 from ragboard_dashboard.data import store, writable
 from ragboard_dashboard.shared import plain
-from ragboard_dashboard.uploads import kept_upload, without_folder
+from ragboard_dashboard.uploads import uploaded, without_folder
 
 __all__ = ["offer_deletion", "offer_files"]
 
@@ -38,7 +38,8 @@ def offer_files() -> None:
     st.markdown("Judged here by the embedded judge, which needs no key and is a heuristic. By another judge:")
     st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None, wrap_lines=True)
     if file is not None and file.file_id != st.session_state.get("opinions-taken"):
-        _judge(kept_upload(file), file.file_id)
+        with uploaded(file) as path:
+            _judge(path, file.file_id)
     for name in taken:
         _judge(sample_folder() / "labels" / name, "")
 
@@ -57,7 +58,9 @@ def _judge(path: Path, taken: str) -> None:
         st.error("This file cannot be used. Nothing was stored.", icon=":material/error:")
         plain(without_folder(str(error)))
         return
-    st.session_state["opinions-taken"] = taken
+    if taken:
+        st.session_state["opinions-taken"] = taken
+        store().keep_upload(path, owners=[agreed.agreement.id])
     _open(agreed.agreement.id)
 
 
@@ -68,7 +71,7 @@ def _open(agreement_id: str) -> NoReturn:
 
 
 def offer_deletion(kept: KeptAgreement) -> None:
-    """Draw where an agreement can be deleted, once a person has confirmed; the file that it was made of stays."""
+    """Draw where an agreement can be deleted, once a person has confirmed; an uploaded file goes with it."""
     if not writable():
         return
     with st.expander("Delete this agreement", icon=":material/delete:"):

@@ -19,6 +19,7 @@ from ragboard.records import Label, Passage, Sample
 from ragboard.report import QueueItem
 from ragboard.store import RunRef
 from ragboard_dashboard.components.annotator import annotator, told
+from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import get_sample, store
 from ragboard_dashboard.shared import plain
 
@@ -97,7 +98,7 @@ def note_field(sitting: Sitting, item: QueueItem) -> None:
 
 
 def _note_key(sample_id: str, place: int) -> str:
-    return f"annotate-note-{sample_id}-{place}"
+    return safe_key("annotate-note", sample_id, str(place))
 
 
 def draw_answer(sitting: Sitting, item: QueueItem) -> None:

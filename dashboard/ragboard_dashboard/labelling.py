@@ -10,6 +10,7 @@ from ragboard.labels import label_statement, withdraw_statement
 from ragboard.records import Label, Score
 from ragboard.report import SampleReport
 from ragboard.report.looks import VERDICTS
+from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import store, writable
 from ragboard_dashboard.shared import plain
 
@@ -35,7 +36,7 @@ def verdict_row(report: SampleReport, chosen: int | None) -> None:
     back = row.button("Take back", key="say-nothing", shortcut="0", disabled=not mine, icon=":material/undo:")
     note = row.text_input(
         "Note",
-        key=f"note-{report.run.run_id}-{report.sample.id}-{chosen}",
+        key=safe_key("note", report.run.run_id, report.sample.id, str(chosen)),
         placeholder="Note: why",
         label_visibility="collapsed",
         disabled=idle,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -10,7 +11,7 @@ import time
 import webbrowser
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import streamlit as st
@@ -26,7 +27,7 @@ from ragboard_dashboard.security import Gate, names_of, security_headers
 from ragboard_dashboard.settings import LOOPBACK, ServerSettings, keep_settings
 from ragboard_dashboard.theme import OPTIONS
 
-__all__ = ["app_of", "free_port", "serve", "server_options", "wait_until_healthy"]
+__all__ = ["app_of", "free_port", "serve", "server_options", "wait_until_healthy", "what_is_wrong"]
 
 FIRST_PORT = 8501
 APP = Path(__file__).with_name("app.py")
@@ -121,6 +122,16 @@ def wait_until_healthy(address: str, seconds: float) -> bool:
         except (URLError, OSError):
             time.sleep(0.1)
     return False
+
+
+def what_is_wrong(address: str) -> str:
+    """Why the server at this address cannot show its store; empty where it can."""
+    try:
+        with urlopen(f"{address}/health", timeout=60):  # noqa: S310 - our own http address
+            return ""
+    except HTTPError as error:
+        reason: str = json.load(error)["reason"]
+        return reason
 
 
 def _open_when_healthy(address: str) -> None:

@@ -1,33 +1,36 @@
-"""Files that a person drops on a page, kept on disk for the readers."""
+"""Files that a person drops on a page: a temporary file for the readers, kept only with what is imported from it."""
 
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from uuid import uuid4
+from tempfile import TemporaryDirectory, gettempdir
 
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from ragboard.errors import StoreError
 from ragboard_dashboard.data import store
 
-__all__ = ["kept_upload", "without_folder"]
+__all__ = ["uploaded", "without_folder"]
 
+PREFIX = "ragboard-upload-"
 LONGEST, ENDING = 150, 20
 """Bytes of a name, and signs of its ending: file systems take 255 bytes, where other systems count signs instead."""
 
 
-def kept_upload(file: UploadedFile) -> Path:
-    """The upload on disk, in a folder named by its content, under its own name."""
-    content = file.getvalue()
-    path = _folder() / blake2b(content, digest_size=6).hexdigest() / _name(file.name)
-    if not path.exists():
-        store().require_writable()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{uuid4().hex}.part")
-        part.write_bytes(content)
-        part.replace(path)  # whole or not at all: what is there is not written again
-    return path
+@contextmanager
+def uploaded(file: UploadedFile) -> Generator[Path]:
+    """The upload under its own name in a folder of its own, which is deleted at the end of the block."""
+    store().require_writable()
+    with TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / _name(file.name)
+        try:
+            path.write_bytes(file.getvalue())
+        except OSError as error:
+            raise StoreError(f"{path.name}: cannot be read here: {error.strerror or error}") from error
+        yield path
 
 
 def _name(given: str) -> str:
@@ -37,9 +40,5 @@ def _name(given: str) -> str:
 
 
 def without_folder(message: str) -> str:
-    """A message about an upload without the folder that it is kept in."""
-    return re.sub(rf"{re.escape(str(_folder()))}[/\\][0-9a-f]{{12}}[/\\]", "", message)
-
-
-def _folder() -> Path:
-    return store().folder / "uploads"
+    """A message about an upload without the folder that it is read in."""
+    return re.sub(rf"{re.escape(gettempdir())}[/\\]{PREFIX}[^/\\]*[/\\]", "", message)

@@ -93,6 +93,18 @@ def test_an_uploaded_file_becomes_a_verdict_with_its_reason(
     page.wait_for_url("**statement=2*")
 
 
+def test_ids_with_two_underscores_are_opened_and_their_statements_chosen(
+    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    rows = [row | {"id": f"django__django-{n}", "re__po": "django"} for n, row in enumerate(ROWS)]
+    keep_rows(store, tmp_path, rows, "swe__bench")
+    page = settled(open_page(f"{dashboard}/run?run=swe__bench"))
+    page.locator("#samples tbody").get_by_role("link").first.click()
+    page.wait_for_url("**/sample?*django__django-0*")
+    page.get_by_role("option").filter(has_text="unsupported").click()
+    page.wait_for_url("**statement=2*")
+
+
 def test_an_untidy_file_is_reported_before_the_run_is_opened(
     dashboard: str, open_page: OpenPage, tmp_path: Path
 ) -> None:

@@ -1,25 +1,28 @@
-"""An uploaded file is kept whole, under a name that the file system takes."""
+"""An uploaded file is read under a name that the file system takes, and kept only with what is imported from it."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ragboard import RunFileError
+from ragboard import RunFileError, StoreError
 from ragboard.readers import preview
 from ragboard_dashboard import settings as served
 from ragboard_dashboard.settings import ServerSettings, keep_settings
-from ragboard_dashboard.uploads import kept_upload, without_folder
+from ragboard_dashboard.uploads import uploaded, without_folder
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the store; what the settings leave in the environment goes again."""
     monkeypatch.setenv(served.VARIABLE, "")
-    keep_settings(ServerSettings(store=tmp_path))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    keep_settings(ServerSettings(store=tmp_path / "store"))
     return tmp_path
 
 
@@ -30,27 +33,23 @@ def dropped(name: str, content: bytes = b'{"question": "What?"}') -> Any:
 @pytest.mark.parametrize(
     "name", ["\u554f" * 120 + ".jsonl", "x" * 260 + ".jsonl", "a\0b.jsonl", "C:\\x\\a.jsonl", "a." + "x" * 300]
 )
-def test_a_name_that_no_file_may_have_is_cut(name: str, folder: Path) -> None:
-    path = kept_upload(dropped(name))
-    assert path.suffix in (".jsonl", f".{'x' * 19}")
-    assert path.parent.parent == folder / "uploads"
-    assert path.read_bytes() == b'{"question": "What?"}'
+def test_a_name_that_no_file_may_have_is_cut_and_nothing_is_left(name: str, folder: Path) -> None:
+    with uploaded(dropped(name)) as path:
+        assert path.suffix in (".jsonl", f".{'x' * 19}")
+        assert path.read_bytes() == b'{"question": "What?"}'
+    assert [at for at in folder.rglob("*") if at.is_file()] == []
 
 
-def test_what_could_not_be_written_is_not_taken_for_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path, content: bytes) -> int:
-        with path.open("wb") as file:
-            file.write(content[:3])
+def test_a_file_that_cannot_be_written_for_the_readers_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_path: Path, _content: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as disk:
-        disk.setattr(Path, "write_bytes", full)
-        with pytest.raises(OSError, match="No space"):
-            kept_upload(dropped("a.jsonl"))
-    assert kept_upload(dropped("a.jsonl")).read_bytes() == b'{"question": "What?"}'
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StoreError, match=r"a.jsonl: cannot be read here: No space"), uploaded(dropped("a.jsonl")):
+        pass
 
 
 def test_what_is_wrong_with_a_file_is_said_of_its_name_alone() -> None:
-    with pytest.raises(RunFileError) as caught:
-        preview(kept_upload(dropped("a.jsonl", b"[")))
+    with pytest.raises(RunFileError) as caught, uploaded(dropped("a.jsonl", b"[")) as path:
+        preview(path)
     assert without_folder(str(caught.value)).startswith("a.jsonl:1: ")

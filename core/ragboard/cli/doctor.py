@@ -5,21 +5,30 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 import click
+import duckdb
 
 from ragboard.cli.options import as_json, store_option
 from ragboard.cli.output import print_json
 from ragboard.cli.settings_file import SettingsFile
-from ragboard.errors import RagboardError
+from ragboard.errors import RagboardError, StoreError
 from ragboard.store import Store
 
 __all__ = ["doctor"]
 
+LOOK_SECONDS = 20.0
+"""For reading the tables; a writer waits as long."""
+REMEDY = (
+    "Restore ragboard.duckdb from a copy, or move it away and import the runs again: what judges answered is kept"
+    " beside it and not asked again, what people labelled is not"
+)
 PACKAGES = ("ragboard", "duckdb", "streamlit", "plotly", "openai", "sentencex", "nltk", "pyarrow")
 
 
@@ -45,7 +54,7 @@ def doctor(settings: SettingsFile, store: Store, as_json: bool) -> None:
     ragboard doctor
     ragboard doctor --store runs/
     """
-    findings = [*_versions(), _settings(settings), _tried("store", lambda: _store(store)), *_optional()]
+    findings = [*_versions(), _settings(settings), _store(store), _tables(store), *_optional()]
     if as_json:
         print_json(findings)
     else:
@@ -69,18 +78,79 @@ def _settings(settings: SettingsFile) -> Finding:
     return Finding(what="settings file", ok=True, said=str(path) if path else "none (ragboard.toml is looked for here)")
 
 
-def _store(store: Store) -> str:
-    with store.database.write() as connection:
+def _store(store: Store) -> Finding:
+    try:
+        said = _counted(store)
+    except RagboardError as error:
+        return Finding(what="store", ok=False, said=_said(error))
+    try:
+        with store.database.write():
+            pass
+    except RagboardError as error:
+        only = "can be read, not written; `ragboard serve --read-only` shows it"
+        return Finding(what="store", ok=False, said=f"{said}, {only} ({_said(error)})")
+    return Finding(what="store", ok=True, said=f"{said}, can be written")
+
+
+def _counted(store: Store) -> str:
+    with store.database.read() as connection:
         row = connection.execute("SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM evaluations)").fetchone()
     runs, evaluations = row or (0, 0)
-    return f"{store.folder.resolve()}: {runs} runs, {evaluations} evaluations, can be written"
+    return f"{store.folder.resolve()}: {runs} runs, {evaluations} evaluations"
 
 
-def _tried(what: str, look: Callable[[], str]) -> Finding:
+def _tables(store: Store) -> Finding:
+    """Whether every row of every table can be read, as far as that goes in `LOOK_SECONDS`."""
+    damaged: dict[str, str] = {}
+    read = 0
+    until = time.monotonic() + LOOK_SECONDS
     try:
-        return Finding(what=what, ok=True, said=look())
+        names = _names(store)
+        for name in names:
+            try:
+                read += _read_whole(store, name, until - time.monotonic())
+            except StoreError as error:
+                damaged[name] = _reason(error)
     except RagboardError as error:
-        return Finding(what=what, ok=False, said=str(error))
+        return Finding(what="tables", ok=False, said=_said(error))
+    if damaged:
+        which = f"{len(damaged)} of {len(names)} are damaged ({', '.join(damaged)})"
+        return Finding(what="tables", ok=False, said=f"{which}: {next(iter(damaged.values()))}. {REMEDY}")
+    rest = "" if read == len(names) else f"; {len(names) - read} more not in full: that takes over {LOOK_SECONDS:g} s"
+    return Finding(what="tables", ok=True, said=f"{read} read in full, nothing damaged{rest}")
+
+
+def _names(store: Store) -> list[str]:
+    with store.database.read() as connection:
+        rows = connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1").fetchall()
+    return [row[0] for row in rows]
+
+
+def _read_whole(store: Store, name: str, seconds: float) -> bool:
+    """Read every value of a table; False where that took too long. Raises StoreError where it is damaged."""
+    if seconds <= 0:
+        return False
+    with store.database.read() as connection:
+        timer = threading.Timer(seconds, connection.interrupt)
+        timer.start()
+        try:
+            connection.execute(f'SELECT bit_xor(hash(t)) FROM "{name}" t').fetchall()  # noqa: S608 - a table's own name
+        except duckdb.InterruptException:
+            return False
+        finally:
+            timer.cancel()
+    return True
+
+
+def _said(error: RagboardError) -> str:
+    """What is wrong and, of a damaged database, what to do."""
+    damaged = isinstance(error.__cause__, duckdb.Error)
+    return f"{_reason(error)}. {REMEDY}" if damaged else str(error)
+
+
+def _reason(error: RagboardError) -> str:
+    cause = error.__cause__
+    return str(cause).splitlines()[0] if isinstance(cause, duckdb.Error) else str(error)
 
 
 def _optional() -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import get_args
 import click
 
 from ragboard import exporting
-from ragboard.cli.options import as_json, store_option
+from ragboard.cli.options import as_json, force_option, store_option
 from ragboard.cli.output import MARKS, one_line, print_json, print_table
 from ragboard.report import (
     LOOSE,
@@ -38,6 +38,7 @@ __all__ = ["list_hallucinations"]
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="So many lines.")
 @click.option("--format", "kind", type=click.Choice(exporting.TABLE_FORMATS), help="Write all of them as a table.")
 @click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File for the table.")
+@force_option
 @store_option
 @as_json
 def list_hallucinations(
@@ -51,6 +52,7 @@ def list_hallucinations(
     limit: int,
     kind: str | None,
     out: Path | None,
+    force: bool,
     store: Store,
     as_json: bool,
 ) -> None:
@@ -72,7 +74,7 @@ def list_hallucinations(
         limit=limit,
     )
     if kind or out:
-        exporting.write_table(hallucination_table(store, query), kind=kind, out=out)
+        exporting.write_table(hallucination_table(store, query), kind=kind, out=out, force=force)
     elif by:
         groups = hallucination_groups(store, query, by)
         print_json(groups) if as_json else _print_groups(groups, by)

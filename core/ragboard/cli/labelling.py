@@ -8,10 +8,10 @@ from typing import get_args
 
 import click
 
-from ragboard.cli.options import as_json, store_option
+from ragboard.cli.options import as_json, force_option, store_option
 from ragboard.cli.output import one_line, print_json
-from ragboard.errors import SettingError
 from ragboard.labels import Design, draw_samples, export_labels, import_labels, label_statement, withdraw_statement
+from ragboard.outputs import check_output, write_output
 from ragboard.records import Label
 from ragboard.store import Store
 
@@ -95,21 +95,21 @@ def draw(run: str, size: int, seed: int, store: Store, as_json: bool) -> None:
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else standard output."
 )
+@force_option
 @store_option
-def write_labels(run: str | None, out: Path | None, store: Store) -> None:
+def write_labels(run: str | None, out: Path | None, force: bool, store: Store) -> None:
     """Write what people say of the answers of a RUN, or of all, as JSON Lines.
 
     \b
     ragboard labels export -o labels.jsonl
     """
+    if out:
+        check_output(out, force=force)
     lines = [f"{line}\n" for line in export_labels(store, store.resolve(run) if run else None)]
     if out is None:
         click.echo("".join(lines), nl=False)
-        return
-    try:
-        out.write_text("".join(lines), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise SettingError(f"{out}: cannot write: {error.strerror or error}") from error
+    else:
+        write_output(out, "".join(lines).encode(), force=force)
 
 
 @labels.command("import")

@@ -23,6 +23,7 @@ __all__ = [
     "as_json",
     "ceiling_options",
     "config_of",
+    "force_option",
     "judging_options",
     "limit_options",
     "mapping_of",
@@ -97,6 +98,8 @@ unscored_option = click.option(
     help="How samples without a score count in means: left out, as zero (as the worst where lower is better), or"
     " as anything between worst and best.",
 )
+
+force_option = click.option("--force", is_flag=True, help="Overwrite a file that exists.")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import click
 from ragboard.cli.judging import evaluate_with_bar
 from ragboard.cli.options import plugin_option, store_option
 from ragboard.errors import RagboardError, SettingError
+from ragboard.evaluation.background import RAGBOARD
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import DEFAULT_METRICS
 from ragboard.metrics.plugins import metrics_with
@@ -69,7 +69,7 @@ def serve(
         )
     metrics_with(given["plugins"])
     if check:
-        _check(store.folder, port)
+        _check(store.folder, port, *(["--read-only"] if given["read_only"] else []))
     else:
         _serve(store, port, no_browser, evaluates=alone or allow_evaluate, **given)
 
@@ -111,26 +111,20 @@ def _serve(store: Store, port: int | None, no_browser: bool, **given: Any) -> No
     import_module("ragboard_dashboard.server").serve(settings, port=port, open_browser=not no_browser)
 
 
-def _check(folder: Path, port: int | None) -> None:
-    """Start the server in a process of its own, wait until it answers, and stop it."""
+def _check(folder: Path, port: int | None, *options: str) -> None:
+    """Start the server in a process of its own, wait until it answers and reads the store, and stop it."""
     server = import_module("ragboard_dashboard.server")
     chosen = server.free_port(port)
-    command = [
-        sys.executable,
-        "-m",
-        "ragboard",
-        "serve",
-        "--port",
-        str(chosen),
-        "--no-browser",
-        "--store",
-        str(folder),
-    ]
+    command = [*RAGBOARD, "serve", "--port", str(chosen), "--no-browser", "--store", str(folder), *options]
     with subprocess.Popen(command, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:  # noqa: S603 - ourselves
         try:
-            healthy = server.wait_until_healthy(f"http://127.0.0.1:{chosen}", HEALTHY_SECONDS)
+            address = f"http://127.0.0.1:{chosen}"
+            healthy = server.wait_until_healthy(address, HEALTHY_SECONDS)
+            wrong = server.what_is_wrong(address) if healthy else ""
         finally:
             process.terminate()
     if not healthy:
         raise RagboardError(f"the dashboard did not answer on port {chosen} within {HEALTHY_SECONDS:.0f} s")
+    if wrong:
+        raise RagboardError(f"the dashboard answers, but {wrong}")
     click.echo("the dashboard answers")

@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from ragboard import exporting
-from ragboard.cli.options import store_option, unscored_option
+from ragboard.cli.options import force_option, store_option, unscored_option
 from ragboard.errors import SettingError
 from ragboard.htmlreport import PAIRS, SAMPLES, comparison_report, run_report
+from ragboard.outputs import check_output, write_output
 from ragboard.report import UnscoredPolicy, compare_runs, spec_named
 from ragboard.store import RunRef, Store
 
@@ -26,7 +27,7 @@ __all__ = ["export", "report"]
     help=f"So many samples in full, the worst first.  [default: {SAMPLES}; of two runs {PAIRS}]",
 )
 @click.option("--metric", help="Of two runs: the metric whose greatest losses come first.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@force_option
 @unscored_option
 @store_option
 def report(
@@ -45,15 +46,11 @@ def report(
     ragboard report bm25-k3 -o report.html
     ragboard report bm25-k3 bm25-rerank-k5 -o compared.html --metric faithfulness
     """
-    if out.exists() and not force:
-        raise SettingError(f"{out}: there is a file already; --force writes over it")
+    check_output(out, force=force)
     if metric and other is None:
         raise SettingError("--metric is for two runs")
     refs = [store.resolve(name) for name in (run, other) if name is not None]
-    try:
-        out.write_text(_report(store, refs, samples, metric, unscored), encoding="utf-8")
-    except OSError as error:
-        raise SettingError(f"{out}: cannot write: {error.strerror or error}") from error
+    write_output(out, _report(store, refs, samples, metric, unscored).encode(), force=force)
 
 
 def _report(store: Store, runs: list[RunRef], samples: int | None, metric: str | None, unscored: UnscoredPolicy) -> str:
@@ -77,10 +74,17 @@ def _report(store: Store, runs: list[RunRef], samples: int | None, metric: str |
     type=click.Path(path_type=Path, dir_okay=False),
     help="File to write; else standard output.",
 )
+@force_option
 @unscored_option
 @store_option
 def export(
-    runs: tuple[str, ...], what: str, kind: str | None, out: Path | None, unscored: UnscoredPolicy, store: Store
+    runs: tuple[str, ...],
+    what: str,
+    kind: str | None,
+    out: Path | None,
+    force: bool,
+    unscored: UnscoredPolicy,
+    store: Store,
 ) -> None:
     """Write a table about RUNs to a file.
 
@@ -95,4 +99,5 @@ def export(
     ragboard export --what runs -o leaderboard.parquet
     ragboard export bm25-k3 bm25-rerank-k5 --what pairs -o pairs.csv
     """
-    exporting.export(store, tuple(map(store.resolve, runs)), what=what, kind=kind, out=out, unscored=unscored)
+    refs = tuple(map(store.resolve, runs))
+    exporting.export(store, refs, what=what, kind=kind, out=out, unscored=unscored, force=force)

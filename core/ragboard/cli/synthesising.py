@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import click
 
-from ragboard.cli.options import as_json, ceiling_options, judging_options, prices_option
+from ragboard.cli.options import as_json, ceiling_options, force_option, judging_options, prices_option
 from ragboard.cli.output import one_line, print_json
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
@@ -35,6 +35,7 @@ STOPPED = 3
 )
 @click.option("--least-words", type=click.IntRange(1), default=30, show_default=True, help="Of a passage to ask about.")
 @click.option("--plan", "only_plan", is_flag=True, help="Say how many calls it would take, and stop.")
+@force_option
 @judging_options
 @click.option("--seed", type=int, default=0, show_default=True, help="For drawing passages and splitting documents.")
 @ceiling_options
@@ -49,6 +50,7 @@ def synth(
     words: int,
     least_words: int,
     only_plan: bool,
+    force: bool,
     judging: JudgeOptions,
     seed: int,
     limits: dict[str, Any],
@@ -78,7 +80,8 @@ def synth(
         tasks = planned_calls(chosen, questions, len(KINDS[kind]), by_meaning=bool(judging.embed))
         click.echo(f"at most {tasks:,} tasks for {chosen:,} passages")
         return
-    made = synthesise(read, recipe, panel_named(replace(judging, examples=None)), out, Terms(prices=prices, **limits))
+    panel = panel_named(replace(judging, examples=None))
+    made = synthesise(read, recipe, panel, out, Terms(prices=prices, **limits), force=force)
     if as_json:
         print_json(made)
     else:

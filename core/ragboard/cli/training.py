@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 from tqdm import tqdm
 
-from ragboard.cli.options import as_json
+from ragboard.cli.options import as_json, force_option
 from ragboard.cli.output import one_line, print_json
 from ragboard.judges.tasks import AresQuality
 from ragboard.training import Course, Epoch, Trained, train_judge
@@ -48,6 +48,7 @@ DEFAULT = Course()
 )
 @click.option("--max-length", type=click.IntRange(64), help="Tokens read at once.  [default: 256, or the model's]")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the order of examples and new weights.")
+@force_option
 @as_json
 def train(
     data: Path,
@@ -60,6 +61,7 @@ def train(
     learning_rate: float,
     max_length: int | None,
     seed: int,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Train a judge on DATA, the folder that `ragboard synth` wrote or a TSV of ARES.
@@ -82,7 +84,7 @@ def train(
         seed=seed,
     )
     with closing(_Bars()) as bars:
-        trained = train_judge(data, out, course, labels=labels, hear=bars.hear)
+        trained = train_judge(data, out, course, labels=labels, hear=bars.hear, force=force)
     if as_json:
         print_json(trained)
     else:

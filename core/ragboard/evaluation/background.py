@@ -30,6 +30,7 @@ from ragboard.prices import read_prices
 from ragboard.store import RunRef, Store
 
 __all__ = [
+    "RAGBOARD",
     "UNSENT",
     "Surroundings",
     "evaluation_command",
@@ -40,6 +41,8 @@ __all__ = [
     "start_retry",
 ]
 
+RAGBOARD = (sys.executable, "-P", "-m", "ragboard")
+"""Starts ragboard in a process of its own; `-P`: no Python file of the current folder is imported."""
 KEY = "OPENAI_API_KEY"
 UNSENT = "planning"
 """Stands for a key where nothing is sent."""
@@ -159,7 +162,7 @@ def _refuse_second(store: Store, evaluation_id: str) -> None:
 
 
 def _ragboard(command: str, run: str, store: Store) -> list[str]:
-    return [sys.executable, "-m", "ragboard", "--settings", os.devnull, command, run, "--store", str(store.folder)]
+    return [*RAGBOARD, "--settings", os.devnull, command, run, "--store", str(store.folder)]
 
 
 def _judging_words(judging: JudgeOptions) -> Iterator[str]:

@@ -10,6 +10,7 @@ its evaluation, and counts as long as a process has that journal open.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Generator
@@ -128,7 +129,7 @@ def open_cache(path: Path, journal: Path | None = None) -> Generator[AnswerCache
 def read_cache(path: Path) -> Generator[AnswerCache | None]:
     """The cache at `path` to look answers up in; None where there is none yet."""
     with _told(path):
-        connection = _connect(path) if path.exists() else None
+        connection = _connect_to_read(path) if path.exists() else None
     if connection is None:
         yield None
         return
@@ -140,7 +141,7 @@ def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
     """What the cache holds, by judge and task type; nothing where there is none."""
     if not path.exists():
         return ()
-    with _told(path), closing(_connect(path)) as connection:
+    with _told(path), closing(_connect_to_read(path)) as connection:
         rows = connection.execute(
             "SELECT CAST(judge AS TEXT), CAST(task AS TEXT), count(*), sum(length(reply)),"
             " min(CAST(kept AS REAL)), max(CAST(kept AS REAL)) FROM answers GROUP BY 1, 2 ORDER BY 1, 2"
@@ -183,3 +184,10 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """The same; where no file can be made beside it nobody writes to it either, and it is read as it is."""
+    if os.access(path.parent, os.W_OK):
+        return _connect(path)
+    return sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)

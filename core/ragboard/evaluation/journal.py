@@ -328,3 +328,5 @@ def is_being_written(path: Path) -> bool:
             return False
     except (Timeout, PermissionError):
         return True
+    except OSError:  # where no file can be made, as on a read-only file system
+        return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from ragboard.errors import NotFoundError
 from ragboard.evaluation.header import Choice, Header, read_header
 from ragboard.evaluation.journal import is_being_written
 from ragboard.evaluation.progress import Progress, read_progress, stop_file
@@ -64,8 +65,12 @@ def live_evaluations(store: Store, now: float | None = None) -> tuple[LiveEvalua
 
 
 def live_evaluation(store: Store, evaluation_id: str, now: float | None = None) -> LiveEvaluation | None:
-    """One of them; None where it never began."""
-    return _live(store.journal_path(evaluation_id).with_suffix(".status.json"), now)
+    """One of them; None where it never began, and for what can be no id."""
+    try:
+        journal = store.journal_path(evaluation_id)
+    except NotFoundError:
+        return None
+    return _live(journal.with_suffix(".status.json"), now)
 
 
 def cancel_evaluation(store: Store, evaluation_id: str) -> None:

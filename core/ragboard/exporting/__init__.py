@@ -12,6 +12,7 @@ from ragboard.errors import SettingError
 from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_frame, runs_frame
 from ragboard.exporting.ragchecker import ragchecker_bytes
 from ragboard.exporting.tables import TABLE_FORMATS, TABLES, table, table_bytes
+from ragboard.outputs import check_output, write_output
 from ragboard.report import UnscoredPolicy
 from ragboard.store import RunRef, Store
 
@@ -41,34 +42,35 @@ def export(
     kind: str | None,
     out: Path | None,
     unscored: UnscoredPolicy = "excluded",
+    force: bool = False,
 ) -> None:
     """Write a table to a file or to standard output; without `kind` by the file's ending, else as CSV.
 
     `what` is one of `TABLES`; `unscored` says how samples without a score count in its means. RAGChecker's format holds
-    samples and statements of one run. Raises SettingError where that cannot be written, or takes more or fewer runs.
+    samples and statements of one run. Raises SettingError where that cannot be written, takes more or fewer runs, and
+    for a file that exists, unless `force`.
     """
+    if out:
+        check_output(out, force=force)
     if kind != "ragchecker":
-        write_table(table(store, what, runs, unscored=unscored), kind=kind, out=out)
+        write_table(table(store, what, runs, unscored=unscored), kind=kind, out=out, force=force)
     elif len(runs) == 1:
-        _write(ragchecker_bytes(store, runs[0]), out)
+        _write(ragchecker_bytes(store, runs[0]), out, force=force)
     else:
         raise SettingError(f"the format ragchecker takes one run, not {len(runs)}")
 
 
-def write_table(frame: pd.DataFrame, *, kind: str | None, out: Path | None) -> None:
+def write_table(frame: pd.DataFrame, *, kind: str | None, out: Path | None, force: bool = False) -> None:
     """Write a table to a file or to standard output; without `kind` by the file's ending, else as CSV.
 
-    Raises SettingError where that cannot be written.
+    Raises SettingError where that cannot be written, and for a file that exists, unless `force`.
     """
     ending = out.suffix.removeprefix(".") if out else "csv"
-    _write(table_bytes(frame, kind or (ending if ending in TABLE_FORMATS else "csv")), out)
+    _write(table_bytes(frame, kind or (ending if ending in TABLE_FORMATS else "csv")), out, force=force)
 
 
-def _write(data: bytes, out: Path | None) -> None:
+def _write(data: bytes, out: Path | None, *, force: bool) -> None:
     if out is None:
         sys.stdout.buffer.write(data)
-        return
-    try:
-        out.write_bytes(data)
-    except OSError as error:
-        raise SettingError(f"{out}: cannot write: {error.strerror or error}") from error
+    else:
+        write_output(out, data, force=force)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
+from io import BytesIO, StringIO
 from types import MappingProxyType
 
 import pandas as pd
+import pyarrow as pa
 
 from ragboard.errors import SettingError
 from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_frame, runs_frame
@@ -32,7 +33,7 @@ TABLE_FORMATS = ("csv", "json", "jsonl", "parquet")
 ALL = 2**62
 """No limit."""
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """A spreadsheet takes a cell that begins so for a formula."""
 
 
@@ -58,16 +59,25 @@ def table(store: Store, what: str, runs: Sequence[RunRef], *, unscored: Unscored
 
 
 def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
-    """The table in one of `TABLE_FORMATS`; CSV cells that a spreadsheet would run are prefixed with `'`."""
+    """The table in one of `TABLE_FORMATS`; CSV cells that a spreadsheet would run are prefixed with `'`.
+
+    Raises SettingError for a table that Parquet does not take.
+    """
     if kind == "parquet":
         buffer = BytesIO()
-        frame.to_parquet(buffer, index=False)
+        try:
+            frame.to_parquet(buffer, index=False)
+        except pa.ArrowException as error:
+            raise SettingError(f"this table cannot be written as Parquet: {str(error).splitlines()[0]}") from error
         return buffer.getvalue()
     if kind == "csv":
         safe = frame.copy(deep=False)
         for name in frame.select_dtypes(include=["object", "string"]).columns:
             safe[name] = frame[name].map(_defused, na_action="ignore")
-        return safe.to_csv(index=False, lineterminator="\n").encode()
+        safe.columns = [_defused(name) for name in frame.columns]
+        rows = _Rows(newline="")
+        safe.to_csv(rows, index=False, lineterminator=_Rows.END)
+        return rows.getvalue().encode()
     written = frame.to_json(
         None,
         orient="records",
@@ -78,6 +88,16 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
         double_precision=15,
     )
     return written.encode()
+
+
+class _Rows(StringIO):
+    """Rows that end with a line feed; the writer is told of a carriage return too, so that it quotes cells with one."""
+
+    END = "\r\n"
+
+    def write(self, row: str) -> int:
+        """Keep a row."""
+        return super().write(f"{row.removesuffix(self.END)}\n")
 
 
 def _defused(cell: object) -> object:

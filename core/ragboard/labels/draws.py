@@ -10,9 +10,10 @@ import duckdb
 
 from ragboard.errors import SettingError
 from ragboard.labels.nouns import Draw, LabelKind
-from ragboard.store import RunRef, Store
+from ragboard.pairing import pair_samples
+from ragboard.store import AskedSample, RunRef, Store
 
-__all__ = ["countable", "draw_of", "draw_samples", "newest_draw"]
+__all__ = ["countable", "draw_of", "draw_samples", "newest_draw", "partners"]
 
 
 def draw_samples(
@@ -80,14 +81,27 @@ def countable(
     if kind == "verdict":
         sql = "SELECT DISTINCT position FROM statements WHERE evaluation_id = ? AND side = 'response' ORDER BY 1"
         return _column(connection, sql, run.evaluation_id)
-    answered = "SELECT position FROM samples s WHERE run_id = ? AND trim(coalesce(answer, '')) <> ''"
-    if kind == "grade" or against is None:
-        return _column(connection, answered + " ORDER BY 1", run.run_id)
-    partner = (
-        " AND 1 = (SELECT count(*) FROM samples o WHERE o.run_id = ? AND o.question = s.question"
-        " AND o.history::VARCHAR = s.history::VARCHAR AND trim(coalesce(o.answer, '')) <> '') ORDER BY 1"
+    if kind == "preference" and against is not None:
+        return list(partners(connection, run, against))
+    sql = "SELECT position FROM samples WHERE run_id = ? AND trim(coalesce(answer, '')) <> '' ORDER BY 1"
+    return _column(connection, sql, run.run_id)
+
+
+def partners(connection: duckdb.DuckDBPyConnection, run: RunRef, against: RunRef) -> dict[int, str]:
+    """By position the sample of the other run that answers the same question; pairs with an empty answer are left out.
+
+    Samples are paired as everywhere: a question that is there several times has a partner only by its id.
+    """
+    ours, theirs = (
+        connection.execute(
+            "SELECT sample_id, question, history::VARCHAR, trim(coalesce(answer, '')) <> '' FROM samples"
+            " WHERE run_id = ? ORDER BY position",
+            [one.run_id],
+        ).fetchall()
+        for one in (run, against)
     )
-    return _column(connection, answered + partner, run.run_id, against.run_id)
+    paired = pair_samples(*([AskedSample._make(row[:3]) for row in rows] for rows in (ours, theirs)))
+    return {a: theirs[b][0] for a, b in paired.pairs if ours[a][3] and theirs[b][3]}
 
 
 def _kept(

@@ -113,9 +113,14 @@ def prefer_answer(
     note: str = "",
     queue: Queue = "browsing",
 ) -> None:
-    """Keep which answer a person prefers: `a`, that of `run`, `b`, that of `against`, or neither. Raises as above."""
+    """Keep which answer a person prefers: `a`, that of `run`, `b`, that of `against`, or neither.
+
+    Raises as above, and SettingError where a sample has no answer.
+    """
     check_annotator(annotator, note)
     with store.database.write() as connection:
+        for one, sample in ((run, sample_id), (against, other_id)):
+            _check_answered(connection, one, sample)
         ours, theirs = _keep_answer(connection, run, sample_id), _keep_answer(connection, against, other_id)
         if theirs < ours:
             ours, theirs, preferred = theirs, ours, turned(preferred)
@@ -166,6 +171,15 @@ def _keep_answer(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: 
         [run.run_id, sample_id],
     )
     return str(row[0])
+
+
+def _check_answered(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> None:
+    empty = connection.execute(
+        "SELECT 1 FROM samples WHERE run_id = ? AND sample_id = ? AND trim(coalesce(answer, '')) = ''",
+        [run.run_id, sample_id],
+    ).fetchone()
+    if empty:
+        raise SettingError(f"sample {sample_id!r} of run {run.name!r} has no answer to compare")
 
 
 def _statement(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str, number: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from bisect import bisect_right
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import duckdb
@@ -31,6 +31,8 @@ LOCKED_DOWN = {
     "threads": "1",
     "lock_configuration": "true",
 }
+AS_TEXT = frozenset(("interval", "bit", "bignum", "union", "variant", "map", "geometry"))
+NESTED = ("list", "array", "struct", "tuple")
 LOOK_SECONDS = 0.1
 """Between two looks at whether a writer waits."""
 HELD_LOOKS = 8
@@ -54,10 +56,11 @@ def main() -> None:
         _end(REFUSED, str(refused))
     except (duckdb.OutOfMemoryException, MemoryError):
         _end(NO_MEMORY, "")
-    except (Timeout, duckdb.IOException):
+    except Timeout:
         _end(WRITER_WAITS, "")
     except duckdb.Error as error:
-        _end(REFUSED, _told(error))
+        busy = isinstance(error, duckdb.IOException) and any(sign in str(error) for sign in request["busy"])
+        _end(WRITER_WAITS if busy else REFUSED, "" if busy else _told(error))
     else:
         sys.stdout.buffer.write(result)
         sys.stdout.flush()
@@ -65,10 +68,20 @@ def main() -> None:
 
 
 def _open(request: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """The database, to be read alone; as every reader it passes the gate."""
+    """The database, to be read alone; as every reader it passes the gate, where one can be made."""
     config: dict[str, Any] = {**LOCKED_DOWN, "memory_limit": f"{request['memory'] // 4}MB"}
-    with FileLock(request["gate"], timeout=request["wait"]):
+    with _gate(request["gate"], request["wait"]):
         return duckdb.connect(request["path"], read_only=True, config=config)
+
+
+def _gate(path: str, wait: float) -> AbstractContextManager[object]:
+    """The gate, held; where no file can be made nobody writes either."""
+    try:
+        return FileLock(path, timeout=wait, is_singleton=False).acquire()
+    except Timeout:
+        raise
+    except OSError:
+        return nullcontext()
 
 
 def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> bytes:
@@ -78,7 +91,7 @@ def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> byte
 
     _watch(request)
     relation = connection.sql(statement)
-    reader = relation.to_arrow_reader(BATCH)
+    reader = _readable(relation).to_arrow_reader(BATCH)
     limit, size = request["limit"], request["size"]
     batches: list[Any] = []
     rows = held = 0
@@ -99,6 +112,23 @@ def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> byte
         stream.write_table(table)
     written: bytes = sink.getvalue().to_pybytes()
     return written
+
+
+def _readable(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The relation, with columns that JSON and Arrow's other readers do not know as DuckDB's own text."""
+    odd = [_odd(kind, AS_TEXT) for kind in relation.types]
+    if not any(odd):
+        return relation
+    columns = (f"#{at}::VARCHAR AS c{at}" if is_odd else f"#{at} AS c{at}" for at, is_odd in enumerate(odd, 1))
+    return relation.project(", ".join(columns))
+
+
+def _odd(kind: Any, odd: frozenset[str]) -> bool:
+    """Whether a type is an odd one, or made of one; a blob is one only there."""
+    if kind.id in odd:
+        return True
+    made_of = [part for _, part in kind.children if hasattr(part, "id")] if kind.id in NESTED else []
+    return any(_odd(part, odd | {"blob"}) for part in made_of)
 
 
 def _fitting(batch: Any, size: int) -> int:
@@ -156,6 +186,8 @@ def _closed(gate: str) -> bool:
             return False
     except Timeout:
         return True
+    except OSError:
+        return False
 
 
 def _bound_memory(megabytes: int) -> None:

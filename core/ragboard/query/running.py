@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ragboard.database import BUSY
 from ragboard.errors import QueryError, StoreBusyError
 from ragboard.query import child
 from ragboard.store import Store
@@ -82,25 +83,39 @@ class QueryResult:
 
 
 def _known(column: Any) -> Any:
-    """The Arrow column: decimal numbers, as sums are, as plain ones; intervals, bits, maps and unions as text."""
+    """The Arrow column: decimal numbers, as sums are, as plain ones; blobs as text."""
     kind = column.type
     if pa.types.is_decimal(kind):
         return _number(column)
-    if pa.types.is_binary(kind) or pa.types.is_interval(kind) or pa.types.is_map(kind) or pa.types.is_union(kind):
+    if pa.types.is_binary(kind):
         return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
     return _dated(column)
 
 
 def _dated(column: Any) -> Any:
     """The Arrow column; dates and times as text where one is out of Python's range, as infinity and 24:00 are."""
-    if not pa.types.is_temporal(column.type):
+    dated = _dates_as_text(column.type)
+    if dated == column.type:
         return column
     try:
         column.to_pylist()
         column.to_pandas()
     except (OverflowError, ValueError, pa.ArrowException):
-        return column.cast(pa.string())
+        return column.cast(dated)
     return column
+
+
+def _dates_as_text(kind: Any) -> Any:
+    """The type with text in place of dates and times, at whatever depth."""
+    if pa.types.is_temporal(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(_dates_as_text(kind.value_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_dates_as_text(kind.value_type), kind.list_size)
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(part.name, _dates_as_text(part.type)) for part in kind])
+    return kind
 
 
 def _number(column: Any) -> Any:
@@ -132,7 +147,8 @@ def run_query(store: Store, sql: str, limits: QueryLimits | None = None) -> Quer
 def _request(store: Store, sql: str, limits: QueryLimits) -> bytes:
     data = vars(limits) | {
         "sql": sql,
-        "path": str(store.database.path),
+        "path": str(store.database.path.absolute()),
+        "busy": BUSY,
         "gate": str(store.database.gate_path),
         "wait": START_SECONDS / 2,
         "limit": limits.rows,

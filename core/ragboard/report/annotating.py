@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,7 +11,7 @@ import duckdb
 
 from ragboard.judges.tasks import Quality
 from ragboard.labels import Draw, LabelKind, Queue
-from ragboard.labels.draws import newest_draw
+from ragboard.labels.draws import newest_draw, partners
 from ragboard.records import Label
 from ragboard.report.values import shown_scores
 from ragboard.stats import cohen_kappa
@@ -107,8 +107,10 @@ def annotation_queue(
         draw = newest_draw(connection, run, kind, against) if queue == "random" else None
         why = _disagreements(connection, run) if queue == "disagreement" else {}
         order = draw.positions if draw else tuple(why)
-        others = _others(connection, run, against, order) if against else {}
-        rows = _wanted(connection, run, order, queue, annotator, kind, dimension, against)
+        others = partners(connection, run, against) if against else {}
+        if against:
+            order = tuple(position for position in order if position in others)
+        rows = _wanted(connection, run, order, queue, annotator, kind, dimension, against, others)
     items = {
         position: QueueItem(
             sample_id=sample_id,
@@ -190,6 +192,7 @@ def _wanted(
     kind: LabelKind,
     dimension: Quality,
     against: RunRef | None,
+    others: Mapping[int, str],
 ) -> list[tuple[Any, ...]]:
     """Position, sample id, labels that it takes and those that the person gave."""
     given = {"run": run.run_id, "positions": list(positions), "queue": queue, "annotator": annotator.strip()}
@@ -202,27 +205,21 @@ def _wanted(
             " WHERE s.run_id = $run AND s.position IN (SELECT unnest($positions::INTEGER[])) GROUP BY ALL",
             given | {"evaluation": run.evaluation_id},
         ).fetchall()
-    other = "" if against is None else " AND o.answer_key IN (l.answer_key, l.other_key)"
-    join = "" if against is None else " LEFT JOIN samples o ON o.run_id = $against AND o.question = s.question"
+    join, on = "", "s.answer_key IN (l.answer_key, l.other_key)"
+    if against is not None:
+        join = (
+            " JOIN (SELECT unnest($positions::INTEGER[]) AS position, unnest($others::VARCHAR[]) AS other) p"
+            " USING (position) JOIN samples o ON o.run_id = $against AND o.sample_id = p.other"
+        )
+        on = "l.answer_key = least(s.answer_key, o.answer_key) AND l.other_key = greatest(s.answer_key, o.answer_key)"
+        given |= {"against": against.run_id, "others": [others[position] for position in positions]}
     return connection.execute(
-        "SELECT s.position, s.sample_id, 1, count(l.number) > 0 FROM samples s"
-        f"{join} LEFT JOIN current_labels l ON s.answer_key IN (l.answer_key, l.other_key){other} AND l.kind = $kind"
+        f"SELECT s.position, s.sample_id, 1, count(l.number) > 0 FROM samples s{join}"
+        f" LEFT JOIN current_labels l ON {on} AND l.kind = $kind"
         " AND l.dimension = $dimension AND l.queue = $queue AND l.annotator = $annotator"
         " WHERE s.run_id = $run AND s.position IN (SELECT unnest($positions::INTEGER[])) GROUP BY ALL",
-        given | {"kind": kind, "dimension": dimension} | ({"against": against.run_id} if against else {}),
+        given | {"kind": kind, "dimension": dimension},
     ).fetchall()
-
-
-def _others(
-    connection: duckdb.DuckDBPyConnection, run: RunRef, against: RunRef, positions: Sequence[int]
-) -> dict[int, str]:
-    rows = connection.execute(
-        "SELECT s.position, o.sample_id FROM samples s JOIN samples o ON o.run_id = ? AND o.question = s.question"
-        " AND o.history::VARCHAR = s.history::VARCHAR"
-        " WHERE s.run_id = ? AND s.position IN (SELECT unnest(?::INTEGER[]))",
-        [against.run_id, run.run_id, list(positions)],
-    ).fetchall()
-    return dict(rows)
 
 
 def _disagreements(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[int, str]:

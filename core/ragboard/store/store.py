@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -27,6 +28,7 @@ from ragboard.store.reading import (
     run_shown,
 )
 from ragboard.store.rows import append_rows, as_json, item_row, said_rows
+from ragboard.store.uploads import drop_uploads, keep_upload
 from ragboard.store.writing import (
     add_run,
     check_name,
@@ -45,6 +47,7 @@ from ragboard.store.writing import (
 
 __all__ = ["Store"]
 
+JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
 PAGE = 256
 """Samples read in one lease."""
 
@@ -79,7 +82,9 @@ class Store:
         return f"{stat.st_mtime_ns}-{stat.st_size}"
 
     def journal_path(self, evaluation_id: str) -> Path:
-        """Where an evaluation's answers are kept."""
+        """Where an evaluation's answers are kept. Raises NotFoundError for an id that no evaluation can have."""
+        if not JOURNAL_ID.fullmatch(evaluation_id):
+            raise NotFoundError(f"the store has no evaluation {evaluation_id!r}")
         return self.folder / "journals" / f"{evaluation_id}.jsonl"
 
     def add_runs(self, runs: Iterable[Run]) -> tuple[AddedRun, ...]:
@@ -120,7 +125,7 @@ class Store:
             return grow(connection, run, run_id)
 
     def remove_runs(self, run_ids: Iterable[str]) -> None:
-        """Delete runs with all that was found about them; their journals go too.
+        """Delete runs with all that was found about them; their journals and uploaded files go too.
 
         Raises StoreBusyError where a process evaluates one of them.
         """
@@ -137,6 +142,16 @@ class Store:
                 for table in ("evaluations", "passages", "samples", "runs"):
                     connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
             remove_journals(journals)
+        drop_uploads(self._uploads, ids)
+
+    def keep_upload(self, file: Path, *, owners: Iterable[str]) -> None:
+        """Keep an uploaded file until the runs or agreements of these ids are deleted. Raises StoreError."""
+        self.require_writable()
+        keep_upload(self._uploads, owners, file)
+
+    @property
+    def _uploads(self) -> Path:
+        return self.folder / "uploads"
 
     def rename_run(self, run_id: str, name: str) -> None:
         """Call a run by another name; what was found about it stays.
@@ -362,9 +377,10 @@ class Store:
             append_rows(connection, "agreement_scores", [row for one in said for row in said_rows(agreement.id, one)])
 
     def remove_agreement(self, agreement_id: str) -> None:
-        """Delete an agreement; its journal goes too. Raises NotFoundError where there is none."""
+        """Delete an agreement; its journal and uploaded file go too. Raises NotFoundError where there is none."""
         with self.database.write() as connection:
             if not drop_agreement(connection, agreement_id):
                 raise NotFoundError("the agreement is no longer in the store")
         for ending in (".jsonl", ".json", ".lock"):
             self.journal_path(f"agree-{agreement_id}").with_suffix(ending).unlink(missing_ok=True)
+        drop_uploads(self._uploads, [agreement_id])

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from ragboard.errors import SettingError, StoreError
+from ragboard.errors import SettingError
 from ragboard.evaluation.asker import Asker
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.journal import open_journal
@@ -23,6 +23,7 @@ from ragboard.evaluation.terms import Terms
 from ragboard.exporting.ares import ares_tsv
 from ragboard.judges.panel import Panel
 from ragboard.judges.tasks import Similarity, WriteAnswer, WriteQuestions
+from ragboard.outputs import check_output, write_output
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.synthesis.card import card_of
@@ -34,22 +35,32 @@ from ragboard.synthesis.writing import Filtered, planned_calls, round_trip, writ
 __all__ = ["choose", "synthesise"]
 
 FILES: Mapping[Kind, str] = {"ares": "synthetic.tsv", "wikieval": "wikieval.jsonl"}
+CARD = "card.md"
 
 
 def synthesise(
-    corpus: Sequence[CorpusPassage], recipe: Recipe, panel: Panel, out: Path, terms: Terms | None = None
+    corpus: Sequence[CorpusPassage],
+    recipe: Recipe,
+    panel: Panel,
+    out: Path,
+    terms: Terms | None = None,
+    *,
+    force: bool = False,
 ) -> Synthetic:
     """Write the data and its card into the folder `out`.
 
     What was answered is kept in a journal there: the same command goes on where it stopped. Raises
-    SettingError where the corpus has nothing long enough, JudgeError where the judge does not write,
-    StoreBusyError where another process writes there.
+    SettingError where the corpus has nothing long enough and, unless `force`, where the folder has such files
+    without a journal; JudgeError where the judge does not write, StoreBusyError where another process writes there.
     """
     for kind in (WriteQuestions, WriteAnswer, *((Similarity,) if _by_meaning(panel) else ())):
         panel.for_task(kind)
     chosen = choose(corpus, recipe)
     terms = terms or Terms()
-    with open_journal(out / "journal" / "answers.jsonl", {"kind": recipe.kind, "seed": recipe.seed}) as journal:
+    journal_path = out / "journal" / "answers.jsonl"
+    for name in (FILES[recipe.kind], CARD):
+        check_output(out / name, force=force or journal_path.exists())
+    with open_journal(journal_path, {"kind": recipe.kind, "seed": recipe.seed}) as journal:
         asker = Asker(panel, journal, Budget.of(terms, panel), retry=terms.retry)
         heard = wait_for(_ask_all(corpus, chosen, recipe, asker))
     rows = labelled_rows(corpus, heard.filtered.kept, recipe.seed) if recipe.kind == "ares" else ()
@@ -69,8 +80,8 @@ def synthesise(
         stopped=asker.budget.stopped,
     )
     digest = blake2b(lines.encode(), digest_size=8).hexdigest()
-    _write(made.file, lines)
-    _write(out / "card.md", card_of(made, recipe, panel, corpus, rows, digest))
+    write_output(made.file, lines.encode(), force=True)
+    write_output(out / CARD, card_of(made, recipe, panel, corpus, rows, digest).encode(), force=True)
     return made
 
 
@@ -105,15 +116,6 @@ async def _ask_all(corpus: Sequence[CorpusPassage], chosen: Sequence[int], recip
 def _by_meaning(panel: Panel) -> bool:
     """Whether an embedder was named for the round trip; else words decide."""
     return "embed" in (panel.roles or {})
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise StoreError(
-            f"{path}: cannot be written: {error.strerror or error}; name another folder with --out"
-        ) from error
 
 
 def _labels(rows: Sequence[AresRow]) -> dict[str, dict[str, int]]:

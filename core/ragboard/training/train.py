@@ -11,8 +11,9 @@ from pathlib import Path
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges.local.models import digest, model_folder
 from ragboard.judges.tasks import AresQuality
-from ragboard.judges.trained.files import TrainedFile, write_trained
+from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
 from ragboard.judges.trained.reading import READS
+from ragboard.outputs import check_output, write_whole
 from ragboard.readers.ares import read_ares
 from ragboard.training.card import card_of
 from ragboard.training.examples import documents_in, sides_of
@@ -21,6 +22,7 @@ from ragboard.training.nouns import Course, Hear, Pupil, Trained
 
 __all__ = ["train_judge"]
 
+CARD = "card.md"
 LONGEST = 256
 """Tokens read at once, where nothing else is asked for."""
 
@@ -28,15 +30,23 @@ MINILM, MINILM_PACKAGE = "sentence-transformers/all-MiniLM-L6-v2", "gt_all_minil
 
 
 def train_judge(
-    data: Path, out: Path, course: Course | None = None, *, labels: Sequence[Path] = (), hear: Hear | None = None
+    data: Path,
+    out: Path,
+    course: Course | None = None,
+    *,
+    labels: Sequence[Path] = (),
+    hear: Hear | None = None,
+    force: bool = False,
 ) -> Trained:
     """Train a judge on ARES rows and write it, with its card, into the folder `out`.
 
     `data` is the file, or the folder that `ragboard synth` wrote. What people said of other answers, in `labels`, is
-    only scored on. A quality without enough rows is left out, and said. Raises SettingError where none can be trained
-    or a document is on two sides of the split, JudgeError where the model cannot be had, RunFileError for a file that
-    cannot be read, StoreError where nothing can be written.
+    only scored on. A quality without enough rows is left out, and said. Raises SettingError where none can be trained,
+    a document is on two sides of the split, or, unless `force`, the folder holds a judge; JudgeError where the model
+    cannot be had, RunFileError for a file that cannot be read, StoreError where nothing can be written.
     """
+    for name in (FILE, CARD):
+        check_output(out / name, force=force)
     course = course or Course()
     file = data / "synthetic.tsv" if data.is_dir() else data
     sides, straddling = sides_of(read_ares(file), course.seed)
@@ -78,7 +88,7 @@ def _written(trained: Trained, school: School, file: Path, labels: Sequence[str]
     )
     card = card_of(trained, said, school.course, file.name, labels)
     try:
-        (out / "card.md").write_text(card, encoding="utf-8", newline="\n")
+        write_whole(out / CARD, card.encode())
         write_trained(out, said)
     except OSError as error:
         raise _unwritable(out, error) from error

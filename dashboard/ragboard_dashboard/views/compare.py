@@ -26,6 +26,7 @@ from ragboard.report import (
 from ragboard.spans import inert
 from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
+from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import (
     get_comparable,
     get_comparison,
@@ -270,7 +271,7 @@ def _pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
     for side, report in (("A", found.a), ("B", found.b)):
         facts([(f"{side}", "", ""), *(outcome_fact(spec, outcome) for spec, outcome in report.scores.items())])
     plain("Struck through: only in A. Bold and underlined: only in B.", "note")
-    pair_view(found, key=f"pair-{a.run_id}-{b.run_id}-{sample_id}")
+    pair_view(found, key=safe_key("pair", a.run_id, b.run_id, sample_id))
 
 
 def _step(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:

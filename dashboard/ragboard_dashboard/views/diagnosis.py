@@ -20,6 +20,7 @@ from ragboard.report import (
 )
 from ragboard_dashboard.components.diagnosis import figure_html, finding_html, rules_html
 from ragboard_dashboard.components.findings import Way, way_list
+from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import evaluates, get_diagnosis, get_run, get_runs
 from ragboard_dashboard.navigation import link_to, open_page
 from ragboard_dashboard.shared import choose_run, column_label, column_title, judged_line, plain
@@ -192,7 +193,7 @@ def _topics(found: Diagnosis, name: str) -> None:
 
 
 def _open(ways: list[Way], name: str) -> None:
-    opened = way_list(ways, name=name, key=name)
+    opened = way_list(ways, name=name, key=safe_key("ways", name))
     if opened:
         open_page(opened.page, opened.query)
 

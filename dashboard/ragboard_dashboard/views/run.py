@@ -28,6 +28,7 @@ from ragboard.report import (
 )
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
+from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.components.samples import sample_list
 from ragboard_dashboard.components.shapes import SHAPES, Range, Shape, decimals, groups_chart, spread_chart
 from ragboard_dashboard.data import (
@@ -245,7 +246,7 @@ def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
             column_title(column),
             chosen,
             partial(_draw_range, key, found.bins),
-            key=f"spread-{run.run_id}-{column}-{shape}",
+            key=safe_key("spread", run.run_id, column, shape),
         )
     return chosen
 
@@ -294,7 +295,7 @@ def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) 
         return
     by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
     found = get_breakdown(run, column, by, unscored=unscored)
-    groups_chart(found, column_title(column), key=f"groups-{run.run_id}-{column}-{by}")
+    groups_chart(found, column_title(column), key=safe_key("groups", run.run_id, column, by))
 
 
 def _against(run: RunRef, there: Columns, column: str) -> None:
@@ -316,7 +317,7 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
     found = get_scatter(run, column, other)
     picked = st.plotly_chart(
         scatter_figure(found, column_title(column), column_title(other), palette(st.context.theme.type)),
-        key=f"scatter-{run.run_id}-{column}-{other}",
+        key=safe_key("scatter", run.run_id, column, other),
         on_select="rerun",
         selection_mode="points",
         config=CHART,

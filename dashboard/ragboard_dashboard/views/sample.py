@@ -8,6 +8,7 @@ from ragboard.errors import NotFoundError
 from ragboard.report import SampleQuery, SampleReport
 from ragboard.store import RunRef
 from ragboard_dashboard.components.calls import call_list
+from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.components.reader import statement_reader
 from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows
 from ragboard_dashboard.labelling import recounted_note, verdict_row
@@ -73,7 +74,7 @@ def _head(report: SampleReport, config: str) -> None:
 
 def _reader(report: SampleReport) -> None:
     sample = report.sample
-    key = f"reader-{report.run.run_id}-{sample.id}"
+    key = safe_key("reader", report.run.run_id, sample.id)
     asked = number_named("statement")
     above = st.container()
     chosen = statement_reader(

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from ragboard.errors import RagboardError
+from ragboard.errors import RagboardError, StoreError
 from ragboard.evaluation.background import start_evaluation
 from ragboard.evaluation.header import Choice
 from ragboard.evaluation.live import live_evaluation
@@ -23,7 +23,7 @@ from ragboard_dashboard.data import evaluates, known_metrics, store, surrounding
 from ragboard_dashboard.navigation import open_evaluate, open_run
 from ragboard_dashboard.progress import panel
 from ragboard_dashboard.shared import column_label, plain
-from ragboard_dashboard.uploads import kept_upload, without_folder
+from ragboard_dashboard.uploads import uploaded, without_folder
 
 __all__ = ["page"]
 
@@ -86,23 +86,24 @@ def _refused(name: str, error: RagboardError) -> None:
 
 
 def _file(file: UploadedFile) -> None:
-    path = kept_upload(file)
-    seen = preview(path)
-    unclear = seen.unclear
-    mapping = _mapping(seen)
-    if mapping:
-        seen = preview(path, mapping=mapping)
-    _detected(seen, unclear)
-    if "question" in seen.missing:
-        st.warning("Choose the column that holds the question to go on.", icon=":material/help:")
-        return
-    if unclear and mapping.get("answer") is None:
-        st.warning(
-            "Choose the column that holds the system's answer and, if there is one, that of the reference, to go on.",
-            icon=":material/help:",
-        )
-        return
-    _form(path, mapping, seen, file.name)
+    with uploaded(file) as path:
+        seen = preview(path)
+        unclear = seen.unclear
+        mapping = _mapping(seen)
+        if mapping:
+            seen = preview(path, mapping=mapping)
+        _detected(seen, unclear)
+        if "question" in seen.missing:
+            st.warning("Choose the column that holds the question to go on.", icon=":material/help:")
+            return
+        if unclear and mapping.get("answer") is None:
+            st.warning(
+                "Choose the column that holds the system's answer and, if there is one, that of the reference,"
+                " to go on.",
+                icon=":material/help:",
+            )
+            return
+        _form(path, mapping, seen, file.name)
 
 
 def _detected(seen: Preview, unclear: tuple[str, ...]) -> None:
@@ -206,6 +207,11 @@ def _keep(path: Path, mapping: dict[str, str | None], wanted: _Wanted, source: s
     )
     added = store().add_runs(replace(run, source=source) for run in result.runs)
     _imported(result.report, added)
+    try:
+        store().keep_upload(path, owners=[run.id for run in added])
+    except StoreError as error:
+        st.warning("The run is kept, its file is not.", icon=":material/warning:")
+        plain(str(error))
     if wanted.then == "evaluate" and wanted.specs:
         _start(added, wanted.specs)
     if wanted.then == "choose" and added:
@@ -266,6 +272,9 @@ def _follow(evaluations: list[str], run: str) -> None:
     seen = [live for name in evaluations if (live := live_evaluation(store(), name))]
     for live in seen:
         panel(live, RunRef(run_id=live.run_id, name=run, evaluation_id=None))
+    if not seen:
+        st.error("This address names no evaluation that is in the store.", icon=":material/search_off:")
+        return
     if any(live.under_way for live in seen):
         return
     kept = st.session_state.get("import-report")

@@ -122,6 +122,14 @@ def test_a_key_that_is_given_reaches_the_server_and_no_file(store: Store, folder
     assert os.environ["OPENAI_API_KEY"] == SECRET
 
 
+def test_no_python_file_of_the_current_folder_is_run(store: Store, folder: Path) -> None:
+    for module in ("click", "json", "duckdb", "ragboard"):
+        (folder / f"{module}.py").write_text(f"open({module!r} + '.ran', 'w').close()\n", encoding="utf-8")
+    live = ended(store, start_evaluation(store, kept(store), Choice(metrics=("faithfulness",))))
+    assert live.state == "finished"
+    assert list(folder.glob("*.ran")) == []
+
+
 @pytest.mark.usefixtures("folder")
 def test_what_failed_is_asked_again_in_the_background(store: Store) -> None:
     with chat_server() as server:

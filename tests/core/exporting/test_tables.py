@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from io import BytesIO
+from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import DEFAULT_METRICS, Panel, Run, Sample, Store, evaluate_run
+from ragboard.cli import main
 from ragboard.errors import SettingError
 from ragboard.exporting import TABLE_FORMATS, TABLES, table, table_bytes
 from ragboard.report import SampleQuery, sample_table
@@ -86,3 +91,27 @@ def test_a_cell_that_a_spreadsheet_would_run_is_defused_in_csv_alone() -> None:
         ",2.0",
     ]
     assert json.loads(table_bytes(frame, "json"))[0] == {"text": "=cmd()", "value": -1.0}
+
+
+TRICKY = ["ok\r=cmd|' /C calc'!A0", "a\r\nb", "a\nb", "\r", "\n=1+1", "\uff1dcmd()", 'say "\r"', "plain, and simple"]
+
+
+def test_a_cell_with_line_breaks_stays_one_cell_wherever_it_is_read(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    out.write_bytes(table_bytes(pd.DataFrame({"text": TRICKY, "=n": range(len(TRICKY))}), "csv"))
+    with out.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    texts = ["'" + text if text[0] in "\r\n\uff1d" else text for text in TRICKY]
+    assert (head, [row[0] for row in rows]) == (["text", "'=n"], texts)
+    assert list(pd.read_csv(out)["text"]) == texts
+    assert duckdb.execute("SELECT text FROM read_csv(?)", [str(out)]).fetchall() == [(text,) for text in texts]
+
+
+def test_a_carriage_return_in_a_sample_splits_no_row_of_an_exported_file(store: Store, tmp_path: Path) -> None:
+    sample = Sample(id="s", question="ok\r=cmd|' /C calc'!A0", answer="It is red.", contexts=())
+    run_id = store.add_runs([Run(name="run", samples=(sample,))])[0].id
+    evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    out = tmp_path / "out.csv"
+    words = ["export", "run", "-o", str(out), "--store", str(store.folder)]
+    assert CliRunner().invoke(main, words, catch_exceptions=False).exit_code == 0
+    assert set(pd.read_csv(out)["question"]) == {sample.question}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from tests.core.conftest import make_run
 
 from ragboard import Store
+from ragboard.cli import main
 from ragboard.errors import QueryError, StoreBusyError, StoreError
 from ragboard.exporting import table_bytes
 from ragboard.query import QueryColumn, QueryLimits, run_query
@@ -199,7 +202,7 @@ def test_a_frame_keeps_whole_numbers_beside_nulls_and_says_the_rest_as_text(kept
     )
     frame = run_query(kept, sql).frame()
     assert table_bytes(frame, "json").decode() == (
-        '[{"i":1,"h":1,"d":2.5,"b":true,"v":"MonthDayNano(months=0, days=3, nanoseconds=0)","m":"[(1, 2)]",'
+        '[{"i":1,"h":1,"d":2.5,"b":true,"v":"3 days","m":"{1=2}",'
         '"t":"2026-01-02T00:00:00.000","f":"=1"},'
         '{"i":null,"h":null,"d":null,"b":null,"v":null,"m":null,"t":null,"f":null}]'
     )
@@ -217,3 +220,49 @@ def test_a_value_that_python_does_not_know_is_shown_as_text(kept: Store, sql: st
     assert [len(row) for row in result.rows] == [2]
     assert isinstance(result.frame()["at"][0], str)
     assert table_bytes(result.frame(), "csv")
+
+
+ODD = """INTERVAL 3 DAY; uuid(); 1.5::DECIMAL(38, 10); 99999999999999999999999999999999999999::DECIMAL(38, 0);
+'\\xFF\\x00'::BLOB; ['\\xFF'::BLOB]; {'b': ['\\xFF'::BLOB]}; [INTERVAL 1 DAY]; {'a': 1, 'b': INTERVAL 1 DAY};
+[uuid()]; [DATE 'infinity']; {'d': DATE '5877642-06-25 (BC)'}; [TIMESTAMP '290000-01-01']; [TIME '24:00'];
+MAP(['a'], [1]); [MAP(['a'], [1])]; MAP([1], [[DATE 'infinity']]); [union_value(n := 1)]; [[union_value(n := 'x')]];
+'infinity'::DOUBLE; ['nan'::DOUBLE]; {'x': '-infinity'::FLOAT}; '101'::BIT; ['101'::BIT]; 1::VARIANT; [1::VARIANT];
+'12345678901234567890123456789012345678901234567890'::BIGNUM; 170141183460469231731687303715884105727::HUGEINT;
+340282366920938463463374607431768211455::UHUGEINT; [18446744073709551615::UBIGINT]; TIMESTAMP 'infinity';
+TIMESTAMP_NS '1677-09-22 00:00:00'; TIMESTAMPTZ 'infinity'; TIMETZ '12:34:56+05:30'; 'a'::ENUM ('a', 'b');
+array_value(INTERVAL 1 DAY, NULL); array_value(DATE 'infinity'); ROW(1, INTERVAL 1 DAY); ROW(1, 'a'); [];
+{'a': NULL}; '{"a": 1}'::JSON; NULL; chr(0)"""
+
+
+def test_a_value_of_any_type_is_written_in_every_format(kept: Store) -> None:
+    values = [value.strip() for value in ODD.split(";")]
+    columns = ", ".join(f"{value} AS c{at}" for at, value in enumerate(values))
+    result = run_query(kept, f"SELECT {columns} UNION ALL SELECT {', '.join(['NULL'] * len(values))}")
+    assert [len(row) for row in result.rows] == [len(values)] * 2
+    for kind in ("csv", "json", "jsonl", "parquet"):
+        assert table_bytes(result.frame(), kind)
+    first, second = json.loads(table_bytes(result.frame(), "json"))
+    assert (first["c0"], first["c7"], first["c14"], set(second.values())) == ("3 days", "[1 day]", "{a=1}", {None})
+    assert first["c8"] == "{'a': 1, 'b': 1 day}"
+
+
+@pytest.mark.parametrize("sql", ["FROM test_all_types()", "FROM duckdb_settings()", "FROM pragma_storage_info('runs')"])
+def test_system_tables_are_written_as_json(kept: Store, sql: str) -> None:
+    words = ["query", sql, "--format", "json", "--store", str(kept.folder)]
+    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert (done.exit_code, bool(json.loads(done.stdout))) == (0, True)
+
+
+def test_the_order_of_rows_stays_where_a_column_becomes_text(kept: Store) -> None:
+    sql = "SELECT i, to_days(i::INTEGER) AS d FROM range(5000) t(i) ORDER BY i DESC"
+    rows = run_query(kept, sql, QueryLimits(rows=5000)).rows
+    assert [row[0] for row in rows] == list(range(4999, -1, -1))
+    assert rows[0][1] == "4999 days"
+
+
+def test_what_parquet_does_not_take_is_one_line(kept: Store, tmp_path: Path) -> None:
+    words = ["query", "FROM test_all_types()", "-o", str(tmp_path / "x.parquet")]
+    done = CliRunner().invoke(main, [*words, "--store", str(kept.folder)])
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "cannot be written as Parquet" in done.stderr
+    assert list(tmp_path.iterdir()) == []

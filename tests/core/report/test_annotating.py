@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.core.conftest import PlainJudge
+from tests.core.conftest import PlainJudge, make_sample
 from tests.core.labels.test_draws import kept, say
 
-from ragboard import DEFAULT_METRICS, Panel, Store, Verdict, evaluate_run
+from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, Verdict, evaluate_run
 from ragboard.judges.tasks import Verification, Verify
 from ragboard.labels import (
     draw_samples,
@@ -150,3 +151,51 @@ def test_a_preference_is_the_same_from_either_side(store: Store) -> None:
         for item in annotation_queue(store, run, "random", annotator="ada", kind="preference", against=other).items
     }
     assert (done["s0"].labelled, done["s0"].other_id, done["s2"].labelled) == (1, "s0", 0)
+
+
+def duplicated(store: Store) -> tuple[RunRef, RunRef]:
+    """Run A asks two questions; run B asks the first twice, once without an answer, and both under other ids."""
+    red, old = make_sample(0, answer="It is red."), make_sample(1, answer="It is old.")
+    theirs = (
+        replace(red, id="x0", answer="It is big."),
+        replace(red, id="x1", answer=""),
+        replace(old, id="x2", answer="It is big."),
+    )
+    store.add_runs([Run(name="a", samples=(red, old)), Run(name="b", samples=theirs)])
+    return store.resolve("a"), store.resolve("b")
+
+
+def test_a_question_twice_in_the_other_run_has_no_partner_to_prefer(store: Store) -> None:
+    a, b = duplicated(store)
+    assert draw_samples(store, a, size=9, kind="preference", against=b).population == 1
+    items = annotation_queue(store, a, "random", annotator="ada", kind="preference", against=b).items
+    assert [(item.sample_id, item.other_id) for item in items] == [("s1", "x2")]
+
+
+def test_a_pair_that_was_drawn_before_its_partner_became_ambiguous_is_left_out(store: Store) -> None:
+    sample = make_sample(0, answer="It is red.")
+    store.append(Run(name="a", samples=(sample,)))
+    store.append(Run(name="b", samples=(replace(sample, id="x0"),)))
+    a, b = store.resolve("a"), store.resolve("b")
+    draw_samples(store, a, size=9, kind="preference", against=b)
+    assert left(store, a, kind="preference", against=b) == [("s0", 1, 0)]
+    store.append(Run(name="b", samples=(replace(sample, id="x1", answer=""),)))
+    assert left(store, a, kind="preference", against=b) == []
+
+
+def test_a_preference_counts_for_the_pair_it_was_given_on_alone(store: Store) -> None:
+    a, b, c = kept(store), kept(store, "same"), kept(store, "other", ("It is big.",) * 6)
+    for other in (b, c):
+        draw_samples(store, a, size=9, kind="preference", against=other)
+    prefer_answer(store, a, "s0", c, "s0", "a", annotator="ada", queue="random")
+    assert {done for _, _, done in left(store, a, kind="preference", against=b)} == {0}
+
+
+@pytest.mark.parametrize("empty", ["x1", "s1"])
+def test_a_preference_against_an_empty_answer_is_refused(store: Store, empty: str) -> None:
+    a, b = kept(store), duplicated(store)[1]
+    ours, theirs = ("s1", "x0") if empty == "s1" else ("s0", "x1")
+    with pytest.raises(SettingError, match=f"sample '{empty}' of run '.*' has no answer"):
+        prefer_answer(store, a, ours, b, theirs, "a", annotator="ada", queue="random")
+    with store.database.read() as connection:
+        assert connection.execute("SELECT count(*) FROM labels").fetchone() == (0,)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
 from dataclasses import replace
-from errno import EROFS
 from pathlib import Path
 
 import duckdb
@@ -137,19 +135,6 @@ def test_a_file_that_is_no_database_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "ragboard.duckdb").write_text("hello " * 500, encoding="utf-8")
     with pytest.raises(StoreError, match="not a valid DuckDB"):
         Store(tmp_path).resolve("x")
-
-
-def test_a_folder_that_no_lock_can_be_made_in_is_one_clear_line(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a file system that is mounted for reading alone, which root finds too."""
-
-    def refused(*_: object, **__: object) -> int:
-        raise OSError(EROFS, os.strerror(EROFS), str(store.database.gate_path))
-
-    store.add_runs([make_run()])
-    store.database.gate_path.unlink(missing_ok=True)
-    monkeypatch.setattr(os, "open", refused)
-    with pytest.raises(StoreError, match=r"lock: Read-only file system; choose another folder with --store"):
-        store.resolve("run")
 
 
 WRITER = """

@@ -150,7 +150,7 @@ def test_data_that_teaches_nothing_leaves_the_judge_that_is_there(folder: Path, 
     there = Path(shutil.copytree(folder, tmp_path / "judge"))
     data = write_rows(tmp_path / "data.tsv", [row for row in all_rows() if row.answer_faithfulness])
     with pytest.raises(SettingError, match="nothing to train on"):
-        train_judge(data, there, replace(COURSE, model=model))
+        train_judge(data, there, replace(COURSE, model=model), force=True)
     assert ask(TrainedJudge(there), classify(FAITHFUL))[0].holds
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TypeAlias
 
 import pytest
@@ -46,6 +47,15 @@ def draw(kept: Store) -> Draw:
         return page.run()
 
     return drawn
+
+
+@pytest.fixture
+def fresh(kept: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """An empty store of one test, which pages then read."""
+    del kept  # its settings come back after this test
+    monkeypatch.setenv(served.VARIABLE, "")
+    keep_settings(ServerSettings(store=tmp_path / "store"))
+    return Store(tmp_path / "store")
 
 
 @pytest.fixture

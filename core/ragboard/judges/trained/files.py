@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ragboard.errors import JudgeError
 from ragboard.judges.tasks import AresQuality
+from ragboard.outputs import write_whole
 from ragboard.stats import Platt
 
 __all__ = ["FILE", "FORMAT", "Part", "Taught", "TrainedFile", "read_trained", "write_trained"]
@@ -76,4 +77,4 @@ def read_trained(folder: Path) -> TrainedFile:
 def write_trained(folder: Path, said: TrainedFile) -> None:
     """Write the folder's file."""
     text = json.dumps(_ADAPTER.dump_python(said, mode="json"), indent=2) + "\n"
-    (folder / FILE).write_text(text, encoding="utf-8", newline="\n")
+    write_whole(folder / FILE, text.encode())

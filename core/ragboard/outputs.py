@@ -1,0 +1,59 @@
+"""Files that a person names to be written: whole or not at all, over another only by force, never over a store's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from uuid import uuid4
+
+from ragboard.errors import SettingError
+
+__all__ = ["check_output", "write_output", "write_whole"]
+
+STORE_FILE = "ragboard.duckdb"
+STORE_FILES = (STORE_FILE, "ragboard.lock", "answers.sqlite")
+"""What the names of a store's own files begin with."""
+STORE_FOLDERS = ("journals", "uploads", "staging")
+
+
+def check_output(path: Path, *, force: bool = False) -> None:
+    """Raise SettingError for a file that exists, unless `force`, and for one of a store."""
+    if _of_store(path):
+        raise SettingError(f"{path}: this file belongs to a store; write to another one")
+    if os.path.isfile(path) and not force:  # noqa: PTH113 - False for a name that is too long
+        raise SettingError(f"{path}: the file already exists; --force overwrites it")
+
+
+def write_output(path: Path, data: bytes, *, force: bool = False) -> None:
+    """Write a file under the name that a person gave. Raises SettingError as above, and where it cannot be written."""
+    check_output(path, force=force)
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)  # a pipe or a device
+        else:
+            write_whole(path.resolve(), data)
+    except OSError as error:
+        raise SettingError(f"{path}: cannot write: {error.strerror or error}") from error
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file under another name beside it, then give it its own: no reader ever sees a part of it."""
+    part = path.with_name(f".{uuid4().hex}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _of_store(path: Path) -> bool:
+    """Whether a store of any folder keeps something under this name."""
+    resolved = path.resolve()
+    return any(
+        os.path.exists(folder / STORE_FILE) and _is_ours(resolved.relative_to(folder).parts[0].casefold())  # noqa: PTH110 - False where nobody may look
+        for folder in resolved.parents
+    )
+
+
+def _is_ours(name: str) -> bool:
+    return name in STORE_FOLDERS or name.startswith(STORE_FILES)

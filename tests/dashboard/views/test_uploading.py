@@ -1,0 +1,56 @@
+"""The upload page: what an address may name, and what stays of a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from tests.dashboard.views.conftest import Draw, Went
+
+from ragboard import Store
+from ragboard.evaluation.live import live_evaluation
+from ragboard.evaluation.progress import Progress, write_progress
+
+ROW = {"question": "When?", "answer": "It opened in 2000.", "contexts": ["It opened in July 2000."]}
+
+
+def placed(journal: Path) -> None:
+    """An evaluation whose process is gone, as its files tell, wherever they are."""
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    said = {"evaluation": "e", "run": "r", "judge": "planted", "metrics": ["m"], "judging": None, "identity": {}}
+    journal.with_suffix(".json").write_text(json.dumps(said), encoding="utf-8")
+    progress = Progress(state="running", pid=1, done=1, total=2, started=0, updated=0)
+    write_progress(journal.with_suffix(".status.json"), progress)
+
+
+@pytest.mark.parametrize("watch", ["../../outside/x", "{folder}/outside/x", "x\0y", "..", "", "%2e%2e", "x" * 300])
+def test_an_address_that_leads_out_of_the_store_reads_and_writes_nothing(
+    draw: Draw, fresh: Store, tmp_path: Path, watch: str
+) -> None:
+    placed(tmp_path / "outside" / "x.jsonl")
+    placed(fresh.journal_path("real"))
+    before = sorted(tmp_path.rglob("*"))
+    page = draw("upload", watch=watch.format(folder=tmp_path), run="r")
+    assert [one.value for one in page.error] == ["This address names no evaluation that is in the store."]
+    assert not page.exception
+    assert sorted(tmp_path.rglob("*")) == before
+    assert live_evaluation(fresh, "real") is not None
+
+
+def upload(page: AppTest) -> AppTest:
+    page.file_uploader[0].set_value(("answers.jsonl", json.dumps(ROW).encode(), "application/json"))
+    return page.run()
+
+
+def test_a_file_is_kept_once_it_is_imported_and_not_before(draw: Draw, fresh: Store, went: Went) -> None:
+    page = upload(draw("upload"))
+    assert not page.exception
+    assert list(fresh.folder.rglob("answers.jsonl")) == []
+    next(button for button in page.button if button.label == "Import only").click().run()
+    (kept,) = fresh.folder.rglob("answers.jsonl")
+    assert json.loads(kept.read_bytes()) == ROW
+    fresh.remove_runs([fresh.resolve("answers").run_id])
+    assert list(fresh.folder.rglob("answers.jsonl")) == []
+    assert went == []
