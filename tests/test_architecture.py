@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,3 +111,9 @@ def test_every_module_says_what_it_is_for_and_what_it_offers(path: Path) -> None
     module = importlib.import_module(name)
     for offered in getattr(module, "__all__", ()):
         assert hasattr(module, offered), f"{name} offers {offered}, which is not there"
+
+
+def test_importing_ragboard_loads_no_library_that_only_some_results_need() -> None:
+    program = "import sys, ragboard; print(*({'scipy', 'nltk', 'openai', 'plotly', 'streamlit'} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

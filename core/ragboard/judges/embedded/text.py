@@ -10,12 +10,14 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 import sentencex
-from nltk.stem.snowball import SnowballStemmer
 
 from ragboard.judges.embedded.lexicon import FUNCTION_WORDS, HINDI_ENDINGS, IRREGULAR
+
+if TYPE_CHECKING:
+    from nltk.stem.snowball import SnowballStemmer
 
 __all__ = [
     "Language",
@@ -187,6 +189,8 @@ _FUNCTION_WORDS, _ENGLISH_ALONE = FUNCTION_WORDS["en"] | _OTHERS, FUNCTION_WORDS
 
 @lru_cache(maxsize=4)
 def _stemmer(language: Language) -> SnowballStemmer:
+    from nltk.stem.snowball import SnowballStemmer  # which loads all of nltk, and scipy with it
+
     return SnowballStemmer(_SNOWBALL[language])
 
 
