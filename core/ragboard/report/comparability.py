@@ -138,8 +138,7 @@ def scored_evaluations(connection: duckdb.DuckDBPyConnection, run_id: str) -> di
     rows = connection.execute(
         "WITH scored AS (SELECT *, unnest(metrics) AS metric FROM evaluations WHERE run_id = $run AND NOT imported)"
         " SELECT s.metric, s.evaluation_id, s.judge, m.tasks, s.identity, s.judging, s.covered >= r.samples,"
-        " s.finished, coalesce(s.has_statements, false), coalesce(s.reads_history, s.heuristic OR NOT EXISTS"
-        " (FROM samples t WHERE t.run_id = $run AND t.history::VARCHAR <> '[]'))"
+        " s.finished, coalesce(s.has_statements, false), s.reads_history"
         " FROM scored s JOIN runs r USING (run_id)"
         " LEFT JOIN metrics m ON m.evaluation_id = s.evaluation_id AND m.metric = s.metric ORDER BY s.finished DESC",
         {"run": run_id},

@@ -87,14 +87,16 @@ def clustered_runs(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]
 
 def clusters_of(connection: duckdb.DuckDBPyConnection, run_id: str) -> Clusters | None:
     """Of each sample, by its position; None where all are independent."""
+    if not connection.execute(
+        "SELECT 1 FROM samples WHERE run_id = ? AND cluster IS NOT NULL LIMIT 1", [run_id]
+    ).fetchone():
+        return None
     found = connection.execute(
         "SELECT position, min(position) OVER (PARTITION BY coalesce(cluster, position::VARCHAR)) AS first,"
-        " coalesce(starts_with(cluster, 'conversation:'), false) AS turn, cluster IS NOT NULL AS shared"
+        " coalesce(starts_with(cluster, 'conversation:'), false) AS turn"
         " FROM samples WHERE run_id = ? ORDER BY position",
         [run_id],
     ).fetchnumpy()
-    if not np.any(found["shared"]):
-        return None
     return Clusters(of=np.asarray(found["first"], dtype=np.int64), conversations=bool(np.any(found["turn"])))
 
 

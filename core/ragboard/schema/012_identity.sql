@@ -4,8 +4,11 @@ ALTER TABLE metrics ADD COLUMN tasks VARCHAR[];               -- task types it c
 ALTER TABLE evaluations ADD COLUMN has_statements BOOLEAN;    -- whether it split answers into statements
 UPDATE evaluations
 SET has_statements = evaluation_id IN (SELECT evaluation_id FROM statements WHERE side = 'response');
-ALTER TABLE evaluations ADD COLUMN reads_history BOOLEAN;     -- whether models saw the conversation; null before
-COMMENT ON COLUMN evaluations.reads_history IS 'Whether models were shown the conversation; null where an older version evaluated.';
+ALTER TABLE evaluations ADD COLUMN reads_history BOOLEAN;     -- whether models saw the conversation
+UPDATE evaluations SET reads_history = heuristic OR run_id NOT IN (
+    SELECT run_id FROM samples WHERE history::VARCHAR <> '[]'
+);
+COMMENT ON COLUMN evaluations.reads_history IS 'Whether models were shown the conversation, where there is one.';
 COMMENT ON COLUMN metrics.tasks IS 'What it can ask a judge; null where an older version evaluated.';
 COMMENT ON COLUMN evaluations.has_statements IS 'Whether it split answers into statements.';
 
