@@ -112,7 +112,7 @@ def evaluate(
 def retry(
     run: str, limits: dict[str, Any], prices: Prices, plugins: tuple[Path, ...], store: Store, as_json: bool
 ) -> None:
-    """Ask again what failed in a RUN's evaluations, or in RUN@EVALUATION; nothing else is asked again.
+    """Ask again what failed in a RUN's evaluation, or in RUN@EVALUATION; nothing else is asked again.
 
     The judges are named as they were then.
 
@@ -121,17 +121,17 @@ def retry(
     """
     ref = store.resolve(run)
     known = metrics_with(plugins)
-    refs = list(failed_evaluations(store, ref)) or [ref]
-    done: list[Finished] = []
-    for one in refs:
-        judging = _judged_as(store, one)
-        specs = store.evaluation_metrics(one.evaluation_id or "")
-        metrics = tuple(metric for spec in specs if (metric := metric_of(spec, known)))
-        terms = Terms(retry=True, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits)
-        done.append(evaluate_with_bar(store, one, metrics, panel_named(judging), terms))
-        if done[-1].evaluation.id != one.evaluation_id:
-            click.echo("judge, prompts or model changed since: this is another evaluation", err=True)
-    _end(store, refs, done, as_json=as_json)
+    ref, *others = failed_evaluations(store, ref) or (ref,)
+    judging = _judged_as(store, ref)
+    specs = store.evaluation_metrics(ref.evaluation_id or "")
+    metrics = tuple(metric for spec in specs if (metric := metric_of(spec, known)))
+    terms = Terms(retry=True, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits)
+    done = evaluate_with_bar(store, ref, metrics, panel_named(judging), terms)
+    if done.evaluation.id != ref.evaluation_id:
+        click.echo("judge, prompts or model changed since: this is another evaluation", err=True)
+    for other in others:
+        click.echo(one_line(f"another evaluation has failures: ragboard retry {run}@{other.evaluation_id}"), err=True)
+    _end(store, [ref], [done], as_json=as_json)
 
 
 def _judged_as(store: Store, ref: RunRef) -> JudgeOptions:

@@ -15,14 +15,14 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.header import header_data
-from ragboard.evaluation.identity import NOBODY, evaluation_of, tasks_by_metric
+from ragboard.evaluation.identity import evaluation_of, tasks_by_metric
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
 from ragboard.evaluation.spending import spent
 from ragboard.evaluation.terms import Terms
-from ragboard.judges.panel import Panel
+from ragboard.judges.panel import NOBODY, Panel
 from ragboard.judges.tasks import Sender
 from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
 from ragboard.metrics.needs import Need
@@ -91,7 +91,7 @@ def evaluate_run(
             results.close()
             asker.journal.sync()
             if work.covered and not (asker.tally.asked or asker.tally.replayed or asker.tally.cached):
-                evaluation = replace(evaluation, judge=NOBODY, heuristic=False, identity={})
+                evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
             store.load(
                 evaluation,
                 results.paths,

@@ -13,16 +13,13 @@ from itertools import count
 
 from ragboard.evaluation.gather import tasks_for
 from ragboard.evaluation.header import read_header
-from ragboard.judges.panel import Panel
+from ragboard.judges.panel import NOBODY, Panel
 from ragboard.judges.tasks import Task
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.records import Evaluation, JsonValue
 from ragboard.store import Store
 
-__all__ = ["NOBODY", "evaluation_of", "judge_setup", "tasks_by_metric"]
-
-NOBODY = "none"
-"""The judge of an evaluation in which nothing had to be asked: its metrics ask no judge, or the file had it all."""
+__all__ = ["evaluation_of", "judge_setup", "tasks_by_metric"]
 
 
 def judge_setup(panel: Panel, metrics: Iterable[Metric]) -> dict[str, str]:
@@ -41,14 +38,19 @@ def evaluation_of(
     """The evaluation of a run that these metrics by these judges belong to.
 
     That is one that is there already, finished or not, if these judges are those of all its metrics: then it goes on,
-    with the metrics that it has and these. Of several it is the one that shares most task types with these metrics,
-    then the newest. Otherwise it is a new one. `known` are the metrics among which those that it has are looked up.
+    with the metrics that it has and these. Metrics that ask nobody have an evaluation of their own. Of several it is
+    the one that shares most task types with these metrics, then the newest. Otherwise it is a new one. `known` are the
+    metrics among which those that it has are looked up.
     """
     setup = judge_setup(panel, metrics)
     ours = panel.identity()
     there = tuple(_candidates(store, run_id))
     own = {one.id: _own_setup(one, known) for one in there}
-    matching = [one for one in there if all(ours.get(task) == who for task, who in own[one.id].items())]
+    matching = [
+        one
+        for one in there
+        if bool(own[one.id]) == bool(setup) and all(ours.get(task) == who for task, who in own[one.id].items())
+    ]
     found = max(matching, key=lambda one: len(own[one.id].keys() & setup.keys()), default=None)
     identity = {**own[found.id], **setup} if found else setup
     answering = panel.answering_any(identity)

@@ -47,7 +47,7 @@ def ragchecker_bytes(store: Store, run: RunRef) -> bytes:
     not evaluated.
     """
     with store.database.read() as connection:
-        found = _found(connection, _evaluation(run))
+        found = _found(connection, _evaluation(connection, run))
     if not found.scores:
         raise SettingError(f"{run.name}: no sample has a metric of RAGChecker; evaluate it first: --metrics ragchecker")
     items = [_item(position, sample, found) for position, sample in store.samples(run.run_id)]
@@ -55,9 +55,14 @@ def ragchecker_bytes(store: Store, run: RunRef) -> bytes:
     return json.dumps(written, ensure_ascii=False, indent=2, allow_nan=False).encode()
 
 
-def _evaluation(run: RunRef) -> str | None:
-    """The evaluation of RAGChecker's metrics."""
-    return next((one for spec, one in run.elsewhere if spec.startswith("ragchecker.")), run.evaluation_id)
+def _evaluation(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str | None:
+    """The evaluation from which most of RAGChecker's metrics are shown."""
+    rows = connection.execute(
+        "SELECT evaluation_id, unnest(metrics) AS metric FROM evaluations WHERE list_contains(?, evaluation_id)",
+        [list(run.evaluations)],
+    ).fetchall()
+    shown = [one for one, spec in rows if spec.startswith("ragchecker.") and run.evaluation_of(spec) == one]
+    return max(run.evaluations, key=shown.count, default=None)
 
 
 def _found(connection: duckdb.DuckDBPyConnection, evaluation: str | None) -> _Found:

@@ -10,7 +10,10 @@ from ragboard.errors import JudgeError
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.tasks import Judge, Role, Task
 
-__all__ = ["Panel"]
+__all__ = ["NOBODY", "Panel"]
+
+NOBODY = "none"
+"""The judge of an evaluation in which nothing had to be asked: its metrics ask no judge, or the file had it all."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 OPTIONS: Mapping[Role, str] = {

@@ -10,6 +10,7 @@ from typing import Final
 
 import duckdb
 
+from ragboard.judges.panel import NOBODY
 from ragboard.records import JsonValue
 from ragboard.report.metrics import in_order
 from ragboard.store import RunRef, Store
@@ -21,7 +22,11 @@ __all__ = [
     "comparable_refs",
     "different_judges",
     "scored_evaluations",
+    "split_alike",
 ]
+
+SPLITTING = "ExtractStatements"
+"""The task type that splits answers into statements, and says whether they refuse."""
 
 DIFFERENT_JUDGES: Final = "different judges"
 """What is said in place of a verdict where A and B were judged differently."""
@@ -58,10 +63,17 @@ class ScoredEvaluation:
     reads_history: bool
     """False where models judged turns of a conversation without being shown it, as before this version."""
 
+    @property
+    def splits(self) -> bool:
+        """Whether the metric is counted from statements of the answers, and there are some."""
+        return self.has_statements and SPLITTING in (self.identity if self.tasks is None else self.tasks)
+
     def judged_as(self, other: ScoredEvaluation) -> bool:
         """Whether all that the metric asks was answered by the same judge in the same way."""
         tasks = self.tasks if self.tasks is not None else other.tasks
-        if self.reads_history != other.reads_history and tasks != frozenset():
+        if tasks == frozenset():
+            return True
+        if self.reads_history != other.reads_history or (self.judge == NOBODY) != (other.judge == NOBODY):
             return False
         if tasks is None:
             return self.identity == other.identity
@@ -83,7 +95,7 @@ def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]
         alike = [(one, other) for one in ours[spec] for other in theirs[spec] if one.judged_as(other)]
         if alike:
             found[spec] = max(alike, key=_newness)
-    split = next((pair for pair in found.values() if all(one.has_statements for one in pair)), None)
+    split = next((pair for pair in found.values() if all(one.splits for one in pair)), None)
     first = {spec: pair[0].evaluation_id for spec, pair in found.items()}
     second = {spec: pair[1].evaluation_id for spec, pair in found.items()}
     return (
@@ -103,6 +115,15 @@ def different_judges(
         if one and other and not one.judged_as(other):
             found[spec] = JudgePair(a=one.judge, b=other.judge)
     return found
+
+
+def split_alike(connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef) -> bool:
+    """Whether the statements of both runs, and what is known of their refusals, come from the same judge setup."""
+    rows = connection.execute(
+        "SELECT evaluation_id, json_extract_string(identity, $task) FROM evaluations WHERE evaluation_id IN ($a, $b)",
+        {"task": f"$.{SPLITTING}", "a": a.evaluation_id, "b": b.evaluation_id},
+    ).fetchall()
+    return len({who for _, who in rows}) == 1
 
 
 def _newness(pair: tuple[ScoredEvaluation, ScoredEvaluation]) -> tuple[bool, datetime]:

@@ -12,7 +12,7 @@ import numpy as np
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.report.cautions import cautions_of
 from ragboard.report.columns import MetricColumn, claim_counts, metric_columns, paired_flags, unscored_reasons
-from ragboard.report.comparability import DIFFERENT_JUDGES, JudgePair, comparable_refs, different_judges
+from ragboard.report.comparability import DIFFERENT_JUDGES, JudgePair, comparable_refs, different_judges, split_alike
 from ragboard.report.differences import Difference, difference_of
 from ragboard.report.metrics import described, in_order
 from ragboard.report.moments import Clusters, pair_clusters
@@ -127,7 +127,7 @@ class Comparison:
     """What else differs between the runs, so that a difference may come from there."""
     metrics: tuple[MetricComparison, ...]
     refusals: RefusalComparison | None
-    """None where nobody asked of both runs whether answers refuse."""
+    """None where nobody asked of both runs whether answers refuse, or different judges did."""
     claims_a: float | None
     """Statements of an answer, the mean over pairs whose answers were both split; None where there are none."""
     claims_b: float | None
@@ -161,8 +161,9 @@ def compare_runs(
     with store.database.read() as connection:
         clusters = pair_clusters(connection, a, b, paired)
         metrics = _metrics(connection, a, b, paired, unscored, clusters, allow_different_judges=allow_different_judges)
-        refusals = _refusals(connection, a, b, paired, clusters)
-        claims = claim_counts(connection, a, b, paired)
+        alike = allow_different_judges or split_alike(connection, a, b)
+        refusals = _refusals(connection, a, b, paired, clusters) if alike else None
+        claims = claim_counts(connection, a, b, paired) if alike else (None, None)
         cautions = cautions_of(connection, first, second, {one.label: one.judges for one in metrics if one.judges})
         unpaired = [
             _unpaired(connection, a, paired.only_a, paired.ambiguous_a),

@@ -122,7 +122,7 @@ def needed_for(estimated: Estimated, width: float) -> LabelsNeeded | None:
 
 
 def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: Measured) -> Estimated:
-    judged = judged_by(summary)
+    judged = summary.metrics[spec].judged or judged_by(summary)
     found = _labelled(store, run, measured)
     scores, unscored = judged_scores(store, run, spec, measured)
     usable = [row for row in (found.leading if found.draw else found.rows) if row.position in scores]

@@ -104,8 +104,15 @@ def pair_clusters(connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, p
     """Of each pair: those of the run whose samples are in fewer clusters. None where all pairs are independent."""
     sides = ((clusters_of(connection, run.run_id), places) for run, places in ((a, paired.a), (b, paired.b)))
     found = [Clusters(of=one.of[places], conversations=one.conversations) for one, places in sides if one]
-    fewest = min(found, key=lambda one: np.unique(one.of).size, default=None)
+    fewest = min(found, key=_coarseness, default=None)
     return fewest if fewest and np.unique(fewest.of).size < fewest.of.size else None
+
+
+def _coarseness(clusters: Clusters) -> tuple[int, tuple[int, ...]]:
+    """How many clusters there are; of equally many the order is that of their members, whichever side they are of."""
+    _, numbers = np.unique(clusters.of, return_inverse=True)
+    first = {}
+    return len(set(numbers.tolist())), tuple(first.setdefault(number, len(first)) for number in numbers.tolist())
 
 
 def _in_words(count: int, *, conversations: bool) -> str:

@@ -212,7 +212,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
         ).fetchone()
         sentences = connection.execute(
             "SELECT rank, start, stop, chosen FROM sentences" + _AT + " ORDER BY rank, start",
-            at | {"evaluation": _asked_by(run, "ragas.context_relev")},
+            at | {"evaluation": run.evaluation_of("ragas.context_relevance")},
         ).fetchall()
         own, meant = own_scores(run)
         scores = _outcomes(
@@ -237,7 +237,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
                 specs=tuple(spec for spec in scores if run.evaluation_of(spec) == run.evaluation_id),
             ),
             refuses=refuses,
-            questions=_questions(connection, at | {"evaluation": _asked_by(run, "ragas.answer_relevance")}),
+            questions=_questions(connection, at | {"evaluation": run.evaluation_of("ragas.answer_relevance")}),
             chosen_sentences=tuple(
                 Sentence(rank=rank, start=start, end=stop) for rank, start, stop, chosen in sentences if chosen
             ),
@@ -249,11 +249,6 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
 
 
 _AT = " WHERE evaluation_id = $evaluation AND position = $position"
-
-
-def _asked_by(run: RunRef, metric: str) -> str | None:
-    """The evaluation behind the metric whose identity begins so."""
-    return next((evaluation for spec, evaluation in run.elsewhere if spec.startswith(metric)), run.evaluation_id)
 
 
 def _judgements(connection: duckdb.DuckDBPyConnection, run: RunRef, position: int) -> tuple[Judgement, ...]:

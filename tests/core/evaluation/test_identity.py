@@ -206,3 +206,28 @@ def test_turns_judged_without_their_conversation_by_an_older_version_are_not_com
     assert "different judges (plain in both, with other prompts, settings or versions)" in found.output
     evaluated(store, store.resolve("a").run_id, ["faithfulness"])
     assert command(store, "compare", "a", "b").exit_code == 0
+
+
+def test_metrics_that_ask_nobody_do_not_enlarge_what_a_judge_is_asked(store: Store, run_id: str) -> None:
+    first = evaluate_run(store, run_id, metrics_named(["context_overlap"]), Panel(judge=PlainJudge()))
+    second = evaluated(store, run_id, ["faithfulness"], sample=1)
+    assert (first.evaluation.judge, second.evaluation.judge) == ("none", "plain")
+    assert second.samples == 1
+    again = evaluate_run(store, run_id, metrics_named(["context_overlap"]), Panel(judge=PlainJudge(name="other")))
+    assert again.evaluation.id == first.evaluation.id
+
+
+def test_refusals_found_by_different_judges_are_not_compared(store: Store) -> None:
+    found = comparable(store, "apbo", "--json")
+    assert found.exit_code in (0, 2)
+    compared = json.loads(found.stdout)["comparison"]
+    assert (compared["refusals"], compared["claims_a"]) == (None, None)
+
+
+def test_statements_are_compared_from_the_judge_that_split_both(store: Store) -> None:
+    comparable(store, "apbp")
+    for side, judge in (("a", "other"), ("b", "strict")):
+        evaluated(store, store.resolve(side).run_id, ["faithfulness"], judge=judge)
+        evaluated(store, store.resolve(side).run_id, ["context_overlap"], judge=judge)
+    compared = json.loads(command(store, "compare", "a", "b", "--json").stdout)["comparison"]
+    assert [compared[side]["judged"]["judge"] for side in "ab"] == ["plain", "plain"]

@@ -107,7 +107,7 @@ def test_another_judge_prompt_dataset_and_part_are_said(store: Store) -> None:
     keep(store, answers("prompt", [HALF, NONE]), PlainJudge(version="2"))
     keep(store, answers("questions", [HALF, NONE, ALL]))
     assert "different judges (plain in A, strict in B)" in compare(store, "a", "judge").cautions[0]
-    assert "plain judged both, but not in the same way" in compare(store, "a", "prompt").cautions[0]
+    assert "plain in both, with other prompts, settings or versions" in compare(store, "a", "prompt").cautions[0]
     assert "do not ask the same set of questions" in compare(store, "a", "questions").cautions[0]
     assert "same run" in compare(store, "a", "a").cautions[0]
 

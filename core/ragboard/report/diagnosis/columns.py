@@ -74,8 +74,7 @@ def metric_for(name: str) -> str:
 
 def _values(connection: duckdb.DuckDBPyConnection, run: RunRef, samples: int, name: str) -> Floats:
     sql = _COUNTED[name][1] if name in _COUNTED else _METRIC
-    evaluation = run.evaluation_id if name in _COUNTED else run.evaluation_of(name)
-    given = {"run": run.run_id, "evaluation": evaluation, "metric": name}
+    given = {"run": run.run_id, "evaluation": run.evaluation_of(metric_for(name)), "metric": name}
     got = connection.execute(sql, {key: value for key, value in given.items() if f"${key}" in sql}).fetchnumpy()
     values = np.full(samples, np.nan)
     values[np.asarray(got["position"], dtype=np.int64)] = np.asarray(got["value"], dtype=np.float64)
