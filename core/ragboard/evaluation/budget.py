@@ -197,13 +197,13 @@ class Budget:
         )
 
     def _fits(self, reservation: _Reservation) -> bool:
-        """Whether what it may cost is left; where that cannot be known, one goes while anything is left."""
+        """Whether what it may cost is left; where that cannot be known, its prompt, and one goes at a time."""
         limit = self.terms.max_cost
         if limit is None:
             return True
         committed = self._spent() + self._reserved
-        if not reservation.sized:
-            return not self._unsized and committed < limit
+        if not reservation.sized and (self._unsized or committed + reservation.dollars >= limit):
+            return False
         return committed + reservation.dollars <= limit * (1 + ROUNDING)
 
     def _too_dear(self, reservation: _Reservation) -> str:

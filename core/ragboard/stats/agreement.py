@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from ragboard.stats.checks import numbers
+from ragboard.stats.checks import flags, numbers, rated
 from ragboard.stats.intervals import Floats, Interval, wilson_interval
 
 __all__ = [
@@ -127,8 +127,8 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     The area under the ROC curve, by ranks (Mann and Whitney 1947): from 0 to 1, 0.5 is a coin. Raises
     ValueError where there is no pair, where the lengths differ, or for NaN.
     """
-    pairs = sorted(zip(numbers(scores, "scores").tolist(), positive, strict=True))
-    positives = sum(positive)
+    pairs = sorted(zip(numbers(scores, "scores").tolist(), flags(positive, "positive"), strict=True))
+    positives = sum(is_positive for _, is_positive in pairs)
     negatives = len(pairs) - positives
     _need_both(positives, negatives)
     below, wins = 0, 0.0
@@ -146,8 +146,8 @@ def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
 
     Raises ValueError as `auroc`.
     """
-    pairs = sorted(zip(numbers(scores, "scores").tolist(), positive, strict=True), reverse=True)
-    positives = sum(positive)
+    pairs = sorted(zip(numbers(scores, "scores").tolist(), flags(positive, "positive"), strict=True), reverse=True)
+    positives = sum(is_positive for _, is_positive in pairs)
     negatives = len(pairs) - positives
     _need_both(positives, negatives)
     ups = downs = 0
@@ -180,7 +180,7 @@ def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | No
 
 def binary_agreement(said: Sequence[bool], truth: Sequence[bool]) -> BinaryAgreement:
     """The four counts of what was said against the truth. Raises ValueError where the lengths differ."""
-    counts = confusion([bool(value) for value in said], [bool(value) for value in truth])
+    counts = confusion(flags(said, "said"), flags(truth, "truth"))
     return BinaryAgreement(
         true_positives=counts.get((True, True), 0),
         false_positives=counts.get((False, True), 0),
@@ -190,7 +190,9 @@ def binary_agreement(said: Sequence[bool], truth: Sequence[bool]) -> BinaryAgree
 
 
 def confusion(said: Sequence[L], truth: Sequence[L]) -> dict[tuple[L, L], int]:
-    """How often each (truth, said) occurs. Raises ValueError where the lengths differ."""
+    """How often each (truth, said) occurs. Raises ValueError where the lengths differ, and for None and NaN."""
+    rated(said, "said")
+    rated(truth, "truth")
     return dict(Counter(zip(truth, said, strict=True)))
 
 
@@ -206,8 +208,8 @@ def cohen_kappa(
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
     categories = list(dict.fromkeys([*first, *second])) if order is None else list(order)
-    if any(rating != rating for rating in categories):
-        raise ValueError("a rating is NaN: leave out what was not rated")
+    rated(first, "first")
+    rated(second, "second")
     place = {category: index for index, category in enumerate(categories)}
     if not first or any(rating not in place for rating in [*first, *second]):
         raise ValueError("kappa needs ratings, each of them one of the categories")
@@ -275,7 +277,7 @@ def calibration(scores: Sequence[float], positive: Sequence[bool], *, bins: int 
     """
     if not scores or not all(0 <= score <= 1 for score in scores):
         raise ValueError("calibration needs scores from 0 to 1")
-    pairs = sorted(zip(scores, positive, strict=True))
+    pairs = sorted(zip(scores, flags(positive, "positive"), strict=True))
     found = [
         _bin(index / bins, (index + 1) / bins, list(group))
         for index, group in groupby(pairs, key=lambda pair: min(int(pair[0] * bins), bins - 1))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST", "SQUARABLE", "numbers"]
+__all__ = ["LARGEST", "SQUARABLE", "flags", "numbers", "rated"]
 
 Floats = NDArray[np.float64]
 LARGEST = 1e290
@@ -24,3 +24,20 @@ def numbers(values: Sequence[float] | Floats, what: str = "values", *, largest: 
         place = int(wrong[0])
         raise ValueError(f"{what}[{place}] is {array[place]:g}: leave missing values out, and keep within {largest:g}")
     return array
+
+
+def flags(values: Iterable[object], what: str) -> list[bool]:
+    """The values as True and False. Raises ValueError for anything else, NaN and None too, naming its place."""
+    found: list[bool] = []
+    for place, value in enumerate(values):
+        if value not in (0, 1):
+            raise ValueError(f"{what}[{place}] is {value!r}, expected True or False: leave missing values out")
+        found.append(bool(value))
+    return found
+
+
+def rated(values: Iterable[object], what: str) -> None:
+    """Raise ValueError for a rating that is missing, None or NaN, naming its place."""
+    for place, value in enumerate(values):
+        if value is None or value != value:
+            raise ValueError(f"{what}[{place}] is {value!r}: leave out what was not rated")

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.stats.checks import numbers
+from ragboard.stats.checks import flags, numbers
 from ragboard.stats.distributions import coin_tail, t_quantile
 from ragboard.stats.intervals import (
     FEW,
@@ -135,11 +135,11 @@ def sign_test(wins: int, losses: int) -> SignTest:
 def mcnemar(first: Flags, second: Flags) -> SignTest:
     """The exact test of McNemar 1947: of the pairs in which one is true, how often it is the second.
 
-    Raises ValueError for lengths that differ.
+    Raises ValueError for lengths that differ, and for what is not True or False.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} first flags and {len(second)} second are no pairs")
-    a, b = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
+    a, b = (np.array(flags(side, name), dtype=np.bool_) for side, name in ((first, "first"), (second, "second")))
     return sign_test(int(np.sum(b & ~a)), int(np.sum(a & ~b)))
 
 

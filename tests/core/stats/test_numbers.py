@@ -18,11 +18,13 @@ from ragboard.stats import (
     Pair,
     alpha_interval,
     auroc,
+    binary_agreement,
     calibration,
     cluster_moments,
     clustered_interval,
     cohen_kappa,
     compare_contenders,
+    confusion,
     correlation_interval,
     fisher_interval,
     fit_platt,
@@ -33,6 +35,7 @@ from ragboard.stats import (
     kendall,
     krippendorff_alpha,
     labels_needed,
+    mcnemar,
     mean_interval,
     moments,
     outcomes,
@@ -175,3 +178,21 @@ def test_12_standard_errors_have_a_p_that_is_not_0() -> None:
     noise = (noise - noise.mean()) / noise.std(ddof=1)
     found = paired_difference(np.zeros(1003), noise + 12 / math.sqrt(1003))
     assert found.p == pytest.approx(4.26e-31, rel=0.01)
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, 0.5, "yes"])
+def test_what_is_neither_true_nor_false_is_no_flag(missing: Any) -> None:
+    with pytest.raises(ValueError, match=r"\[1\] is .*, expected True or False"):
+        mcnemar([True, missing, False], [True, False, True])
+    with pytest.raises(ValueError, match=r"said\[1\]"):
+        binary_agreement([True, missing, True], [True, False, True])
+    for estimate in (auroc, roc, calibration):
+        with pytest.raises(ValueError, match=r"positive\[1\]"):
+            estimate([0.1, 0.5, 0.9], [False, missing, True])
+
+
+@pytest.mark.parametrize("missing", [None, math.nan])
+def test_a_missing_rating_is_no_category(missing: Any) -> None:
+    for estimate in (cohen_kappa, confusion):
+        with pytest.raises(ValueError, match=r"\[2\] is .*: leave out what was not rated"):
+            estimate([1, 2, missing], [1, 2, missing])
