@@ -44,6 +44,7 @@ from ragboard.report import (
     distribution,
     estimate_runs,
     estimated_metrics,
+    evaluations_by_run,
     failed_evaluations,
     failures,
     grade_report,
@@ -66,7 +67,6 @@ from ragboard.report import (
     pair_verdicts,
     preference_report,
     questions_of,
-    run_evaluations,
     run_summary,
     sample_report,
     sample_rows,
@@ -203,7 +203,7 @@ resolve = kept(64)(Store.resolve)
 get_leaderboard = kept(4)(leaderboard)
 get_runs = kept(4)(list_runs)
 get_run = kept()(run_summary)
-get_evaluations = kept(64)(run_evaluations)
+get_evaluations = kept(4)(evaluations_by_run)
 get_comparable = kept(64)(comparable_refs)
 get_sample_rows = kept(64)(sample_rows)
 get_hallucinations = kept(64)(hallucinations)

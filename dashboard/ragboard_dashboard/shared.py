@@ -47,6 +47,9 @@ __all__ = [
 DIGITS = 6
 """Digits of the highest page that an address can name."""
 
+HELP_LINES = 20
+"""Lines of the help of a choice at most."""
+
 Kind = Literal["title", "line", "note"]
 _STYLES: dict[Kind, str] = {
     "title": "font-family:'Source Serif',Georgia,serif;font-size:1.6rem;font-weight:600;line-height:1.3",
@@ -246,17 +249,18 @@ def choose_run(where: str, *, evaluations: bool = True) -> RunRef | None:
 def run_choices(runs: Iterable[ListedRun]) -> dict[str, str]:
     """What one may choose by the name in an address: each run, and each evaluation of a run that has several."""
     found: dict[str, str] = {}
+    evaluations = get_evaluations()
     for run in runs:
         found[run.name] = run.name
-        if run.evaluations > 1:
-            there = get_evaluations(run.run_id)
+        there = evaluations.get(run.run_id, ())
+        if len(there) > 1:
             found |= {f"{run.name}@{one.judged.evaluation_id}": f"{run.name}: {one}" for one in there}
     return found
 
 
 def choose_evaluation(run: RunRef, key: str) -> None:
     """Draw the choice of an evaluation where a run has several; it goes into the address under `key`."""
-    there = get_evaluations(run.run_id)
+    there = get_evaluations().get(run.run_id, ())
     if len(there) < 2:
         return
     names = {run.name: "Newest evaluation of each metric"}
@@ -284,6 +288,8 @@ def choose_evaluation(run: RunRef, key: str) -> None:
 def evaluations_help(choices: Mapping[str, str]) -> str | None:
     """For a choice among `run_choices` what the names of evaluations stand for; None where there is none."""
     lines = [f"{escaped(name)}: {escaped(title)}" for name, title in choices.items() if title != name]
+    if len(lines) > HELP_LINES:
+        lines = [*lines[: HELP_LINES - 1], f"and {len(lines) - HELP_LINES + 1:,} more"]
     return "\n\n".join(lines) or None
 
 

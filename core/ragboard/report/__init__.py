@@ -138,7 +138,14 @@ from ragboard.report.preferring import (
     preference_report,
 )
 from ragboard.report.ranks import RankedRuns, Ranking, rank_runs
-from ragboard.report.runs import leaderboard, list_runs, run_evaluations, run_summary, runs_matching
+from ragboard.report.runs import (
+    evaluations_by_run,
+    leaderboard,
+    list_runs,
+    run_evaluations,
+    run_summary,
+    runs_matching,
+)
 from ragboard.report.samples import loose_statements, sample_report, sample_rows, sample_table
 from ragboard.report.shapes import (
     Bin,
@@ -291,6 +298,7 @@ __all__ = [
     "estimate_runs",
     "estimate_system",
     "estimated_metrics",
+    "evaluations_by_run",
     "failed_evaluations",
     "failures",
     "gate_comparison",

@@ -20,7 +20,15 @@ from ragboard.report.spending import spending_of, spending_read
 from ragboard.report.unscored import UnscoredPolicy
 from ragboard.store import RunRef, Store, read_evaluations
 
-__all__ = ["judged_by", "leaderboard", "list_runs", "run_evaluations", "run_summary", "runs_matching"]
+__all__ = [
+    "evaluations_by_run",
+    "judged_by",
+    "leaderboard",
+    "list_runs",
+    "run_evaluations",
+    "run_summary",
+    "runs_matching",
+]
 
 Rows = list[tuple[Any, ...]]
 
@@ -66,6 +74,18 @@ def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
         evaluations = read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
         judged = _judged(connection, [one.id for one in evaluations])
     return tuple(ListedEvaluation(judged=judged[one.id], metrics=one.metrics) for one in evaluations)
+
+
+def evaluations_by_run(store: Store) -> Mapping[str, tuple[ListedEvaluation, ...]]:
+    """The same of every run that has any, by the run's id."""
+    with store.database.read() as connection:
+        evaluations = read_evaluations(connection, "NOT imported")
+        judged = _judged(connection, [one.id for one in evaluations])
+    found: dict[str, tuple[ListedEvaluation, ...]] = {}
+    for one in evaluations:
+        listed = ListedEvaluation(judged=judged[one.id], metrics=one.metrics)
+        found[one.run_id] = (*found.get(one.run_id, ()), listed)
+    return found
 
 
 def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from ragboard.stats.checks import numbers
 from ragboard.stats.distributions import two_sided_t
 from ragboard.stats.intervals import (
+    FEWEST,
     ClusterMoments,
     Floats,
     Interval,
@@ -61,7 +62,8 @@ def group_difference(
     two intervals by Student's t that is Welch's with slightly wider bounds. p is Welch's; where fewer than 10
     values of a group are untied, it is the share of random divisions of all values into groups of these sizes that
     differ as much. `clusters` and `other_clusters` say to which cluster each value of the group and of the others
-    belongs; then p is Welch's of clusters. Raises ValueError where a group is empty, or for NaN.
+    belongs; then p is Welch's of clusters, and 1 where a side has fewer than 5 effective clusters. Raises ValueError
+    where a group is empty, or for NaN.
     """
     values, rest = numbers(group, "group"), numbers(others, "others")
     ours, theirs = moments(values, clusters), moments(rest, other_clusters)
@@ -111,6 +113,8 @@ def _p(
     seed: int,
 ) -> tuple[float, str]:
     clustered = isinstance(ours, ClusterMoments) or isinstance(theirs, ClusterMoments)
+    if clustered and min(ours.df, theirs.df) + 1 < FEWEST:
+        return 1.0, f"not tested: one side has fewer than {FEWEST} groups of equal size"
     if clustered or min(ours.varying, theirs.varying) >= FEWEST_VARYING:
         return _welch(ours, theirs), "Welch's t" + (" of groups" if clustered else "")
     smaller, larger = (group, others) if group.size <= others.size else (others, group)

@@ -38,9 +38,9 @@ Values = Sequence[float] | Floats
 FEWEST = 5
 """With fewer values, or clusters, no interval is given."""
 LARGE = 500
-"""With more values Student's t needs their moments alone."""
+"""With more values, or clusters, an interval is by Student's t alone."""
 FEW_OF_MANY = 50
-"""With fewer untied values among more than `LARGE`, Student's t would be too narrow."""
+"""With fewer untied values, or clusters, among more than `LARGE`, Student's t alone would be too narrow."""
 FEW = 3
 """With fewer untied values the interval is conservative, and says so."""
 SMALL = 15
@@ -194,11 +194,11 @@ def mean_interval(
 ) -> Interval | NoInterval:
     """Two-sided interval of a mean of values within `bounds` (None: unbounded), independent or clustered.
 
-    - Up to 500 values, and clusters: Student's t and the Bayesian bootstrap, at each end the wider. The bootstrap has
+    - Up to 500 values or clusters: Student's t and the Bayesian bootstrap, at each end the wider. The bootstrap has
       one more point, which stands for the values that a sample this small has not shown: far out on the side of a
       long tail, and near the bound where few values are untied.
-    - More values: Student's t; with fewer than 50 untied ones Clopper and Pearson's interval of a share with the same
-      mean, which is conservative.
+    - More: Student's t. With fewer than 50 untied values Clopper and Pearson's interval of a share with the same mean,
+      which is conservative; with fewer than 50 untied clusters the bootstrap too.
     - Values at the bounds alone (0/1): Clopper and Pearson's.
 
     Of clusters Student's t has the jackknife's standard error and the effective number of clusters less 1 as degrees
@@ -213,7 +213,8 @@ def mean_interval(
     refusal = _refusal(known, bounds)
     if refusal:
         return NoInterval(reason=refusal, n=known.n)
-    bottom, top, method = _limits(known, bounds, level)
+    limits = _kept_limits if _size(known) <= LARGE else _limits
+    bottom, top, method = limits(known, bounds, level)
     return Interval(
         estimate=known.mean,
         low=max(low, min(bottom, known.mean)),
@@ -314,7 +315,6 @@ def _warning(known: Moments | ClusterMoments, bounds: tuple[float, float] | None
     return f"fewer than {SMALL} {what}: {LESS}" if size < SMALL else ""
 
 
-@lru_cache(maxsize=1024)
 def _limits(
     known: Moments | ClusterMoments, bounds: tuple[float, float] | None, level: float
 ) -> tuple[float, float, str]:
@@ -345,6 +345,9 @@ def _limits(
     return bottom, top, method
 
 
+_kept_limits = lru_cache(maxsize=1024)(_limits)
+
+
 def _share_limits(known: Moments, bounds: tuple[float, float], level: float) -> tuple[float, float]:
     low, high = bounds
     share = min(max((known.mean - low) / (high - low), 0.0), 1.0)
@@ -353,8 +356,10 @@ def _share_limits(known: Moments, bounds: tuple[float, float], level: float) -> 
 
 
 def _units(known: Moments | ClusterMoments) -> tuple[Floats, Floats] | None:
-    """Sums and counts of what is independent; None where there is too much of it to be kept."""
+    """Sums and counts of what is independent; None where there is so much of it that Student's t does alone."""
     if isinstance(known, ClusterMoments):
+        if len(known.counts) > LARGE and known.varying >= FEW_OF_MANY:
+            return None
         return np.array(known.sums), np.array(known.counts)
     return None if known.values is None else (np.array(known.values), np.ones(known.n))
 

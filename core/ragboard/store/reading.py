@@ -119,12 +119,12 @@ def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, wanted:
     return found[0]
 
 
-def read_evaluations(connection: duckdb.DuckDBPyConnection, where: str, given: str) -> tuple[Evaluation, ...]:
+def read_evaluations(connection: duckdb.DuckDBPyConnection, where: str, *given: str) -> tuple[Evaluation, ...]:
     """The evaluations that meet a condition, newest first."""
     rows = connection.execute(
         "SELECT evaluation_id, run_id, judge, heuristic, identity, metrics, imported FROM evaluations"
         f" WHERE {where} ORDER BY finished DESC, evaluation_id",
-        [given],
+        given,
     ).fetchall()
     return tuple(
         Evaluation(

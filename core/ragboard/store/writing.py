@@ -189,8 +189,12 @@ def growing_id(name: str) -> str:
 
 def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[str, ...]:
     """Put samples behind those of a run, and return the ids they got."""
-    row = connection.execute("SELECT samples, config FROM runs WHERE run_id = ?", [run_id]).fetchone()
-    there, config = row or (0, "{}")
+    row = connection.execute(
+        "SELECT samples, config, EXISTS (FROM samples s WHERE s.run_id = r.run_id AND history::VARCHAR <> '[]')"
+        " FROM runs r WHERE run_id = ?",
+        [run_id],
+    ).fetchone()
+    there, config, talks = row or (0, "{}", False)
     if run.config and json.loads(config) != json.loads(as_json(run.config)):
         raise SettingError(f"run {run.name!r} has the configuration {config}; log another one under another name")
     ids = set(column(connection, "SELECT sample_id FROM samples WHERE run_id = ?", [run_id]))
@@ -198,13 +202,28 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
     for sample in run.samples:
         named.append(replace(sample, id=_free(sample.id, ids)))
         ids.add(named[-1].id)
+    asked = set(column(connection, "SELECT DISTINCT question FROM samples WHERE run_id = ?", [run_id]))
     _insert_samples(connection, run_id, named, there)
-    questions = column(connection, "SELECT DISTINCT question FROM samples WHERE run_id = ?", [run_id])
+    of_one_question = there > 1 and len(asked) == 1  # becomes a cluster as soon as there is another question
+    if talks or of_one_question or _may_belong(connection, named, asked):
+        _mark_clusters(connection, run_id)
+    questions = asked | {sample.question for sample in named}
     connection.execute(
         "UPDATE runs SET samples = ?, dataset_key = ? WHERE run_id = ?",
         [there + len(named), _questions_key(questions), run_id],
     )
     return tuple(sample.id for sample in named)
+
+
+def _may_belong(connection: duckdb.DuckDBPyConnection, samples: Sequence[Sample], asked: set[str]) -> bool:
+    """Whether one of new samples is a turn of a conversation, or of a question that was asked before."""
+    names = set(column(connection, "SELECT unnest(conversation_columns())", []))
+    questions = {sample.question for sample in samples}
+    return (
+        len(questions) < len(samples)
+        or not asked.isdisjoint(questions)
+        or any(sample.history or not names.isdisjoint(sample.metadata) for sample in samples)
+    )
 
 
 def _free(wanted: str, taken: set[str]) -> str:
@@ -250,6 +269,7 @@ def insert_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> 
         ],
     )
     _insert_samples(connection, run_id, run.samples, 0)
+    _mark_clusters(connection, run_id)
     if run.scores:
         _insert_scores(connection, run_id, run.scores)
 
@@ -260,7 +280,6 @@ def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples:
         part = list(enumerate(samples[start : start + 10_000], first + start))
         append_rows(connection, "samples", [sample_row(run_id, *numbered) for numbered in part])
         append_rows(connection, "passages", [row for numbered in part for row in passage_rows(run_id, *numbered)])
-    _mark_clusters(connection, run_id)
 
 
 def _mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:

@@ -166,3 +166,18 @@ def test_more_than_500_values_of_independent_samples_are_summed_up_by_the_databa
     assert isinstance(expected, Interval)
     assert (found.interval.low, found.interval.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert found.interval.method == expected.method == "Student's t"
+
+
+def test_a_topic_that_is_one_conversation_is_not_tested(store: Store) -> None:
+    """The mean of one conversation has no error: it is set apart by nothing."""
+    samples = tuple(
+        replace(
+            make_sample(number, answer="It is red." if number < 66 else "It is old."),
+            metadata={"topic": "refunds" if number >= 66 else "other", "conversation_id": number // 6},
+        )
+        for number in range(72)
+    )
+    (run,) = store.add_runs([Run(name="chat", samples=samples)])
+    evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    found = diagnose(store, store.resolve("chat"))
+    assert "refunds" not in " ".join(one.sentence for one in found.findings)

@@ -9,7 +9,15 @@ from tests.core.conftest import PlainJudge, make_run, make_sample
 
 from ragboard import DEFAULT_METRICS, Interval, Panel, Run, Store, evaluate_run
 from ragboard.judges.tasks import Failure, Task, Verify
-from ragboard.report import leaderboard, list_runs, loose_statements, run_summary, sample_report
+from ragboard.report import (
+    evaluations_by_run,
+    leaderboard,
+    list_runs,
+    loose_statements,
+    run_evaluations,
+    run_summary,
+    sample_report,
+)
 from ragboard.stats import NoInterval
 
 ALL = DEFAULT_METRICS
@@ -35,6 +43,17 @@ def test_the_list_of_runs_is_the_leaderboard_without_its_numbers(store: Store) -
         (run.run_id, run.name, run.dataset_key, run.imported) for run in board
     ]
     assert {run.name: run.evaluated for run in list_runs(store)} == {"new": False, "run": True}
+
+
+def test_the_evaluations_of_all_runs_are_those_of_each(store: Store) -> None:
+    for name in ("one", "other"):
+        evaluated(store, replace(make_run(), name=name))
+    first = store.resolve("one").run_id
+    evaluate_run(store, first, ALL, Panel(judge=PlainJudge(name="another", version="2")))
+    store.add_runs([Run(name="new", samples=(make_sample(1),))])
+    found = evaluations_by_run(store)
+    assert len(found[first]) == 2
+    assert found == {run.run_id: run_evaluations(store, run.run_id) for run in list_runs(store) if run.evaluated}
 
 
 def test_a_sample_carries_the_configuration_of_its_run(store: Store) -> None:

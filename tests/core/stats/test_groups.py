@@ -75,3 +75,12 @@ def test_a_difference_is_found_falsely_at_most_as_often_as_said(share: float, si
         assert isinstance(found.interval, Interval)
         false += found.p < 0.05 and not found.interval.low <= 0 <= found.interval.high
     assert false / runs <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
+
+
+def test_a_group_of_fewer_than_five_clusters_is_not_tested() -> None:
+    scores, others = [0.0, 1.0, 0.0, 0.5, 0.0, 0.0], np.random.default_rng(5).random(60)
+    turns = [place // 3 for place in range(60)]
+    for clusters in (["a"] * 6, ["a", "b"] * 3, ["a"] * 5 + ["b"]):
+        found = group_difference(scores, others, bounds=(0, 1), clusters=clusters, other_clusters=turns)
+        assert isinstance(found.interval, NoInterval)
+        assert (found.p, found.p_method) == (1.0, "not tested: one side has fewer than 5 groups of equal size")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from random import Random
 from types import ModuleType
 
@@ -212,3 +214,34 @@ def test_too_few_clusters_have_no_interval_and_say_why() -> None:
         found = mean_interval(moments(values, clusters), bounds=(0, 1))
         assert isinstance(found, NoInterval)
         assert words in found.reason
+
+
+def test_more_than_500_clusters_have_the_interval_of_t_alone() -> None:
+    sums = np.random.default_rng(6).beta(5, 0.5, (LARGE + 1, 2)).sum(axis=1)
+    known = cluster_moments(np.full(sums.size, 2.0), sums)
+    found = mean_interval(known, bounds=(0, 1))
+    assert isinstance(known, ClusterMoments)
+    assert isinstance(found, Interval)
+    assert found.method == "Student's t, clustered by 501 groups"
+    assert found.high - known.mean == pytest.approx(t_quantile(0.975, known.df) * known.error)
+    fewer = mean_interval(cluster_moments(np.full(LARGE, 2.0), sums[:LARGE]), bounds=(0, 1))
+    assert isinstance(fewer, Interval)
+    assert fewer.method == "Student's t and Bayesian bootstrap, clustered by 500 groups"
+
+
+def test_where_few_of_many_clusters_are_untied_the_bootstrap_widens_the_interval() -> None:
+    sums = np.where(np.arange(600) < 5, 0.0, 2.0)
+    known = cluster_moments(np.full(sums.size, 2.0), sums)
+    found = mean_interval(known, bounds=(0, 1))
+    assert isinstance(found, Interval)
+    assert found.method == "Student's t and Bayesian bootstrap, clustered by 600 groups"
+    assert known.mean - found.low > t_quantile(0.975, known.df) * known.error
+
+
+def test_no_interval_keeps_the_clusters_of_a_large_run() -> None:
+    known = cluster_moments(np.full(50_000, 2.0), np.random.default_rng(7).random(50_000))
+    gone = weakref.ref(known)
+    mean_interval(known, bounds=(0, 2))
+    del known
+    gc.collect()
+    assert gone() is None

@@ -96,6 +96,35 @@ def test_a_run_that_grows_finds_what_belongs_together_as_it_comes(store: Store) 
     assert clusters(store, "chat") == ["conversation:a", "conversation:a", None, "conversation:a"]
 
 
+def test_a_question_logged_again_joins_the_first(store: Store) -> None:
+    for question in ("a?", "b?", "a?"):
+        log("chat", question=question, store=store)
+    assert clusters(store, "chat") == ["question:#0", None, "question:#0"]
+
+
+def test_a_question_logged_on_its_own_leaves_the_clusters_alone(store: Store) -> None:
+    for question in ("a?", "b?", "a?"):
+        log("chat", question=question, store=store)
+    with store.database.write() as connection:
+        connection.execute("UPDATE samples SET cluster = 'as it was' WHERE position = 1")
+    log("chat", question="c?", metadata={"topic": "red"}, store=store)
+    assert clusters(store, "chat") == ["question:#0", "as it was", "question:#0", None]
+    log("chat", question="c?", store=store)
+    assert clusters(store, "chat") == ["question:#0", None, "question:#0", "question:#3", "question:#3"]
+
+
+def test_another_question_makes_a_cluster_of_the_one_that_a_run_was_of(store: Store) -> None:
+    for question in ("a?", "a?", "b?"):
+        log("chat", question=question, store=store)
+    assert clusters(store, "chat") == ["question:#0", "question:#0", None]
+
+
+def test_the_first_question_of_a_conversation_may_be_logged_last(store: Store) -> None:
+    store.append(Run(name="chat", samples=(asked("a2?", before=["a1?"]), asked("b?"))))
+    log("chat", question="a1?", store=store)
+    assert clusters(store, "chat") == ["conversation:#0", None, "conversation:#0"]
+
+
 def test_a_store_of_before_gets_its_clusters_when_it_is_opened(store: Store) -> None:
     samples = [
         asked("a1?"),

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from duckdb import DuckDBPyConnection
 from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard.database import Database
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
 from ragboard.metrics import metrics_named
+from ragboard.report import list_runs
 from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.shared import evaluations_help, run_choices
 
 NEWEST = "Newest evaluation of each metric"
 
@@ -84,3 +89,26 @@ def test_a_page_over_several_runs_offers_each_evaluation(draw: Draw, twice: Stor
     (runs,) = [box for box in page.multiselect if box.key == "runs"]
     evaluations = [f"bm25-k3@{one.id}" for one in twice.evaluations(twice.resolve("bm25-k3").run_id)]
     assert set(runs.options) == {"bm25-k3", "bm25-rerank-k5", *evaluations}
+
+
+def test_all_runs_are_offered_with_one_read_of_their_evaluations(twice: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = list_runs(twice)
+    opened: list[int] = []
+    read = Database.read
+
+    def counted(database: Database) -> AbstractContextManager[DuckDBPyConnection]:
+        opened.append(1)
+        return read(database)
+
+    monkeypatch.setattr(Database, "read", counted)
+    first = run_choices(runs)
+    assert len(opened) == 1
+    assert [name.split("@")[0] for name in first].count("bm25-k3") == 3
+    assert run_choices([run for run in runs for _ in range(100)]) == first
+
+
+def test_the_help_of_a_choice_has_20_lines_at_most() -> None:
+    shown = evaluations_help({f"run@{n}": f"run: judge {n}" for n in range(300)})
+    assert shown is not None
+    lines = shown.split("\n\n")
+    assert (len(lines), lines[-1]) == (20, "and 281 more")
