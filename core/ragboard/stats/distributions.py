@@ -6,7 +6,16 @@ import math
 from functools import lru_cache
 from statistics import NormalDist
 
-__all__ = ["beta_quantile", "coin_tail", "normal_cdf", "normal_quantile", "t_cdf", "t_quantile", "two_sided_t"]
+__all__ = [
+    "beta_cdf",
+    "beta_quantile",
+    "coin_tail",
+    "normal_cdf",
+    "normal_quantile",
+    "t_cdf",
+    "t_quantile",
+    "two_sided_t",
+]
 
 
 def normal_quantile(p: float) -> float:
@@ -24,6 +33,13 @@ def coin_tail(count: int, n: int) -> float:
     from scipy import special
 
     return 1.0 if count >= n else float(special.bdtr(count, n, 0.5))
+
+
+def beta_cdf(x: float, a: float, b: float) -> float:
+    """P(X <= x) for a beta(a, b) variable; a, b > 0."""
+    from scipy import special
+
+    return float(special.betainc(a, b, x))
 
 
 @lru_cache(maxsize=4096)

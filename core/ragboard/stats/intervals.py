@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats.checks import numbers
-from ragboard.stats.distributions import beta_quantile, normal_cdf, normal_quantile, t_quantile, two_sided_t
+from ragboard.stats.distributions import beta_cdf, beta_quantile, normal_cdf, normal_quantile, t_quantile, two_sided_t
 from ragboard.stats.saddlepoint import lower_limit, lower_score
 
 __all__ = [
@@ -238,8 +238,10 @@ def two_sided_p(known: Moments | ClusterMoments, *, bounds: tuple[float, float] 
             raise ValueError("tied values have no p")
         far = bounds[0] if known.mean > 0 else bounds[1]
         return min(1.0, 2 * (far / (far - known.mean)) ** _size(known))
-    p = two_sided_t(known.mean / known.error, known.df)
     units = _units(known)
+    if bounds and isinstance(known, Moments) and _as_share(known, bounds, units):
+        return _share_p(known, bounds)
+    p = two_sided_t(known.mean / known.error, known.df)
     if units is None:
         return p
     sums, counts = units
@@ -319,13 +321,8 @@ def _limits(
     known: Moments | ClusterMoments, bounds: tuple[float, float] | None, level: float
 ) -> tuple[float, float, str]:
     units = _units(known)
-    if bounds and isinstance(known, Moments):
-        low, high = bounds
-        most = (known.mean - low) / (high - low) * (high - known.mean) / (high - low) * known.n / (known.n - 1)
-        if (known.deviation / (high - low)) ** 2 >= most - 1e-9:
-            return *_share_limits(known, bounds, level), "Clopper-Pearson"
-        if units is None and known.varying < FEW_OF_MANY:
-            return *_share_limits(known, bounds, level), "Clopper-Pearson at the mean (conservative: most values tied)"
+    if bounds and isinstance(known, Moments) and (method := _as_share(known, bounds, units)):
+        return *_share_limits(known, bounds, level), method
     if bounds and known.varying == 0:
         part = 1 - ((1 - level) / 2) ** (1 / _size(known))
         low, high = known.mean - part * (known.mean - bounds[0]), known.mean + part * (bounds[1] - known.mean)
@@ -346,6 +343,26 @@ def _limits(
 
 
 _kept_limits = lru_cache(maxsize=1024)(_limits)
+
+
+def _as_share(known: Moments, bounds: tuple[float, float], units: object) -> str:
+    """The method where the exact interval of a share is taken: values at the bounds alone, or most of many tied."""
+    low, high = bounds
+    most = (known.mean - low) / (high - low) * (high - known.mean) / (high - low) * known.n / (known.n - 1)
+    if (known.deviation / (high - low)) ** 2 >= most - 1e-9:
+        return "Clopper-Pearson"
+    if units is None and known.varying < FEW_OF_MANY:
+        return "Clopper-Pearson at the mean (conservative: most values tied)"
+    return ""
+
+
+def _share_p(known: Moments, bounds: tuple[float, float]) -> float:
+    """The p of a mean of 0 by the exact interval of a share: where that begins to hold 0."""
+    low, high = bounds
+    count, share = (known.mean - low) / (high - low) * known.n, -low / (high - low)
+    if known.mean > 0:
+        return min(1.0, 2 * beta_cdf(share, count, known.n - count + 1))
+    return min(1.0, 2 * beta_cdf(1 - share, known.n - count, count + 1))
 
 
 def _share_limits(known: Moments, bounds: tuple[float, float], level: float) -> tuple[float, float]:

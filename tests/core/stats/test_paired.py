@@ -189,3 +189,14 @@ def test_clusters_widen_the_interval_raise_p_and_the_detectable_difference() -> 
     assert clustered.sign.p == once.sign.p
     assert clustered.interval.method.endswith("clustered by 20 groups")
     assert alone.interval.high - alone.interval.low < 0.7 * (once.interval.high - once.interval.low)
+
+
+@pytest.mark.parametrize("wins", [3, 8, 12, 30, 49])
+@pytest.mark.parametrize("n", [501, 800])
+def test_p_and_the_interval_agree_where_most_of_many_pairs_are_tied(n: int, wins: int) -> None:
+    second = [1.0] * wins + [0.5] * (n - wins)
+    found = paired_difference([0.5] * n, second, bounds=(-1, 1))
+    assert isinstance(found.interval, Interval)
+    assert (found.p < 0.05) == (found.interval.low > 0)
+    swapped = paired_difference(second, [0.5] * n, bounds=(-1, 1))
+    assert swapped.p == pytest.approx(found.p, rel=1e-9)
