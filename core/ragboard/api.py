@@ -167,9 +167,7 @@ def _read(samples: Iterable[Any], **given: Any) -> tuple[Run, ImportReport]:
     result = read_samples(samples, **given)
     report = result.report
     said = [f"{change.count} x {change.what} (row {', '.join(map(str, change.lines))})" for change in report.coerced]
-    said += [
-        f"id {same.given} of row {same.line} was there before and is now {same.assigned}" for same in report.duplicated
-    ]
+    said += [f"row {same.line}: duplicate id {same.given}, renamed to {same.assigned}" for same in report.duplicated]
     if said:
         more = f"; and {len(said) - WARNED} more" if len(said) > WARNED else ""
         warnings.warn(f"{report.path}: {'; '.join(said[:WARNED])}{more}", RunFileWarning, stacklevel=3)

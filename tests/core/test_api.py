@@ -125,7 +125,7 @@ def test_how_samples_were_read_is_in_the_result_and_warned_of_where_it_was_calle
     assert str(warning.message) == (
         "samples: 1 x NaN or infinity left out (row 1); 1 x answer: number read as text (row 1); "
         "1 x contexts: null left out (row 1); 1 x contexts: one text read as a list of one (row 2); "
-        "id a of row 2 was there before and is now a#2"
+        "row 2: duplicate id a, renamed to a#2"
     )
     report = found.report
     assert (report.path, report.format, report.rows_read) == ("samples", "table (memory)", 2)
@@ -169,7 +169,7 @@ def test_an_index_with_a_name_is_a_column_of_a_frame() -> None:
 
 
 def test_samples_are_held_to_what_a_file_is_held_to() -> None:
-    with pytest.warns(RunFileWarning, match="id s1 of row 2 was there before and is now s1#2"):
+    with pytest.warns(RunFileWarning, match="row 2: duplicate id s1, renamed to s1#2"):
         same = evaluate([make_sample(1), make_sample(1)], metrics=["faithfulness"], judge=PlainJudge())
     assert [row.sample_id for row in same.samples] == ["s1", "s1#2"]
     half = replace(make_sample(1), answer="It is red \ud800.", metadata={"seen": {1}})

@@ -32,5 +32,5 @@ def test_a_run_that_is_being_evaluated_is_not_deleted(tmp_path: Path, monkeypatc
         next(button for button in page.button if button.label == "Delete").click().run()
     assert [one.value for one in page.error] == ["That was not done."]
     said = " ".join(str(getattr(one, "value", "")) for one in page.get("html"))
-    assert "evaluation e of this run is under way; stop it first" in said
+    assert "evaluation e of this run is running; stop it" in said
     assert store.resolve("run").run_id == run.id

@@ -220,8 +220,8 @@ def _print_grades(found: GradeReport) -> None:
     kept = found.kept
     click.echo(
         plain(
-            f"{found.graded:,} items in {found.clusters:,} groups, {found.dimension} judged by {kept.agreement.judge};"
-            f" {found.good:,} are good (from {found.at_least:g} on)"
+            f"{found.graded:,} items in {found.clusters:,} clusters, {found.dimension} judged by"
+            f" {kept.agreement.judge}; {found.good:,} are good (from {found.at_least:g} on)"
         )
     )
     rows = [_grade_row(line) for line in found.lines]

@@ -26,8 +26,8 @@ __all__ = ["doctor"]
 LOOK_SECONDS = 20.0
 """For reading the tables; a writer waits as long."""
 REMEDY = (
-    "Restore ragboard.duckdb from a copy, or move it away and import the runs again: what judges answered is kept"
-    " beside it and not asked again, what people labelled is not"
+    "Restore ragboard.duckdb from a copy, or move it away and import the runs again: judge answers are stored"
+    " separately and are not asked again; human labels are lost"
 )
 PACKAGES = ("ragboard", "duckdb", "streamlit", "plotly", "openai", "sentencex", "nltk", "pyarrow")
 
@@ -116,7 +116,7 @@ def _tables(store: Store) -> Finding:
     if damaged:
         which = f"{len(damaged)} of {len(names)} are damaged ({', '.join(damaged)})"
         return Finding(what="tables", ok=False, said=f"{which}: {next(iter(damaged.values()))}. {REMEDY}")
-    rest = "" if read == len(names) else f"; {len(names) - read} more not in full: that takes over {LOOK_SECONDS:g} s"
+    rest = "" if read == len(names) else f"; {len(names) - read} not fully read within {LOOK_SECONDS:g} s"
     return Finding(what="tables", ok=True, said=f"{read} read in full, nothing damaged{rest}")
 
 

@@ -128,7 +128,7 @@ def retry(
     terms = Terms(retry=True, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits)
     done = evaluate_with_bar(store, ref, metrics, panel_named(judging), terms)
     if done.evaluation.id != ref.evaluation_id:
-        click.echo("judge, prompts or model changed since: this is another evaluation", err=True)
+        click.echo("the judge, prompts or model have changed since, so this is a new evaluation", err=True)
     for other in others:
         click.echo(one_line(f"another evaluation has failures: ragboard retry {run}@{other.evaluation_id}"), err=True)
     _end(store, [ref], [done], as_json=as_json)
@@ -256,6 +256,6 @@ def _beyond(end: Finished) -> Iterator[str]:
     """What the bill may hold beside the cost that is known, and by how much a limit of cost was exceeded."""
     if end.unanswered:
         most = f", up to ${end.unanswered_cost:.2g}" if end.unanswered_cost else ""
-        yield f"{end.unanswered} requests got no reply and may be on the bill{most}"
+        yield f"{end.unanswered} requests got no reply but may still be billed{most}"
     if end.over_limit:
-        yield f"the limit of cost was exceeded by ${end.over_limit:.2g}: calls took more tokens than those before them"
+        yield f"the limit of cost was exceeded by ${end.over_limit:.2g}: calls used more tokens than estimated"

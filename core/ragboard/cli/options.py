@@ -121,8 +121,8 @@ metrics_option = click.option(
 )
 
 _CEILINGS = (
-    click.option("--max-calls", type=click.IntRange(0), help="Send no more than so many requests to models."),
-    click.option("--max-cost", type=click.FloatRange(0), help="Spend no more than so many US dollars."),
+    click.option("--max-calls", type=click.IntRange(0), help="Maximum number of requests to models."),
+    click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
     click.option("--max-minutes", type=click.FloatRange(0), help="Stop after so many minutes."),
 )
 _LIMITS = (
@@ -289,7 +289,7 @@ _READING = (
         "maps",
         multiple=True,
         metavar="FIELD=COLUMN",
-        help="Read FIELD from COLUMN, or with FIELD= from none; repeatable.",
+        help="Read FIELD from COLUMN; FIELD= ignores the field; repeatable.",
     ),
     click.option("--run-column", metavar="COLUMN", help="Split the file into one run for each value of COLUMN."),
     click.option("--skip-bad", is_flag=True, help="Leave bad rows out and list them, instead of refusing the file."),

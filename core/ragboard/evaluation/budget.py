@@ -208,7 +208,9 @@ class Budget:
 
     def _too_dear(self, reservation: _Reservation) -> str:
         limit = f"the limit of ${self.terms.max_cost:g} is"
-        return f"{limit} reached" if self.calls else f"{limit} too low: one call may cost ${reservation.dollars:.2g}"
+        if self.calls:
+            return f"{limit} reached"
+        return f"{limit} too low: a single call can cost up to ${reservation.dollars:.2g}"
 
     def _learn(self, task: Task, exchange: Exchange, reservation: _Reservation) -> None:
         kind, model = type(task), self.models.get(type(task), "")

@@ -38,7 +38,7 @@ class ReplayJudge:
         """Read a recording. Raises RunFileError where a line is not one."""
         try:
             if path.exists() and not path.is_file():
-                raise RunFileError(path, "is no regular file, expected a recording of replies")
+                raise RunFileError(path, "is not a regular file; expected a recording of replies")
             content = path.read_bytes()
         except OSError as error:
             raise RunFileError(path, f"{error.strerror or error}, expected a recording of replies") from error

@@ -95,7 +95,7 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
     if depth > MAX_DEPTH:
         raise BadCellError("", f"nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, RepeatedKey):
-        raise BadCellError("", f"the key {storable(value.key)!r} is there twice, expected each key once")
+        raise BadCellError("", f"duplicate key {storable(value.key)!r}")
     if isinstance(value, str):
         text = storable(value)
         if text != value:
@@ -130,7 +130,7 @@ def read_answer(value: JsonValue, note: Note) -> str | None:
         return read_text("answer", found, note)
     said = [turn.text for turn in read_history("answer", found, note) if turn.role == "assistant"]
     if not said:
-        raise BadCellError("answer", "got messages with none of the assistant among them, expected an answer")
+        raise BadCellError("answer", "no assistant message in the list, expected an answer")
     note("answer: the last message of the assistant taken")
     return said[-1]
 
@@ -251,7 +251,7 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
     if isinstance(value, list) and _are_parts(value):
         texts = [text for part in value if (text := _part_text(part)) is not None]
         if len(texts) < len(value):
-            note(f"{name}: parts of a message that are no text left out")
+            note(f"{name}: non-text message parts dropped")
         return "\n".join(texts)
     if isinstance(value, Mapping):
         inner = _unwrapped(value)

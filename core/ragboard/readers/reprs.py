@@ -97,7 +97,7 @@ def _langchain(body: str) -> Said | None:
     ends = [found.start() for found in END_OF_TEXT.finditer(quoted)] if quoted.endswith("}") else [len(quoted) - 1]
     text = quoted[1 : ends[0]] if len(ends) == 1 and quoted.startswith("'") else None
     if text is None or ("\\" in text and "\n" not in text):
-        raise PrintedError(f"is a printed LangChain document whose text may be read in several ways; {WRITE}")
+        raise PrintedError(f"is a printed LangChain document with an ambiguous text; {WRITE}")
     return {"page_content": text}
 
 
@@ -113,7 +113,7 @@ def _haystack(body: str) -> Said:
     rest = body[start.end() :] if start else ""
     ends = [found.start() for found in END_OF_CONTENT.finditer(rest)]
     if start is None or len(ends) != 1 or not body.endswith(")"):
-        raise PrintedError(f"is a printed Haystack document whose text may be read in several ways; {WRITE}")
+        raise PrintedError(f"is a printed Haystack document with an ambiguous text; {WRITE}")
     text = rest[: ends[0]]
     if len(text) == HAYSTACK_SHOWS + 3 and text.endswith("..."):
         raise PrintedError(f"is a printed Haystack document, cut after {HAYSTACK_SHOWS} characters; {WRITE}")

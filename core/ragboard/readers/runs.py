@@ -88,10 +88,7 @@ def _which_answer(table: Table, unclear: Sequence[str], told: Collection[str]) -
     both = ({"answer": other, "reference": answer}, {"answer": answer, "reference": other})
     ways = [_option(table, {name: column for name, column in way.items() if name not in told}) for way in both]
     beside = ", ".join(repr(column) for column in unclear[1:])
-    return (
-        f"columns {answer!r} and {beside} may each be the system's answer, or the reference;"
-        f" say which: {' or '.join(ways)}"
-    )
+    return f"columns {answer!r} and {beside} could each be the answer or the reference; choose with {' or '.join(ways)}"
 
 
 def _option(table: Table, mapping: Mapping[str, str]) -> str:

@@ -114,7 +114,7 @@ def _json(path: Path, encoding: str) -> Table:
         raise RunFileError(path, f"not JSON ({what_is_wrong(error)})", line=line) from error
     if isinstance(value, RepeatedKey):
         line = next(iter(lines[value.key]), None)
-        raise RunFileError(path, f"the key {value.key!r} is there twice, expected each key once", line=line)
+        raise RunFileError(path, f"duplicate key {value.key!r}", line=line)
     name, run = "", None
     totals: dict[str, float] = {}
     if isinstance(value, dict):

@@ -249,7 +249,7 @@ def _never_drawn(store: Store, run: RunRef, found: LabelledSamples, measured: Me
 def _dependent(run: RunSummary) -> tuple[str, ...]:
     if not run.clustered:
         return ()
-    return (f"the samples are of {run.clustered}, and these intervals treat them as independent: they are too narrow",)
+    return (f"the samples come from {run.clustered} but are treated as independent, so the intervals are too narrow",)
 
 
 def _notes(found: LabelledSamples) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def clustered_interval(
     if not math.isfinite(estimate):
         raise ValueError(f"the rows have the value {estimate}")
     if n < FEWEST_GROUPS:
-        return NoInterval(reason=f"an interval needs at least {FEWEST_GROUPS} groups, got {n}", n=n)
+        return NoInterval(reason=f"an interval needs at least {FEWEST_GROUPS} clusters, got {n}", n=n)
     rng = np.random.default_rng(seed)
     values = [_value(statistic, np.concatenate([members[k] for k in rng.integers(n, size=n)])) for _ in range(draws)]
     known = [value for value in values if value is not None]
@@ -61,7 +61,7 @@ def clustered_interval(
         high=float(high),
         level=level,
         n=n,
-        method=f"bootstrap of groups, expanded percentiles, {draws} draws, seed {seed}",
+        method=f"bootstrap of clusters, expanded percentiles, {draws} draws, seed {seed}",
     )
 
 

@@ -98,8 +98,7 @@ def _interval(
         high=difference + math.hypot(one.high - ours.mean, theirs.mean - other.low),
         level=level,
         n=ours.n + theirs.n,
-        method="two means, variance recovered from their intervals"
-        + (f", clustered by {groups} groups" if groups else ""),
+        method="two means, variance recovered from their intervals" + (f", {groups} clusters" if groups else ""),
         warning="; ".join(sorted({one.warning, other.warning} - {""})),
     )
 
@@ -116,7 +115,7 @@ def _p(
     if clustered and min(ours.df, theirs.df) + 1 < FEWEST:
         return 1.0, f"not tested: one side has fewer than {FEWEST} groups of equal size"
     if clustered or min(ours.varying, theirs.varying) >= FEWEST_VARYING:
-        return _welch(ours, theirs), "Welch's t" + (" of groups" if clustered else "")
+        return _welch(ours, theirs), "Welch's t" + (" of clusters" if clustered else "")
     smaller, larger = (group, others) if group.size <= others.size else (others, group)
     return _divided(smaller, larger, draws, seed), f"random divisions, {draws} draws, seed {seed}"
 

@@ -221,7 +221,7 @@ def mean_interval(
         high=min(high, max(top, known.mean)),
         level=level,
         n=known.n,
-        method=method if isinstance(known, Moments) else f"{method}, clustered by {len(known.counts)} groups",
+        method=method if isinstance(known, Moments) else f"{method}, {len(known.counts)} clusters",
         warning=_warning(known, bounds),
     )
 
@@ -297,8 +297,9 @@ def _refusal(known: Moments | ClusterMoments, bounds: tuple[float, float] | None
     if known.n < FEWEST:
         return f"an interval needs at least {FEWEST} values, got {known.n}"
     if isinstance(known, ClusterMoments) and known.effective < FEWEST:
-        groups = f"{known.n} values in {len(known.counts)} groups"
-        return f"an interval needs at least {FEWEST} groups of equal size, got {groups}, worth {known.effective:.1f}"
+        number = len(known.counts)
+        got = f"{known.n} values in {number} cluster{'s' * (number != 1)} (effective number {known.effective:.1f})"
+        return f"an interval needs at least {FEWEST} clusters of equal size, got {got}"
     if not math.isfinite(known.error):
         return "the values are too large to square"
     if bounds is None and known.varying == 0:
@@ -307,13 +308,14 @@ def _refusal(known: Moments | ClusterMoments, bounds: tuple[float, float] | None
 
 
 def _warning(known: Moments | ClusterMoments, bounds: tuple[float, float] | None) -> str:
-    what, size = ("values", known.n) if isinstance(known, Moments) else ("groups", known.effective)
+    what, size = ("values", known.n) if isinstance(known, Moments) else ("clusters", known.effective)
     if bounds is None:
         return UNBOUNDED
     if known.varying == 0:
         return f"all {_size(known)} {what} are tied: the interval is conservative"
     if known.varying < FEW:
-        return f"only {known.varying} of {_size(known)} {what} are not tied: the interval is conservative"
+        apart = f"only {known.varying} of {_size(known)} {what} differ from the most common one"
+        return f"{apart}: the interval is conservative"
     return f"fewer than {SMALL} {what}: {LESS}" if size < SMALL else ""
 
 

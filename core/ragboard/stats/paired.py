@@ -106,7 +106,7 @@ def paired_difference(
     sign = sign_test(wins, losses)
     if isinstance(known, ClusterMoments):
         of_clusters = sign_test(*_sides(np.array(known.sums)))
-        sign = SignTest(wins=wins, losses=losses, p=of_clusters.p, method="exact sign test of groups")
+        sign = SignTest(wins=wins, losses=losses, p=of_clusters.p, method="exact sign test of clusters")
     interval = mean_interval(known, bounds=bounds, level=level)
     p, p_method = _p(known, differences, sign, interval, bounds)
     return PairedDifference(

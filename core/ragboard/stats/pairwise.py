@@ -122,7 +122,7 @@ def compare_contenders(
     together: defaultdict[Hashable, float] = defaultdict(float)
     for name, gain in gains.items():
         together[groups[name]] += gain
-    return replace(found, p=_signs(together.values()).p, method="exact sign test of groups")
+    return replace(found, p=_signs(together.values()).p, method="exact sign test of clusters")
 
 
 def _signs(gains: Iterable[float]) -> SignTest:

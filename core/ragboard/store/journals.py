@@ -38,8 +38,8 @@ def hold_journals(journals: Iterable[Path]) -> Generator[None]:
                     held.enter_context(FileLock(lock, timeout=GLANCE_SECONDS, is_singleton=False))
             except (Timeout, PermissionError):
                 raise StoreBusyError(
-                    f"evaluation {path.stem} of this run is under way{_process(path)}; stop it first, with Ctrl+C"
-                    " where it runs or Cancel on the run's page, and delete the run then"
+                    f"evaluation {path.stem} of this run is running{_process(path)}; stop it (Ctrl+C, or Cancel on"
+                    " the run's page), then delete the run"
                 ) from None
         yield
 

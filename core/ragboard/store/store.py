@@ -206,7 +206,7 @@ class Store:
         """The run of that name or id, or `RUN@EVALUATION`.
 
         A bare run means, for each metric, the newest evaluation of our own that has it, one of all samples before one
-        of a part.         Raises NotFoundError that names what there is.
+        of a part. Raises NotFoundError that names what there is.
         """
         with self.database.read() as connection:
             found = find_run(connection, name)

@@ -209,7 +209,7 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
         rows.append({"name": _PEOPLE, "kind": "people", "note": note, "cells": cells})
     return {
-        "caption": f"Held against the mean grade of {found.graded:,} items in {found.clusters:,} groups, drawn whole"
+        "caption": f"Held against the mean grade of {found.graded:,} items in {found.clusters:,} clusters, drawn whole"
         " for the 95% intervals. Dashed: a coin. Solid: one annotator against the mean of the others.",
         "columns": [
             {

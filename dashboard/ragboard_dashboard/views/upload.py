@@ -94,12 +94,12 @@ def _file(file: UploadedFile) -> None:
             seen = preview(path, mapping=mapping)
         _detected(seen, unclear)
         if "question" in seen.missing:
-            st.warning("Choose the column that holds the question to go on.", icon=":material/help:")
+            st.warning("To continue, choose the column with the question.", icon=":material/help:")
             return
         if unclear and mapping.get("answer") is None:
             st.warning(
-                "Choose the column that holds the system's answer and, if there is one, that of the reference,"
-                " to go on.",
+                "To continue, choose the column with the system's answer and, if there is one, the column with the"
+                " reference.",
                 icon=":material/help:",
             )
             return
@@ -210,7 +210,7 @@ def _keep(path: Path, mapping: dict[str, str | None], wanted: _Wanted, source: s
     try:
         store().keep_upload(path, owners=[run.id for run in added])
     except StoreError as error:
-        st.warning("The run is kept, its file is not.", icon=":material/warning:")
+        st.warning("The run was saved, but the uploaded file was not.", icon=":material/warning:")
         plain(str(error))
     if wanted.then == "evaluate" and wanted.specs:
         _start(added, wanted.specs)
@@ -273,7 +273,7 @@ def _follow(evaluations: list[str], run: str) -> None:
     for live in seen:
         panel(live, RunRef(run_id=live.run_id, name=run, evaluation_id=None))
     if not seen:
-        st.error("This address names no evaluation that is in the store.", icon=":material/search_off:")
+        st.error("The evaluation in this address is not in the store.", icon=":material/search_off:")
         return
     if any(live.under_way for live in seen):
         return

@@ -61,7 +61,7 @@ def test_means_of_turns_have_the_interval_of_conversations(store: Path) -> None:
     runs = {run["name"]: run for run in printed(store, "runs")["runs"]}
     alone, turns = (runs[name]["metrics"]["overlap.exact_match"] for name in ("alone-a", "turns-a"))
     assert alone["mean"] == turns["mean"] == 0.25
-    assert turns["interval"]["method"].endswith("clustered by 16 groups")
+    assert turns["interval"]["method"].endswith("16 clusters")
     # four turns that are always alike say what one would: twice as wide, or more with fewer degrees of freedom
     assert width(turns["interval"]) > 1.9 * width(alone["interval"])
     assert (runs["alone-a"]["clustered"], runs["turns-a"]["clustered"]) == ("", "16 conversations")
@@ -80,7 +80,7 @@ def test_a_difference_of_turns_has_the_interval_and_the_p_of_conversations(store
     (alone, before), (turns, after) = found["alone"], found["turns"]
     assert before["pairs"]["difference"] == after["pairs"]["difference"] == 0.25
     assert width(after["pairs"]["interval"]) > 1.9 * width(before["pairs"]["interval"])
-    assert after["pairs"]["sign"]["method"] == "exact sign test of groups"
+    assert after["pairs"]["sign"]["method"] == "exact sign test of clusters"
     assert after["p"] > 100 * before["p"]
     assert (alone["clustered"], turns["clustered"]) == ("", "16 conversations")
     assert "intervals 95% clustered by 16 conversations" in ragboard(store, "compare", "turns-a", "turns-b").stdout
@@ -121,7 +121,7 @@ def test_several_answers_to_a_question_are_clustered_by_question(tmp_path: Path)
     ragboard(tmp_path / "store", "evaluate", path, "--metrics", "overlap.exact_match")
     (run,) = printed(tmp_path / "store", "runs")["runs"]
     assert run["clustered"] == "20 questions"
-    assert run["metrics"]["overlap.exact_match"]["interval"]["method"].endswith("clustered by 20 groups")
+    assert run["metrics"]["overlap.exact_match"]["interval"]["method"].endswith("20 clusters")
 
 
 def test_of_few_conversations_there_is_no_interval_and_the_reason_is_said(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_of_few_conversations_there_is_no_interval_and_the_reason_is_said(tmp_pa
     ragboard(tmp_path / "store", "evaluate", path, "--metrics", "overlap.exact_match")
     gated = ragboard(tmp_path / "store", "check", "few", "--min", "exact_match=0.1")
     assert gated.exit_code == 4
-    assert "none: an interval needs at least 5 groups" in gated.stdout
-    assert "60 values in 4 groups" in gated.stdout
+    assert "none: an interval needs at least 5 clusters" in gated.stdout
+    assert "60 values in 4 clusters" in gated.stdout
 
 
 def test_the_turns_of_mtrag_are_clustered_by_its_twelve_conversations(tmp_path: Path, data: Path) -> None:
@@ -148,4 +148,4 @@ def test_the_turns_of_mtrag_are_clustered_by_its_twelve_conversations(tmp_path: 
     names = [runs[model]["name"] for model in ("llama-3.1-405b-instruct", "gpt-4o")]
     comparison = printed(store, "compare", *names)["comparison"]
     assert comparison["clustered"] == "12 conversations"
-    assert comparison["metrics"][0]["pairs"]["interval"]["method"].endswith("clustered by 12 groups")
+    assert comparison["metrics"][0]["pairs"]["interval"]["method"].endswith("12 clusters")

@@ -61,7 +61,7 @@ def test_a_run_under_evaluation_is_not_deleted_and_the_evaluation_goes_on(
     with pytest.raises(StoreBusyError):
         store.remove_runs([store.resolve("run").run_id])
     assert (refused.exit_code, refused.stderr.count("\n")) == (75, 1)
-    assert f"is under way in process {process.pid}; stop it first, with Ctrl+C" in refused.stderr
+    assert f"is running in process {process.pid}; stop it (Ctrl+C" in refused.stderr
     assert files(store) == there
     go_on.set()
     code, said = ended(process)

@@ -154,7 +154,7 @@ def test_by_how_much_a_reply_longer_than_was_set_aside_exceeded_the_limit_is_sai
 def test_a_limit_below_one_call_is_said_to_be_too_low() -> None:
     spent = budget(max_cost=0.001)
     assert not admitted(spent)
-    assert spent.stopped == "the limit of $0.001 is too low: one call may cost $0.002"
+    assert spent.stopped == "the limit of $0.001 is too low: a single call can cost up to $0.002"
 
 
 def test_a_limit_of_cost_that_cannot_be_held_stops_rather_than_is_ignored() -> None:

@@ -99,7 +99,7 @@ def test_so_are_requests_that_no_reply_comes_to(store: Store, server: ChatServer
     server.faults = [never] * 500
     done = evaluate(store, server, "--max-calls", "6", "--deadline", "0.5", samples=6)
     assert (done.exit_code, server.count) == (3, 6)
-    assert "6 requests got no reply and may be on the bill" in done.stderr
+    assert "6 requests got no reply but may still be billed" in done.stderr
 
 
 def test_so_are_requests_that_are_sent_again(store: Store, server: ChatServer) -> None:
@@ -117,7 +117,7 @@ def test_requests_without_a_reply_count_towards_the_limit_of_cost(
     given = ["--max-cost", "4", "--prices", prices, "--deadline", "0.5", *most]
     done = evaluate(store, server, *given, samples=8)
     assert (done.exit_code, server.count) == (3, 4)
-    assert "4 requests got no reply and may be on the bill, up to $4" in done.stderr
+    assert "4 requests got no reply but may still be billed, up to $4" in done.stderr
 
 
 def test_malformed_replies_cost_no_more_than_is_allowed_and_all_of_it_is_told(
@@ -144,7 +144,7 @@ def test_a_limit_below_one_call_asks_nothing_and_says_so(store: Store, server: C
     most = ["--judge-param", "max_tokens=20"]
     done = evaluate(store, server, "--max-cost", "0.5", "--prices", prices, *most)
     assert (done.exit_code, server.count) == (3, 0)
-    assert "the limit of $0.5 is too low: one call may cost $2" in done.stderr
+    assert "the limit of $0.5 is too low: a single call can cost up to $2" in done.stderr
 
 
 def test_token_counts_that_no_number_of_tokens_can_be_leave_the_cost_unknown(store: Store, server: ChatServer) -> None:

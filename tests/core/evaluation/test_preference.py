@@ -101,7 +101,7 @@ def test_pairs_of_one_conversation_are_one_witness(store: Store) -> None:
     assert together.share_a is not None
     assert alone.share_a.share == together.share_a.share == 0.5
     assert isinstance(together.share_a.interval, Interval)
-    assert together.share_a.interval.method.endswith("clustered by 12 groups")
+    assert together.share_a.interval.method.endswith("12 clusters")
     assert isinstance(alone.share_a.interval, Interval)
     assert together.share_a.interval.low < alone.share_a.interval.low
 

@@ -86,7 +86,7 @@ def test_what_is_no_regular_file_is_refused_and_not_read(tmp_path: Path, store: 
         path.mkdir()
     done = CliRunner().invoke(main, ["evaluate", "run", "--judge", f"replay:{path}", "--store", str(store.folder)])
     assert done.exit_code == 2
-    assert done.stderr == f"ragboard: {path}: is no regular file, expected a recording of replies\n"
+    assert done.stderr == f"ragboard: {path}: is not a regular file; expected a recording of replies\n"
 
 
 def test_a_recorder_around_a_judge_that_asks_nobody_outside_asks_nobody_outside(tmp_path: Path, store: Store) -> None:

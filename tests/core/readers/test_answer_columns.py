@@ -78,7 +78,7 @@ def test_where_nothing_tells_nothing_is_scored_and_both_columns_are_named(
     path = write("both.jsonl", json.dumps({**ROW, beside: GIVEN}))
     done = command(tmp_path, "evaluate", path, "--metrics", "faithfulness")
     assert done.exit_code == 2
-    assert f"columns 'answer' and '{beside}' may each be the system's answer, or the reference" in done.stderr
+    assert f"columns 'answer' and '{beside}' could each be the answer or the reference" in done.stderr
     first, second = quote(f"answer={beside}"), quote(f"reference={beside}")
     assert f"--map {first} --map reference=answer or --map answer=answer --map {second}" in done.stderr
     assert leaderboard(Store(tmp_path / "store")) == ()
@@ -87,7 +87,7 @@ def test_where_nothing_tells_nothing_is_scored_and_both_columns_are_named(
 @pytest.mark.parametrize("way", [0, 1])
 def test_what_the_error_says_to_type_is_taken(write: Write, tmp_path: Path, way: int) -> None:
     path = write("both.csv", f"question,Answer,model output,output\nWhen?,{GOLD},x,{GIVEN}\n")
-    said = command(tmp_path, "import", path).stderr.strip().rpartition("which: ")[2].split(" or ")[way]
+    said = command(tmp_path, "import", path).stderr.strip().rpartition("choose with ")[2].split(" or ")[way]
     assert command(tmp_path, "import", path, *split(said)).exit_code == 0
     sample = kept(tmp_path, "both")
     assert (sample.answer, sample.reference) == ((GIVEN, GOLD), (GOLD, GIVEN))[way]
@@ -95,7 +95,7 @@ def test_what_the_error_says_to_type_is_taken(write: Write, tmp_path: Path, way:
 
 def test_with_a_known_reference_only_the_answer_is_asked_for(write: Write) -> None:
     path = write("both.jsonl", json.dumps({**ROW, "response": GIVEN, "ground_truth": "2000"}))
-    with pytest.raises(RunFileError, match=r"which: --map answer=response or --map answer=answer$"):
+    with pytest.raises(RunFileError, match=r"choose with --map answer=response or --map answer=answer$"):
         read_runs(path)
     (sample,) = read_runs(path, mapping={"answer": "response"}).runs[0].samples
     assert (sample.answer, sample.reference, sample.metadata) == (GIVEN, "2000", {"answer": GOLD})
@@ -104,7 +104,7 @@ def test_with_a_known_reference_only_the_answer_is_asked_for(write: Write) -> No
 def test_two_other_names_of_the_answer_are_asked_about_too(write: Write) -> None:
     row = {"input": "When?", "output": GOLD, "prediction": GIVEN}
     path = write("alpaca.jsonl", json.dumps(row))
-    with pytest.raises(RunFileError, match="columns 'output' and 'prediction' may each be the system's answer"):
+    with pytest.raises(RunFileError, match="columns 'output' and 'prediction' could each be the answer"):
         read_runs(path)
     (sample,) = read_runs(path, mapping={"reference": "output"}).runs[0].samples
     assert (sample.answer, sample.reference) == (GIVEN, GOLD)
@@ -118,9 +118,9 @@ def test_a_table_with_a_row_for_each_step_is_refused(write: Write) -> None:
 
 def test_from_python_the_same_is_asked_and_the_mapping_is_taken() -> None:
     frame = pd.DataFrame([{**ROW, "response": GIVEN}])
-    with pytest.raises(RunFileError, match="columns 'answer' and 'response' may each be") as caught:
+    with pytest.raises(RunFileError, match="columns 'answer' and 'response' could each be") as caught:
         evaluate(frame, metrics="faithfulness")
-    said = str(caught.value).rpartition("which: ")[2].split(" or ")[0]
+    said = str(caught.value).rpartition("choose with ")[2].split(" or ")[0]
     mapping: dict[str, Any] = ast.literal_eval(said.removeprefix("mapping="))
     assert mapping == {"answer": "response", "reference": "answer"}
     found = evaluate(frame, metrics="faithfulness", mapping=mapping)

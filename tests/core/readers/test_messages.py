@@ -102,8 +102,8 @@ def test_what_was_taken_from_messages_is_reported(write: Write) -> None:
     report = read_runs(write("talk.jsonl", json.dumps(row))).report
     assert [change.what for change in report.coerced] == [
         "question: messages written as text",
-        "question: parts of a message that are no text left out",
-        "answer: parts of a message that are no text left out",
+        "question: non-text message parts dropped",
+        "answer: non-text message parts dropped",
     ]
 
 
@@ -121,7 +121,7 @@ def test_other_texts_that_look_like_json_are_left_alone(write: Write, text: str)
     [
         (
             {"question": "Q", "answer": [{"role": "user", "content": "Hi"}]},
-            "answer: got messages with none of the assistant among them, expected an answer",
+            "answer: no assistant message in the list, expected an answer",
         ),
         ({"question": [{"role": "user"}]}, "question: got a list, expected text"),
         (

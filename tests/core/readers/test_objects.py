@@ -251,9 +251,9 @@ CUT: list[tuple[str, str]] = [
     ("Node ID: n1\nText: A text that\nis wrapped.\nScore:  0.910\n", "is a printed LlamaIndex node, wrapped, and cut"),
     ("Doc ID: n1\nText: hello", "is a printed LlamaIndex node, wrapped, and cut"),
     (f"Document(id=h3, content: '{'x' * 100}...')", "is a printed Haystack document, cut after 100 characters"),
-    ("Document(id=h, content: 'a', meta: ', meta: {'b': 'c'})", "whose text may be read in several ways"),
-    ("page_content='a' metadata={'b' metadata={'c': 1}", "whose text may be read in several ways"),
-    ("page_content='a\\nb' metadata={}", "whose text may be read in several ways"),
+    ("Document(id=h, content: 'a', meta: ', meta: {'b': 'c'})", "with an ambiguous text"),
+    ("page_content='a' metadata={'b' metadata={'c': 1}", "with an ambiguous text"),
+    ("page_content='a\\nb' metadata={}", "with an ambiguous text"),
     ("<__main__.Chunk object at 0x7f3c1a2b3c4d>", "is a printed Chunk object without its text"),
     ("TextNode(id_='1', relationships={<NodeRelationship.SOURCE: '1'>: 2}, text='a')", "cannot be read back"),
 ]

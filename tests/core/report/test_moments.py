@@ -62,7 +62,7 @@ def wider(turns: Interval | NoInterval, alone: Interval | NoInterval) -> None:
     assert isinstance(alone, Interval)
     assert turns.estimate == pytest.approx(alone.estimate, abs=1e-12)
     assert turns.high - turns.low > 1.5 * (alone.high - alone.low)
-    assert "clustered by" in turns.method
+    assert "clusters" in turns.method
     assert "clustered" not in alone.method
 
 
@@ -88,7 +88,7 @@ def test_distributions_groups_and_shares(both: Store) -> None:
     for ours, other in zip(*groups, strict=True):
         assert (ours.value, ours.scored, ours.mean) == (other.value, other.scored, other.mean)
         assert isinstance(ours.interval, Interval)
-        assert ours.interval.method.endswith("clustered by 12 groups")
+        assert ours.interval.method.endswith("12 clusters")
 
 
 def test_a_comparison_takes_the_conversations_of_the_run_that_says_them(both: Store) -> None:
@@ -105,7 +105,7 @@ def test_a_comparison_takes_the_conversations_of_the_run_that_says_them(both: St
 def test_a_refusal_rate_is_of_conversations(both: Store) -> None:
     found = compare_runs(both, both.resolve("turns"), both.resolve("alone")).refusals
     assert found is not None
-    assert found.test.method == "exact sign test of groups"
+    assert found.test.method == "exact sign test of clusters"
 
 
 def test_a_diagnosis(both: Store) -> None:
@@ -141,13 +141,13 @@ def test_the_noise_of_a_judge(both: Store) -> None:
     )
     assert turns.found.difference == alone.found.difference == 0.0
     assert isinstance(turns.found.interval, Interval)
-    assert turns.found.interval.method.endswith("clustered by 24 groups")
+    assert turns.found.interval.method.endswith("24 clusters")
 
 
 def test_an_estimate_from_labels_says_that_it_does_not_know_them(both: Store) -> None:
     found = estimate_runs(both, [both.resolve(name) for name in ("turns", "alone")])
     notes = {one.run: " ".join(one.system.notes) for one in found.sources}
-    assert "the samples are of 24 conversations, and these intervals treat them as independent" in notes["turns"]
+    assert "the samples come from 24 conversations but are treated as independent" in notes["turns"]
     assert "independent" not in notes["alone"]
 
 

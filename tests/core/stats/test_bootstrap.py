@@ -31,13 +31,13 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     )
     assert one == same != other
     assert isinstance(one, Interval)
-    assert (one.n, one.method) == (40, "bootstrap of groups, expanded percentiles, 2000 draws, seed 1")
+    assert (one.n, one.method) == (40, "bootstrap of clusters, expanded percentiles, 2000 draws, seed 1")
     assert one.low < one.estimate < one.high
 
 
 def test_few_groups_equal_draws_and_draws_without_value_are_refused() -> None:
     assert clustered_interval(lambda _: 1.0, ["a"] * 30 + ["b"] * 30) == NoInterval(
-        reason="an interval needs at least 10 groups, got 2", n=2
+        reason="an interval needs at least 10 clusters, got 2", n=2
     )
     assert clustered_interval(lambda _: 1.0, range(30)) == NoInterval(reason="every draw gives the same value", n=30)
 

@@ -198,7 +198,7 @@ def test_sums_of_clusters_give_what_their_values_give() -> None:
     assert isinstance(one, Interval)
     assert isinstance(other, Interval)
     assert (one.low, one.high) == (pytest.approx(other.low), pytest.approx(other.high))
-    assert one.method.endswith("clustered by 20 groups")
+    assert one.method.endswith("20 clusters")
     assert isinstance(known, ClusterMoments)
     means = values.reshape(20, 3).mean(axis=1)
     assert known.error == pytest.approx(means.std(ddof=1) / np.sqrt(20)), "of equal sizes: that of the means"
@@ -208,8 +208,8 @@ def test_sums_of_clusters_give_what_their_values_give() -> None:
 def test_too_few_clusters_have_no_interval_and_say_why() -> None:
     values = np.random.default_rng(4).random(60)
     for clusters, words in (
-        ([place % 4 for place in range(60)], "60 values in 4 groups, worth 4.0"),
-        ([max(0, place - 50) for place in range(60)], "60 values in 10 groups, worth 1.4"),
+        ([place % 4 for place in range(60)], "60 values in 4 clusters (effective number 4.0)"),
+        ([max(0, place - 50) for place in range(60)], "60 values in 10 clusters (effective number 1.4)"),
     ):
         found = mean_interval(moments(values, clusters), bounds=(0, 1))
         assert isinstance(found, NoInterval)

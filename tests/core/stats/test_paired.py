@@ -187,7 +187,7 @@ def test_clusters_widen_the_interval_raise_p_and_the_detectable_difference() -> 
     assert clustered.p == pytest.approx(once.p)
     assert clustered.detectable == pytest.approx(once.detectable)
     assert clustered.sign.p == once.sign.p
-    assert clustered.interval.method.endswith("clustered by 20 groups")
+    assert clustered.interval.method.endswith("20 clusters")
     assert alone.interval.high - alone.interval.low < 0.7 * (once.interval.high - once.interval.low)
 
 

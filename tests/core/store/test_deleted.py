@@ -14,7 +14,7 @@ def test_a_run_is_not_deleted_while_it_is_evaluated(store: Store, monkeypatch: p
     load = Store.load
 
     def late(self: Store, *args: Any, **named: Any) -> None:
-        with pytest.raises(StoreBusyError, match="is under way in process"):
+        with pytest.raises(StoreBusyError, match="is running in process"):
             self.remove_runs([run_id])
         load(self, *args, **named)
 

@@ -45,7 +45,7 @@ def test_where_the_answer_may_be_the_reference_neither_is_chosen_and_the_page_as
     assert (page.selectbox(key="map-answer").value, page.selectbox(key="map-reference").value) == (None, None)
     assert page.selectbox(key="map-question").value == "question"
     assert [warning.value for warning in page.warning] == [
-        "Choose the column that holds the system's answer and, if there is one, that of the reference, to go on."
+        "To continue, choose the column with the system's answer and, if there is one, the column with the reference."
     ]
     assert "Import only" not in labels(page)
     assert "Import only" not in labels(choose(page, reference="answer"))

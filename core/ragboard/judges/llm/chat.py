@@ -151,7 +151,7 @@ def _said(body: str, masked: Callable[[str], str]) -> Exchange:
         message = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise GarbledError(f"the server's response is no chat completion: {masked(body)[:200]!r}") from error
+        raise GarbledError(f"the server's response is not a chat completion: {masked(body)[:200]!r}") from error
     if isinstance(refusal, str) and refusal and not content:
         refusal = masked(refusal)
         raise DeclinedError(f"the model refuses: {refusal[:300]}", exchange(refusal, answer.get("usage")))
@@ -159,7 +159,7 @@ def _said(body: str, masked: Callable[[str], str]) -> Exchange:
         said = masked(content) if isinstance(content, str) else ""
         raise DeclinedError("the server's content filter stopped the reply", exchange(said, answer.get("usage")))
     if not isinstance(content, str | None):
-        raise GarbledError(f"the server's response holds no text: {masked(body)[:200]!r}")
+        raise GarbledError(f"the server's response has no text: {masked(body)[:200]!r}")
     return exchange(masked(content or ""), answer.get("usage"), cut=choice.get("finish_reason") == "length")
 
 

@@ -166,7 +166,7 @@ class Endpoint:
         except APIError as error:
             raise CallFailedError(self.plain(str(error))) from error
         except (ClientError, ValueError) as error:
-            said, cause = f"what {self.address} sent is no HTTP response: {error}", error
+            said, cause = f"what {self.address} sent is not an HTTP response: {error}", error
         else:
             lease.traffic.heard(too_many=False)
             return found
