@@ -111,7 +111,7 @@ def pair_clusters(connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, p
 def _coarseness(clusters: Clusters) -> tuple[int, tuple[int, ...]]:
     """How many clusters there are; of equally many the order is that of their members, whichever side they are of."""
     _, numbers = np.unique(clusters.of, return_inverse=True)
-    first = {}
+    first: dict[int, int] = {}
     return len(set(numbers.tolist())), tuple(first.setdefault(number, len(first)) for number in numbers.tolist())
 
 

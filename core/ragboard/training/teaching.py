@@ -56,8 +56,6 @@ def teach(
             pace.step()
             hear((number - 1) * per_epoch + len(losses), steps, None)
         epochs.append(_looked(pupil, number, sum(losses) / len(losses), validation))
-        if not math.isfinite(epochs[-1].validation_loss):
-            raise SettingError(f"epoch {number}: the loss is no number any more; lower --learning-rate")
         hear(number * per_epoch, steps, epochs[-1])
         if not best or epochs[-1].validation_loss < epochs[best - 1].validation_loss:
             best, weights = number, _copied(pupil)
@@ -109,10 +107,13 @@ def _precision(torch: Any, device: Any) -> Any:
 def _looked(pupil: Classifier, number: int, training_loss: float, validation: Sequence[Shown]) -> Epoch:
     logits = pupil.logits([text for text, _ in validation])
     truth = [holds for _, holds in validation]
+    loss = sum(map(_loss, logits, truth)) / len(truth)
+    if not math.isfinite(loss):
+        raise SettingError(f"epoch {number}: the loss is no number any more; lower --learning-rate")
     return Epoch(
         number=number,
         training_loss=training_loss,
-        validation_loss=sum(map(_loss, logits, truth)) / len(truth),
+        validation_loss=loss,
         validation_auroc=auroc(logits, truth),
     )
 

@@ -26,7 +26,7 @@ def test_findings_losses_and_silent_rules_are_printed(store: Store) -> None:
     printed = said(store, "\x1b[31mred")
     assert "generator: 29% (" in printed
     assert "5 questions carry 8% of the 120 unsupported statements" in printed
-    assert "Faithfulness below 0.8" in printed
+    assert "Refusals above 0.1" in printed
     assert "to hear them: ragboard evaluate" in printed
     assert "\x1b" not in printed
 
@@ -34,7 +34,7 @@ def test_findings_losses_and_silent_rules_are_printed(store: Store) -> None:
 def test_json_holds_every_rule(store: Store) -> None:
     keep(store, make_run("made", inventive))
     found = json.loads(said(store, "made", "--json"))
-    assert [one["rule"]["id"] for one in found["findings"]] == ["made-up"]
+    assert [one["rule"]["id"] for one in found["findings"]] == ["made-up", "own-knowledge-wrong", "unfaithful"]
     assert found["findings"][0]["figure"]["interval"]["n"] == 60
     assert len(found["findings"]) + len(found["silent"]) == 20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -186,7 +187,7 @@ def test_a_failed_task_is_not_asked_again_and_not_planned_again(store: Store, se
 
 def test_what_another_evaluation_paid_for_is_not_planned(store: Store, server: ChatServer) -> None:
     run_id, metrics = kept(store, samples(2)), metrics_named(["ragas.faithfulness"])
-    evaluate_run(store, run_id, metrics, Panel(judge=panel(server).judge))
+    evaluate_run(store, kept(store, replace(samples(2), name="other")), metrics, Panel(judge=panel(server).judge))
     server.asked.clear()
     shared = plan_run(store, run_id, SUITE, panel(server)).total
     own = plan_run(store, run_id, SUITE, panel(server), cache=False).total
