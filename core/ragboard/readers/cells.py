@@ -185,7 +185,7 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
     if isinstance(value, str):
         listed = _written_list(value, note)
         value = _unwritten(name, value, note) if listed is None else listed
-    if isinstance(value, (str, Mapping)):
+    if isinstance(value, str) or _is_message(value):
         note(f"{name}: one text read as a list of one")
         value = [value]
     if value is None:

@@ -38,7 +38,7 @@ def plain(value: Any) -> Any:
     return _object(value)
 
 
-def foreign(value: Any, *, text: bool = True) -> object | None:
+def foreign(value: object, *, text: bool = True) -> object | None:
     """The first object in a plain value that has no text of its own; None where there is none.
 
     A path names a file: where a `text` is expected it is such an object, as an id or in metadata it is not.
