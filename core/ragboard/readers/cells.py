@@ -15,15 +15,16 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
 from ragboard.readers.located import RepeatedKey, parse
-from ragboard.readers.reprs import PrintedError, read_printed
+from ragboard.readers.reprs import WRITE, PrintedError, read_printed, read_python
 from ragboard.records import JsonValue, Passage, Turn
 
 __all__ = [
+    "NAMES_ONLY",
+    "PASSAGE_TEXTS",
     "BadCellError",
     "Conversation",
     "Note",
     "clean",
-    "is_address",
     "kind_of_value",
     "read_answer",
     "read_history",
@@ -56,11 +57,15 @@ PASSAGE_TEXTS = (*TEXTS, "passage", "document")
 SAID = ("content", "text", "message", "parts", "blocks")
 """Where a message keeps what was said."""
 PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id")
-ENDINGS = "pdf|docx?|odt|rtf|epub|pptx?|xlsx?|txt|md|rst|html?|csv|tsv|jsonl?|xml|eml|png|jpe?g"
-ADDRESS = re.compile(
-    rf"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|(?:[a-z]:)?[\w.~-]*(?:[/\\][\w .~-]+)*\.(?:{ENDINGS})(?:[#:?]\S*)?",
-    re.IGNORECASE,
-)
+NAMES_ONLY = "a passage that is a file name or an address, not a text"
+"""The note of such a passage."""
+ENDINGS = "pdf|docx?|odt|rtf|epub|pptx?|xlsx?|txt|mdx?|rst|html?|csv|tsv|jsonl?|ya?ml|xml|tex|ipynb|eml|msg|png|jpe?g"
+URL = r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+"
+FILE = rf"(?!.*\w\w\. )(?:[a-z]:)?[\w .,~@#%=&+'()\[\]/\\-]{{0,200}}\.(?:{ENDINGS})(?:[#:?]\S*)?"
+"""The name of a file, with spaces maybe, in which no sentence ends."""
+PATH = r"(?=.*[^\W\d_]{2})(?:[a-z]:)?[\w.~-]*(?:[/\\][\w.~-]+)+[/\\]?"
+ADDRESS = re.compile(rf"{URL}|{FILE}|{PATH}", re.IGNORECASE)
+PYTHON_MESSAGE = re.compile(rf"\[?\s*\{{\s*'(?:content': .*')?role': '(?:{'|'.join(ROLES)})'.*[}}\]]", re.DOTALL)
 NUMPY_ITEM = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 NUMPY_LIST = re.compile(rf"\[\s*(?:{NUMPY_ITEM.pattern})(?:\s+(?:{NUMPY_ITEM.pattern}))+\s*\]")
 
@@ -179,9 +184,10 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
     value = _printed(name, value, note)
     if isinstance(value, str):
         listed = _written_list(value, note)
-        if listed is None:
-            note(f"{name}: one text read as a list of one")
-        value = [value] if listed is None else listed
+        value = _unwritten(name, value, note) if listed is None else listed
+    if isinstance(value, str) or _is_message(value):
+        note(f"{name}: one text read as a list of one")
+        value = [value]
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -206,11 +212,6 @@ def kind_of_value(value: Any) -> str:
         float: "a number",
     }
     return "null" if value is None else names.get(type(value), f"an object of the type {type(value).__name__}")
-
-
-def is_address(text: str) -> bool:
-    """Whether a text is the name of a file, a path or a URL and nothing else."""
-    return ADDRESS.fullmatch(text.strip()) is not None
 
 
 def _turn(name: str, place: int, turn: JsonValue, note: Note) -> Turn:
@@ -277,7 +278,10 @@ def _printed(name: str, value: JsonValue, note: Note, which: str = "") -> JsonVa
 
 
 def _unwritten(name: str, value: JsonValue, note: Note) -> JsonValue:
-    """Messages or parts of one that were written as text, as JSON or printed, as what they are; else the value."""
+    """Messages or parts of one that were written as text, as JSON or as Python, as what they are; else the value.
+
+    Raises BadCellError for printed messages that cannot be read back.
+    """
     found = _printed(name, value, note)
     if not isinstance(found, str) or not found.lstrip().startswith(("[{", "{", "[")):
         return found
@@ -288,6 +292,8 @@ def _unwritten(name: str, value: JsonValue, note: Note) -> JsonValue:
     if isinstance(listed, list) and (_are_messages(listed) or _are_parts(listed)):
         note(f"{name}: messages written as text")
         return listed
+    if PYTHON_MESSAGE.fullmatch(found.strip()):
+        raise BadCellError(name, f"is a printed message that cannot be read back; {WRITE}")
     if isinstance(listed, Mapping):
         note(f"{name}: an object written as text, taken as it is")
     return found
@@ -349,7 +355,9 @@ def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:
     item = _printed(name, item, note, which=f"passage {rank} ")
     if not isinstance(item, Mapping):
         text = read_text(name, item, note) or ""
-        return Passage(id=str(rank), text=_not_an_address(name, text, note), rank=rank)
+        if ADDRESS.fullmatch(text.strip()):
+            note(f"{name}: {NAMES_ONLY}")
+        return Passage(id=str(rank), text=text, rank=rank)
     passage = _unwrapped(item)
     text_key = next((key for key in PASSAGE_TEXTS if passage.get(key) is not None), None)
     if text_key is None:
@@ -360,18 +368,16 @@ def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:
     for key, value in passage.items():
         if key not in used and value is not None:
             note(f"{name}: {key!r} of a passage left out")
+    text = read_text(name, passage[text_key], note) or ""
+    word = text_key == "document" and isinstance(passage[text_key], str) and len(text.split()) == 1
+    if word or ADDRESS.fullmatch(text.strip()):
+        note(f"{name}: {NAMES_ONLY}")
     return Passage(
         id=str(passage[id_key] if id_key else rank),
-        text=_not_an_address(name, read_text(name, passage[text_key], note) or "", note),
+        text=text,
         rank=rank,
         score=score,
     )
-
-
-def _not_an_address(name: str, text: str, note: Note) -> str:
-    if is_address(text):
-        note(f"{name}: a passage that is a file name or an address, not a text")
-    return text
 
 
 def _score(value: JsonValue) -> float | None:
@@ -416,11 +422,12 @@ def _written_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
 
 
 def _written_object(text: str) -> JsonValue:
-    """An object that was written as text, as JSON."""
+    """An object, or a list with printed ones in it, that was written as text, as JSON or as Python does."""
     try:
-        return clean(parse(text), _unnoted)
+        found = parse(text)
     except (ValueError, RecursionError):
-        return None
+        found = read_python(text)
+    return clean(found, _unnoted)
 
 
 def _numpy_list(body: str) -> list[Any] | None:

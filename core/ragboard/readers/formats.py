@@ -162,9 +162,15 @@ FORMATS: tuple[Format, ...] = (
     Format("DeepEval", frozenset({"input", "expectedOutput", "context"}), fields=_DEEPEVAL_CAMEL, joined="|"),
     Format(
         "Phoenix retrieved documents",
-        frozenset({"context.span_id", "document_position", "input", "document"}),
+        frozenset({"context.span_id", "document_position", "document"}),
         fields={"contexts": "document"},
         passage_rows=_SPAN_ROWS,
+    ),
+    Format(
+        "Phoenix retrieved documents",
+        frozenset({"context.span_id", "document_position", "reference"}),
+        fields={"contexts": "reference"},
+        passage_rows=replace(_SPAN_ROWS, text="reference"),
     ),
     Format(
         "Phoenix retrieved documents",

@@ -49,7 +49,7 @@ def _refuse_objects(rows: Sequence[Any], matched: Mapping[str, str]) -> None:
     """Raises RunFileError for an object in a field that is read: all there is of it is how Python prints it."""
     for number, row in enumerate(rows, 1):
         for field, column in matched.items() if isinstance(row, Mapping) else ():
-            found = None if field == "metadata" else foreign(row.get(column))
+            found = None if field == "metadata" else foreign(row.get(column), text=field != "id")
             if found is not None:
                 raise RunFileError(
                     WHERE,

@@ -6,12 +6,14 @@ No such package is imported: an object is known by its attributes.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID
+
+from ragboard.readers.cells import PASSAGE_TEXTS
 
 __all__ = ["foreign", "plain"]
 
@@ -36,17 +38,22 @@ def plain(value: Any) -> Any:
     return _object(value)
 
 
-def foreign(value: Any) -> object | None:
-    """The first object in a plain value that has no text of its own; None where there is none."""
+def foreign(value: object, *, text: bool = True) -> object | None:
+    """The first object in a plain value that has no text of its own; None where there is none.
+
+    A path names a file: where a `text` is expected it is such an object, as an id or in metadata it is not.
+    """
+    if text and isinstance(value, PurePath):
+        return value
     if value is None or isinstance(value, SCALARS):
         return None
     if isinstance(value, Mapping):
-        return _first(value.values())
-    return _first(value) if isinstance(value, list) else value
-
-
-def _first(values: Iterable[Any]) -> object | None:
-    return next((found for value in values if (found := foreign(value)) is not None), None)
+        found = (foreign(cell, text=text and key in PASSAGE_TEXTS) for key, cell in value.items())
+    elif isinstance(value, list):
+        found = (foreign(cell, text=text) for cell in value)
+    else:
+        return value
+    return next((one for one in found if one is not None), None)
 
 
 def _object(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Printed objects: a LangChain, Haystack or LlamaIndex object that was written to a file by `str()` or `repr()`.
+"""Printed objects: those of LangChain, Haystack, LlamaIndex, OpenAI and Anthropic, written by `str()` or `repr()`.
 
 `json.dumps(rows, default=str)` and `DataFrame.to_csv` write them. Some are cut short, some do not escape quotes: what
 an object said is read where only one text can have been printed so, and refused elsewhere.
@@ -12,14 +12,20 @@ import warnings
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-__all__ = ["PrintedError", "read_printed"]
+__all__ = ["WRITE", "PrintedError", "read_printed", "read_python"]
 
 Said: TypeAlias = "dict[str, Any]"
 
 LITERAL = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 CLASSES = "Document|NodeWithScore|TextNode|ImageNode|IndexNode|Node|Passage|ChatMessage|GeneratedAnswer|TextContent"
 MESSAGES = "HumanMessage|AIMessage|SystemMessage|ToolMessage|FunctionMessage"
-PRINTED = re.compile(rf"(?:{CLASSES}|(?:{MESSAGES})(?:Chunk)?)\(\w+=")
+ANSWERS = (
+    r"\w*ChatCompletion\w*|ModelResponse|(?:Parsed)?Response(?:Output|Reasoning|Function)\w+"
+    r"|(?:Response|Completion)(?=\(id=)|Choice(?=\((?:finish_reason|index)=)|(?:Beta)?Message(?=\((?:id|content)=)"
+    r"|(?:Beta)?(?:Redacted)?(?:Text|Thinking|ToolUse|ServerToolUse|ToolResult|Image|Document|WebSearchToolResult)Block"
+)
+"""What OpenAI's, Anthropic's and LiteLLM's packages answer with."""
+PRINTED = re.compile(rf"(?:{CLASSES}|(?:{MESSAGES})(?:Chunk)?|(?:{ANSWERS})(?:\[\w+\])?)\(\w+=")
 ADDRESS = re.compile(r"<(?P<name>[\w.<>]+) object at 0x[0-9a-fA-F]+>")
 NODE = re.compile(r"(?:Node|Doc) ID: \S+\nText: ")
 LANGCHAIN = re.compile(r"page_content=(?=['\"])")
@@ -74,15 +80,15 @@ def _listed(body: str) -> list[Said] | None:
         raise PrintedError(f"is a list of printed objects without their texts; {WRITE}")
     if not PRINTED.match(inner):
         return None
-    found = _parsed(body)
+    found = read_python(body)
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise PrintedError(f"is a list of printed objects that cannot be read back; {WRITE}")
     return found
 
 
 def _called(body: str) -> Said:
-    found = _parsed(body)
-    if not isinstance(found, dict):
+    found = read_python(body)
+    if not isinstance(found, dict) or not found.keys() & {"text", "page_content", "content", "node", "text_resource"}:
         raise PrintedError(f"is a printed object that cannot be read back; {WRITE}")
     return found
 
@@ -93,7 +99,7 @@ def _langchain(body: str) -> Said | None:
     if not quoted.endswith(("'", '"', "}")):
         return None
     if old := OLD_LANGCHAIN.fullmatch(quoted):
-        return {"page_content": _parsed(old["text"])}
+        return {"page_content": read_python(old["text"])}
     ends = [found.start() for found in END_OF_TEXT.finditer(quoted)] if quoted.endswith("}") else [len(quoted) - 1]
     text = quoted[1 : ends[0]] if len(ends) == 1 and quoted.startswith("'") else None
     if text is None or ("\\" in text and "\n" not in text):
@@ -105,7 +111,7 @@ def _message(body: str) -> Said:
     found = MESSAGE.fullmatch(body)
     if found is None:
         raise PrintedError(f"is a printed message that is more than one text; {WRITE}")
-    return {"content": _parsed(found["text"])}
+    return {"content": read_python(found["text"])}
 
 
 def _haystack(body: str) -> Said:
@@ -120,7 +126,7 @@ def _haystack(body: str) -> Said:
     return {"id": start["id"], "content": text}
 
 
-def _parsed(body: str) -> Any:
+def read_python(body: str) -> Any:
     """What Python's own syntax says, without running any of it; None where it is none."""
     try:
         with warnings.catch_warnings():
@@ -134,7 +140,13 @@ def _value(node: ast.expr) -> Any:
     match node:
         case ast.List():
             return [_value(item) for item in node.elts]
-        case ast.Call(func=ast.Name(id=name)):
+        case ast.Dict():
+            cells: dict[Any, Any] = {}
+            for key, value in zip(node.keys, node.values, strict=True):
+                with suppress(ValueError):
+                    cells[ast.literal_eval(key) if key else None] = _value(value)
+            return cells
+        case ast.Call(func=ast.Name(id=name), args=[]):
             said: Said = {}
             for keyword in node.keywords:
                 with suppress(ValueError):

@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 
 from ragboard.errors import RunFileError
-from ragboard.readers.cells import is_address, storable
+from ragboard.readers.cells import NAMES_ONLY, storable
 from ragboard.readers.formats import column_uses, format_name, format_of, match_columns, named, unclear_answer
 from ragboard.readers.layouts import Layout, lay_out
 from ragboard.readers.report import Coerced, ImportReport, ReadResult
@@ -102,7 +102,7 @@ def _require_texts(path: Path, table: Table, matched: Mapping[str, str], reading
     """Raises RunFileError where what was taken for passages are the names of files or addresses, all of them."""
     samples = [sample for group in reading.samples.values() for sample in group]
     texts = [passage.text for sample in samples for passage in sample.contexts or () if passage.text.strip()]
-    if texts and all(map(is_address, texts)):
+    if texts and len(texts) == len(reading.coerced.get(f"contexts: {NAMES_ONLY}", ())):
         raise RunFileError(
             path,
             f"column {matched['contexts']!r} holds file names or addresses ({texts[0][:60]!r}), not the texts of the"

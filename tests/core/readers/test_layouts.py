@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,36 @@ def test_a_frame_of_retrieved_documents_is_grouped_by_its_index(write: Write) ->
         (["only"], None),
         (["another"], None),
     ]
+
+
+@pytest.mark.parametrize("column", ["document", "reference"])
+@pytest.mark.parametrize("output", [{}, {"output": "It is red."}])
+def test_a_table_of_spans_without_traces_is_grouped_by_span(write: Write, column: str, output: dict[str, str]) -> None:
+    rows = [
+        {
+            "context.span_id": f"s{span}",
+            "document_position": place,
+            "input": f"Question {span}?",
+            column: f"Text {place} of {span}.",
+            "document_score": 1 - place / 2,
+            **output,
+        }
+        for place in (1, 0)
+        for span in range(6)
+    ]
+    result = read_runs(write("documents.csv", pd.DataFrame(rows).to_csv(index=False)))
+    found = result.runs[0].samples
+    assert result.report.format == "Phoenix retrieved documents (CSV)"
+    assert [(texts(sample), sample.reference, sample.answer) for sample in found] == [
+        ([f"Text 0 of {span}.", f"Text 1 of {span}."], None, output.get("output")) for span in range(6)
+    ]
+    assert [passage.score for passage in found[0].contexts or ()] == [1.0, 0.5]
+
+
+def test_a_reference_beside_the_documents_of_spans_stays_the_reference(write: Write) -> None:
+    text = "context.span_id,document_position,question,document,reference\ns1,0,Q,first,R\ns1,1,Q,second,R\n"
+    (sample,) = read_runs(write("documents.csv", text)).runs[0].samples
+    assert (texts(sample), sample.reference) == (["first", "second"], "R")
 
 
 def test_a_bad_row_among_the_passages_is_left_out_by_its_line(write: Write) -> None:
@@ -137,6 +168,10 @@ NAMES = [
     "https://example.org/page?x=1",
     "www.example.org/a",
     "handbook.pdf#page=3",
+    "My Handbook (2024).pdf",
+    "annual report, final.xlsx",
+    "docs/handbook_v2",
+    "C:\\files\\handbook",
 ]
 
 
@@ -154,8 +189,33 @@ def test_the_name_of_a_file_is_not_a_passage(write: Write, tmp_path: Path, value
         evaluate(rows)
 
 
+@pytest.mark.parametrize("value", ["My Handbook (2024).pdf", "docs/handbook_v2", "handbook"])
+def test_the_name_of_a_document_is_not_a_passage(value: str) -> None:
+    with pytest.raises(RunFileError, match=rf"contexts: column 'contexts' holds file names .*'{re.escape(value)}'"):
+        read_samples([{"question": "Q", "contexts": [{"document": value}]}], name="run")
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "handbook",
+        {"text": "Paris"},
+        {"content": "Paris"},
+        {"document": "The bridge is red."},
+        "The bridge is red. See handbook.pdf",
+        "It is told here: handbook.pdf",
+        "The deck is made of steel/concrete.",
+        "3/4",
+        "N/A",
+    ],
+)
+def test_a_short_text_is_a_passage(passage: Any) -> None:
+    result = read_samples([{"question": "Q", "contexts": [passage]}], name="run")
+    assert not [change for change in result.report.coerced if "file name" in change.what]
+
+
 def test_names_of_files_among_texts_are_reported(write: Write) -> None:
-    passages = ["The bridge is red.", "see handbook.pdf", "handbook.pdf"]
+    passages = ["The bridge is red.", "It is all in one file: handbook.pdf", "handbook.pdf"]
     result = read_runs(write("names.jsonl", json.dumps({"question": "Q", "contexts": passages})))
     assert texts(result.runs[0].samples[0]) == passages
     (change,) = result.report.coerced

@@ -107,6 +107,17 @@ def test_what_was_taken_from_messages_is_reported(write: Write) -> None:
     ]
 
 
+@pytest.mark.parametrize("written", [str, json.dumps])
+def test_a_message_in_pythons_spelling_is_read_as_in_that_of_json(write: Write, written: Any) -> None:
+    message = {"role": "assistant", "content": "It's Paris", "refusal": None, "final": True}
+    asked = {"role": "user", "content": "Where?"}
+    row = {"question": [asked], "answer": message, "reference": message, "history": asked}
+    sample = read(write, {name: written(value) for name, value in row.items()})
+    assert (sample.question, sample.answer, sample.reference) == ("Where?", "It's Paris", "It's Paris")
+    assert sample.history == (Turn(role="user", text="Where?"),)
+    assert read(write, {"question": "Q", "answer": written([asked, message])}).answer == "It's Paris"
+
+
 @pytest.mark.parametrize(
     "text",
     ['["a", "b"]', '{"a": 1}', "[1] See above", '[{"price": 3}]', "{not json}", '[{"text": "x", "other": 1}]'],

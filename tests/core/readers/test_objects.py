@@ -210,6 +210,10 @@ def test_of_messages_as_objects_the_last_of_the_user_is_the_question() -> None:
         ("question", Opaque(), "Opaque"),
         ("reference", [Opaque()], "Opaque"),
         ("history", [Opaque()], "Opaque"),
+        ("contexts", [Path("handbook.pdf")], "PosixPath"),
+        ("contexts", ["whole", {"text": Path("handbook.pdf")}], "PosixPath"),
+        ("contexts", Path("handbook.pdf"), "PosixPath"),
+        ("answer", Path("handbook.pdf"), "PosixPath"),
     ],
 )
 def test_an_object_without_a_text_is_refused_by_its_type(field: str, value: Any, kind: str) -> None:
@@ -219,6 +223,9 @@ def test_an_object_without_a_text_is_refused_by_its_type(field: str, value: Any,
 
 def test_what_is_written_out_without_loss_is_taken() -> None:
     assert one({**ROW, "answer": Decimal("3.50"), "id": np.int64(7), "when": Opaque()}).answer == "3.50"
+    passage = LangChainDocument("It is red.", {"source": Path("a.pdf")})
+    found = one({**ROW, "id": Path("a/1"), "contexts": [passage]})
+    assert (found.id, [text.text for text in found.contexts or ()]) == ("a/1", ["It is red."])
 
 
 def test_rows_that_are_no_mapping_are_named_by_their_type() -> None:
@@ -326,6 +333,83 @@ def test_a_printed_message_in_the_history_needs_its_role(write: Write) -> None:
     row = {**ROW, "history": [str(AIMessage("Hello"))]}
     with pytest.raises(RunFileError, match=r"history: message 1 is a printed message without its role"):
         read_runs(write("talk.jsonl", json.dumps(row)))
+
+
+OPENAI = (
+    "ChatCompletionMessage(content=\"It's Paris\", refusal=None, role='assistant', annotations=[], audio=None, "
+    "function_call=None, tool_calls=None)"
+)
+SAID: list[tuple[str, str]] = [
+    (OPENAI, "It's Paris"),
+    (f"[{{'role': 'user', 'content': 'Where?'}}, {OPENAI}]", "It's Paris"),
+    ("ParsedChatCompletionMessage(content='Paris', role='assistant', parsed=None)", "Paris"),
+    ("Message(content='Paris', role='assistant', tool_calls=None)", "Paris"),
+    (
+        "Message(id='msg_1', content=[TextBlock(text='Paris', type='text')], role='assistant', usage=Usage(n=1))",
+        "Paris",
+    ),
+    ("TextBlock(citations=None, text='Paris', type='text')", "Paris"),
+    ("[TextBlock(text='Paris', type='text')]", "Paris"),
+    ("[TextBlock(text='Paris,', type='text'), TextBlock(text='France', type='text')]", "Paris,\nFrance"),
+    ("[ThinkingBlock(signature='s', thinking='Hm', type='thinking'), TextBlock(text='a', type='text')]", "a"),
+    ("ResponseOutputText(annotations=[], text='Paris', type='output_text')", "Paris"),
+    ("{'role': 'assistant', 'content': [TextBlock(text='Paris', type='text')]}", "Paris"),
+]
+
+
+@pytest.mark.parametrize(("printed", "text"), SAID, ids=range(len(SAID)))
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_printed_answer_of_openai_or_anthropic_is_its_text(
+    write: Write, printed: str, text: str, ending: str
+) -> None:
+    frame = pd.DataFrame([{"question": "Where?", "answer": printed}])
+    content = frame.to_csv(index=False) if ending == "csv" else frame.to_json(orient="records", lines=True)
+    (sample,) = read_runs(write(f"said.{ending}", content)).runs[0].samples
+    assert sample.answer == text
+
+
+def test_printed_messages_of_both_kinds_are_a_history(write: Write) -> None:
+    row = {"question": "When?", "answer": "Now.", "history": f"[{{'role': 'user', 'content': 'Where?'}}, {OPENAI}]"}
+    (sample,) = read_runs(write("talk.jsonl", json.dumps(row))).runs[0].samples
+    assert sample.history == (Turn(role="user", text="Where?"), Turn(role="assistant", text="It's Paris"))
+
+
+UNSAID = [
+    f"ChatCompletion(id='c1', choices=[Choice(finish_reason='stop', index=0, message={OPENAI})], created=1)",
+    f"Choice(finish_reason='stop', index=0, message={OPENAI})",
+    f"[{OPENAI}, <Unset.VALUE: 1>]",
+    "ChatCompletionMessage(content=<Unset.VALUE: 1>, role='assistant')",
+    "ChatCompletionMessage(content=Lazy('x'), role='assistant')",
+    "ParsedChatCompletionMessage[NoneType](content='Paris', role='assistant')",
+    "ToolUseBlock(id='t1', input={'city': 'Paris'}, name='search', type='tool_use')",
+    "[ToolUseBlock(id='t1', input={'city': 'Paris'}, name='search', type='tool_use')]",
+    "Response(id='resp_1', output=[ResponseOutputMessage(id='m', content=[])])",
+    "{'role': 'assistant', 'content': array(['a', 'b'])}",
+    "{'content': <Unset.VALUE: 1>, 'role': 'assistant'}",
+    "[{'role': 'user', 'content': 'a'}\n {'role': 'assistant', 'content': 'b'}]",
+]
+
+
+@pytest.mark.parametrize("printed", UNSAID, ids=range(len(UNSAID)))
+@pytest.mark.parametrize("field", ["answer", "question", "history"])
+def test_a_printed_answer_without_a_text_that_can_be_read_is_refused(write: Write, printed: str, field: str) -> None:
+    with pytest.raises(RunFileError, match=rf"said\.jsonl:1: {field}: "):
+        read_runs(write("said.jsonl", json.dumps({**ROW, field: printed})))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ChatCompletionMessage(content='x') is what it returns.",
+        "TextBlock is a class.",
+        "{'role': 'user', 'content': 'x'} is a message.",
+        "Choice(name='a')",
+        "{'city': 'Paris'}",
+        "{1, 2}",
+    ],
+)
+def test_an_answer_that_speaks_of_messages_is_left_alone(text: str) -> None:
+    assert one({"question": "Q", "answer": text}).answer == text
 
 
 def test_real_files_with_printed_documents_are_read_or_refused(data: Path) -> None:
