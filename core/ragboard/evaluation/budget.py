@@ -26,6 +26,9 @@ __all__ = ["FAILURES", "Account", "Budget"]
 FAILURES = 50
 """After so many failures in a row nothing more is asked."""
 
+BYTES = 4
+"""Bytes of a prompt to a token, as long as the model counted none."""
+
 ROUNDING = 1e-9
 """Share of a limit by which sums of floating-point numbers may miss it."""
 
@@ -35,6 +38,8 @@ class _Reservation:
     """What is set aside for a request that is under way."""
 
     dollars: float
+    likely: float
+    """What its prompt alone is likely to cost."""
     prompt_bytes: int
     sized: bool
     """Whether that is the most it may cost; else the length of its reply cannot be known."""
@@ -189,21 +194,23 @@ class Budget:
         reply = self._longest.get(kind) if size.reply_tokens is None else size.reply_tokens
         prompt = size.prompt_bytes * self._tokens_per_byte.get(model, 1.0)
         dollars = cost(price, prompt=prompt, completion=reply or 0)
+        likely = cost(price, prompt=size.prompt_bytes * self._tokens_per_byte.get(model, 1 / BYTES), completion=0)
         limited = self.terms.max_cost is not None and dollars is not None
         return _Reservation(
             dollars=dollars if limited and dollars else 0.0,
+            likely=likely or 0.0,
             prompt_bytes=size.prompt_bytes,
             sized=reply is not None or not limited,
         )
 
     def _fits(self, reservation: _Reservation) -> bool:
-        """Whether what it may cost is left; where that cannot be known, its prompt, and one goes at a time."""
+        """Whether what it may cost is left; where that cannot be known, what its prompt likely costs: one at a time."""
         limit = self.terms.max_cost
         if limit is None:
             return True
         committed = self._spent() + self._reserved
-        if not reservation.sized and (self._unsized or committed + reservation.dollars >= limit):
-            return False
+        if not reservation.sized:
+            return not self._unsized and committed + reservation.likely < limit
         return committed + reservation.dollars <= limit * (1 + ROUNDING)
 
     def _too_dear(self, reservation: _Reservation) -> str:

@@ -113,7 +113,7 @@ def _p(
 ) -> tuple[float, str]:
     clustered = isinstance(ours, ClusterMoments) or isinstance(theirs, ClusterMoments)
     if clustered and min(ours.df, theirs.df) + 1 < FEWEST:
-        return 1.0, f"not tested: one side has fewer than {FEWEST} groups of equal size"
+        return 1.0, f"not tested: one side has fewer than {FEWEST} clusters of equal size"
     if clustered or min(ours.varying, theirs.varying) >= FEWEST_VARYING:
         return _welch(ours, theirs), "Welch's t" + (" of clusters" if clustered else "")
     smaller, larger = (group, others) if group.size <= others.size else (others, group)

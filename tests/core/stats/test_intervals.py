@@ -222,11 +222,11 @@ def test_more_than_500_clusters_have_the_interval_of_t_alone() -> None:
     found = mean_interval(known, bounds=(0, 1))
     assert isinstance(known, ClusterMoments)
     assert isinstance(found, Interval)
-    assert found.method == "Student's t, clustered by 501 groups"
+    assert found.method == "Student's t, 501 clusters"
     assert found.high - known.mean == pytest.approx(t_quantile(0.975, known.df) * known.error)
     fewer = mean_interval(cluster_moments(np.full(LARGE, 2.0), sums[:LARGE]), bounds=(0, 1))
     assert isinstance(fewer, Interval)
-    assert fewer.method == "Student's t and Bayesian bootstrap, clustered by 500 groups"
+    assert fewer.method == "Student's t and Bayesian bootstrap, 500 clusters"
 
 
 def test_where_few_of_many_clusters_are_untied_the_bootstrap_widens_the_interval() -> None:
@@ -234,7 +234,7 @@ def test_where_few_of_many_clusters_are_untied_the_bootstrap_widens_the_interval
     known = cluster_moments(np.full(sums.size, 2.0), sums)
     found = mean_interval(known, bounds=(0, 1))
     assert isinstance(found, Interval)
-    assert found.method == "Student's t and Bayesian bootstrap, clustered by 600 groups"
+    assert found.method == "Student's t and Bayesian bootstrap, 600 clusters"
     assert known.mean - found.low > t_quantile(0.975, known.df) * known.error
 
 
