@@ -159,7 +159,7 @@ def test_a_column_can_be_matched_by_hand(dashboard: str, open_page: OpenPage, tm
     file.write_text("frage,answer\nWann?,Im Jahr 2000.\n", encoding="utf-8")
     page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
-    expect(page.get_by_text("Choose the column that holds the question")).to_be_visible()
+    expect(page.get_by_text("choose the column with the question")).to_be_visible()
     page.get_by_role("combobox", name="Question").click()
     page.get_by_role("option", name="frage").click()
     expect(page.get_by_text("question from frage", exact=False)).to_be_visible()
