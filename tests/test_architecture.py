@@ -19,6 +19,7 @@ DASHBOARD = Path(ragboard_dashboard.__file__).parent
 LAYERS = (
     ("errors",),
     ("records",),
+    ("text",),
     ("settings", "schema", "stats", "problems", "spans", "opinions", "outputs"),
     ("readers", "database", "prices", "answer_keys"),
     ("judges",),

@@ -11,7 +11,6 @@ from typing import Any
 from ragboard.evaluation.asker import Ask
 from ragboard.evaluation.claims import no_column, replied
 from ragboard.evaluation.qualities import directly_rated, no_answer, quality_holds, quality_rated
-from ragboard.judges.embedded.text import sentence_spans
 from ragboard.judges.tasks import (
     Classify,
     Critique,
@@ -57,6 +56,7 @@ from ragboard.metrics.needs import (
     UsefulPassages,
 )
 from ragboard.records import Passage, Sample, Unscored
+from ragboard.text.sentences import sentence_spans
 
 __all__ = ["MEETINGS", "leads_to"]
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast
 
 from ragboard.judges.llm.objects import MisfitError, first_fitting
-from ragboard.judges.llm.quotes import locate
 from ragboard.judges.llm.shapes import LABELS
 from ragboard.judges.tasks import (
     AnswerRated,
@@ -45,6 +44,7 @@ from ragboard.judges.tasks import (
     Written,
 )
 from ragboard.records import Evidence, Label, Span, Verdict
+from ragboard.text.quotes import locate
 
 __all__ = ["READERS", "read_reply", "without_asking"]
 

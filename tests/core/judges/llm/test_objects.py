@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard.judges.llm.objects import MisfitError, first_fitting
-from ragboard.judges.llm.quotes import locate
+from ragboard.text.quotes import locate
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),

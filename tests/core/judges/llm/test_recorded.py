@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from ragboard.judges.embedded.text import sentence_spans
 from ragboard.judges.llm.objects import MisfitError, first_fitting
 from ragboard.judges.llm.replies import read_reply
 from ragboard.judges.tasks import (
@@ -27,6 +26,7 @@ from ragboard.judges.tasks import (
     Verification,
     Verify,
 )
+from ragboard.text.sentences import sentence_spans
 
 LABELS = {"1": "supported", "0": "unsupported"}
 
