@@ -22,6 +22,7 @@ LAYERS = (
     ("text",),
     ("settings", "schema", "stats", "problems", "spans", "opinions", "outputs"),
     ("readers", "database", "prices", "answer_keys"),
+    ("tasks",),
     ("judges",),
     ("metrics", "store", "samples", "pairing"),
     ("labels",),

@@ -22,11 +22,11 @@ from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.preference import Choice, choose_better, comparable
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Failure, Quality, Selection, SelectSentences, Unasked, Verification, Verify
 from ragboard.metrics import Metric, outcome
 from ragboard.opinions import Agreement, Item, Judged, Said
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.store import Store
+from ragboard.tasks import Failure, NotAsked, Quality, Selection, SelectSentences, Verification, Verify
 
 __all__ = ["Agreed", "agree"]
 
@@ -62,7 +62,7 @@ def agree(
     terms: Terms | None = None,
     watch: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Agreed:
-    """Hear every contender on what people judged, and keep it under a name of its own in the store.
+    """OnCall every contender on what people judged, and keep it under a name of its own in the store.
 
     The same file by the same judges goes on where it stopped, and takes the place of what was kept. `watch` is told
     how much is done, of how much. Raises JudgeError before anything is asked where nobody can answer.
@@ -265,7 +265,7 @@ def _words(said: str, score: float | None, *, yes: bool) -> OwnWords:
 
 def _unheard(reply: object) -> Outcome:
     detail = reply.detail if isinstance(reply, Failure) else "the judge said something else"
-    return Unscored(reason="skipped" if isinstance(reply, Unasked) else "failed", detail=detail)
+    return Unscored(reason="skipped" if isinstance(reply, NotAsked) else "failed", detail=detail)
 
 
 def _unasked(judged: Judged, seed: int) -> Iterator[Said]:

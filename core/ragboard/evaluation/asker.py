@@ -11,12 +11,10 @@ from ragboard.evaluation.budget import Account, Budget
 from ragboard.evaluation.cache import AnswerCache
 from ragboard.evaluation.journal import Journal
 from ragboard.evaluation.lanes import Lanes
-from ragboard.judges.codec import task_key
-from ragboard.judges.fit import fits, fitting
-from ragboard.judges.meter import Metering, RequestSize, UnaskedError
+from ragboard.judges.base import Judge, Metering, NotAskedError, RequestSize, Sender
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Failure, Judge, Reply, Sender, Task, Unasked
 from ragboard.problems import kind_of_problem
+from ragboard.tasks import Failure, NotAsked, Reply, Task, fits, fitting, task_key
 
 __all__ = ["Ask", "Asker", "Tally"]
 
@@ -150,7 +148,7 @@ class Asker:
             return await self._ask(key, seat, task, sample_id)
         while not cache.claim(key):
             if not self.budget.allows():
-                return self.journal.get(key) or Unasked(detail=self.budget.stopped)
+                return self.journal.get(key) or NotAsked(detail=self.budget.stopped)
             await asyncio.sleep(CLAIMED_SECONDS)
             reply = self._from_cache(key, seat, task, sample_id)
             if reply is not None:
@@ -164,11 +162,11 @@ class Asker:
         account = Account(self.budget)
         try:
             reply = await self._reply(seat.judge, task, account)
-        except UnaskedError as error:
-            reply = Unasked(detail=str(error))
+        except NotAskedError as error:
+            reply = NotAsked(detail=str(error))
         finally:
             account.close(task)
-        if isinstance(reply, Unasked):
+        if isinstance(reply, NotAsked):
             self.journal.put_calls(key, sample_id, task, account.heard)
             return self.journal.get(key) or reply
         self.journal.put(key, sample_id, task, reply, account.heard)
@@ -183,7 +181,7 @@ class Asker:
     async def _reply(self, judge: Judge, task: Task, account: Account) -> Reply | Failure:
         """What the judge says; of one that has its requests not admitted itself, the first is admitted here."""
         if not self.budget.allows():
-            return Unasked(detail=self.budget.stopped)
+            return NotAsked(detail=self.budget.stopped)
         if isinstance(judge, Sender) and not (isinstance(judge, Metering) and judge.metering):
             sent = judge.request(task)
             if sent is not None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from ragboard.evaluation.asker import Ask
-from ragboard.judges.tasks import Extraction, ExtractStatements, Failure, Reply, Task, Unasked, Verification, Verify
 from ragboard.metrics.needs import Cells, CellVerdicts, Held, JointVerdicts, Judged, Need, Statements, StatementsFound
 from ragboard.readers.checked import Checked, UnusableError, checked
 from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Verdict
+from ragboard.tasks import Extraction, ExtractStatements, Failure, NotAsked, Reply, Task, Verification, Verify
 
 __all__ = ["Claims", "Known", "no_column", "replied"]
 
@@ -37,7 +37,7 @@ async def replied(ask: Ask, task: Task, kind: type[R]) -> R | Unscored:
     """The reply of that kind, or why there is none."""
     reply = await ask(task)
     if isinstance(reply, Failure):
-        return Unscored(reason="skipped" if isinstance(reply, Unasked) else "failed", detail=reply.detail)
+        return Unscored(reason="skipped" if isinstance(reply, NotAsked) else "failed", detail=reply.detail)
     if not isinstance(reply, kind):
         raise TypeError(f"the judge answered {type(task).__name__} with {type(reply).__name__}")
     return reply

@@ -22,8 +22,8 @@ from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
 from ragboard.evaluation.spending import spent
 from ragboard.evaluation.terms import Terms
+from ragboard.judges.base import Sender
 from ragboard.judges.panel import NOBODY, Panel
-from ragboard.judges.tasks import Sender
 from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
 from ragboard.metrics.needs import Need
 from ragboard.records import Evaluation, Outcome, Sample, Spend, Unscored

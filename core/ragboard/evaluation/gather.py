@@ -9,9 +9,9 @@ from typing import Any
 from ragboard.evaluation.asker import Ask
 from ragboard.evaluation.claims import Claims, Known
 from ragboard.evaluation.meeting import MEETINGS, leads_to
-from ragboard.judges.tasks import Failure, Reply, Task
 from ragboard.metrics.needs import CellVerdicts, Findings, JointVerdicts, Need, Statements
 from ragboard.records import Sample
+from ragboard.tasks import Failure, Reply, Task
 
 __all__ = ["gather", "tasks_for"]
 

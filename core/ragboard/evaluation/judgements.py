@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from ragboard.judges.tasks import Classified
 from ragboard.metrics.needs import (
     DirectlyRated,
     DrawnSentences,
@@ -21,6 +20,7 @@ from ragboard.metrics.needs import (
     QualityRating,
     UsefulPassages,
 )
+from ragboard.tasks import Classified
 
 __all__ = ["JudgementRow", "judgement_rows"]
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragboard.judges.meter import Meter, RequestMeter, RequestSize
-from ragboard.judges.tasks import Batching, Exchange, Failure, Hear, Judge, Reply, Task
+from ragboard.judges.base import Batching, Judge, Meter, RequestMeter, RequestSize
+from ragboard.tasks import Exchange, Failure, OnCall, Reply, Task
 
 __all__ = ["Lanes"]
 
@@ -15,7 +15,7 @@ __all__ = ["Lanes"]
 @dataclass
 class _Waiting:
     task: Task
-    hear: Hear
+    hear: OnCall
     answer: asyncio.Future[Reply | Failure]
 
 
@@ -28,7 +28,7 @@ class _Lane:
     waiting: list[_Waiting] = field(default_factory=list[_Waiting])
     worker: asyncio.Task[None] | None = None
 
-    async def answer(self, task: Task, hear: Hear) -> Reply | Failure:
+    async def answer(self, task: Task, hear: OnCall) -> Reply | Failure:
         answer: asyncio.Future[Reply | Failure] = asyncio.get_running_loop().create_future()
         self.waiting.append(_Waiting(task, hear, answer))
         if self.worker is None or self.worker.done():
@@ -59,7 +59,7 @@ class _Lane:
 class _Hears:
     """Hands on what is said of each task of a batch to its own meter."""
 
-    of: Mapping[int, Hear]
+    of: Mapping[int, OnCall]
     """By the id of the task object."""
 
     def __call__(self, task: Task, exchange: Exchange) -> None:
@@ -80,7 +80,7 @@ class Lanes:
 
     _lanes: dict[int, _Lane | None] = field(default_factory=dict[int, "_Lane | None"])
 
-    async def answer(self, judge: Judge, task: Task, hear: Hear) -> Reply | Failure:
+    async def answer(self, judge: Judge, task: Task, hear: OnCall) -> Reply | Failure:
         """The judge's reply to the task."""
         if id(judge) not in self._lanes:
             self._lanes[id(judge)] = _Lane(judge, judge.together) if isinstance(judge, Batching) else None

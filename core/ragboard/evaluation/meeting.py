@@ -11,26 +11,6 @@ from typing import Any
 from ragboard.evaluation.asker import Ask
 from ragboard.evaluation.claims import no_column, replied
 from ragboard.evaluation.qualities import directly_rated, no_answer, quality_holds, quality_rated
-from ragboard.judges.tasks import (
-    Classify,
-    Critique,
-    Critiqued,
-    Entities,
-    ExtractEntities,
-    ExtractStatements,
-    GenerateQuestions,
-    JudgePassages,
-    Questions,
-    Rate,
-    RateAnswer,
-    Selection,
-    SelectSentences,
-    Similarities,
-    Similarity,
-    Task,
-    Usefulness,
-    Verify,
-)
 from ragboard.metrics.needs import (
     Agreement,
     AnswerSimilarity,
@@ -56,6 +36,26 @@ from ragboard.metrics.needs import (
     UsefulPassages,
 )
 from ragboard.records import Passage, Sample, Unscored
+from ragboard.tasks import (
+    Classify,
+    Critique,
+    Critiqued,
+    Entities,
+    ExtractEntities,
+    ExtractStatements,
+    GenerateQuestions,
+    JudgePassages,
+    Questions,
+    Rate,
+    RateAnswer,
+    Selection,
+    SelectSentences,
+    Similarities,
+    Similarity,
+    Task,
+    Usefulness,
+    Verify,
+)
 from ragboard.text.sentences import sentence_spans
 
 __all__ = ["MEETINGS", "leads_to"]

@@ -21,11 +21,11 @@ from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Failure, Prefer, Preference, Quality
 from ragboard.pairing import pair_samples
 from ragboard.records import Sample
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
 from ragboard.store import RunRef, Store
+from ragboard.tasks import Failure, Prefer, Preference, Quality
 
 __all__ = ["PairChoice", "Preferences", "ShareFound", "choose_better", "comparable", "prefer_runs"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ragboard.evaluation.asker import Ask
 from ragboard.evaluation.claims import no_column, replied
-from ragboard.judges.tasks import AnswerRated, AresQuality, Classified, Classify, Rate, RateAnswer, Rating
 from ragboard.metrics.needs import DirectlyRated, DirectRating, QualityHolds, QualityRated, QualityRating
 from ragboard.records import Sample, Unscored
+from ragboard.tasks import AnswerRated, AresQuality, Classified, Classify, Rate, RateAnswer, Rating
 
 __all__ = ["directly_rated", "no_answer", "quality_holds", "quality_rated"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.judges.tasks import AresQuality
 from ragboard.metrics.base import Column, Direction, Metric
 from ragboard.metrics.needs import Findings, Need, QualityHolds
 from ragboard.records import Outcome, Sample, Score
+from ragboard.tasks import AresQuality
 
 __all__ = ["AnswerFaithfulness", "AnswerRelevance", "Ares", "ContextRelevance"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.judges.tasks import Quality
 from ragboard.metrics.base import Column, Direction, Metric
 from ragboard.metrics.needs import Findings, Need, QualityRating
 from ragboard.records import Outcome, Sample, Score
+from ragboard.tasks import Quality
 
 __all__ = ["AnswerRelevance", "ContextRelevance", "Faithfulness", "GptScore"]
 

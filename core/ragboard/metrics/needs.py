@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar, cast
 
-from ragboard.judges.tasks import AresQuality, Classified, Quality
 from ragboard.records import Side, Statement, Target, Unscored, Verdict
+from ragboard.tasks import AresQuality, Classified, Quality
 
 __all__ = [
     "Agreement",

@@ -22,7 +22,6 @@ from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.terms import Terms
 from ragboard.exporting.ares import ares_tsv
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Similarity, WriteAnswer, WriteQuestions
 from ragboard.outputs import check_output, write_output
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.readers.corpus import CorpusPassage
@@ -31,6 +30,7 @@ from ragboard.synthesis.nouns import KINDS, Kind, Recipe, Synthetic
 from ragboard.synthesis.pairs import wikieval_lines
 from ragboard.synthesis.rows import labelled_rows
 from ragboard.synthesis.writing import Filtered, planned_calls, round_trip, write_answers, write_questions
+from ragboard.tasks import Similarity, WriteAnswer, WriteQuestions
 
 __all__ = ["choose", "synthesise"]
 

@@ -9,7 +9,9 @@ from itertools import islice
 from typing import TypeVar
 
 from ragboard.evaluation.asker import Ask
-from ragboard.judges.tasks import (
+from ragboard.readers.corpus import CorpusPassage
+from ragboard.synthesis.bm25 import Bm25
+from ragboard.tasks import (
     AnswerKind,
     Example,
     Failure,
@@ -20,8 +22,6 @@ from ragboard.judges.tasks import (
     WriteQuestions,
     Written,
 )
-from ragboard.readers.corpus import CorpusPassage
-from ragboard.synthesis.bm25 import Bm25
 
 __all__ = ["Asked", "Filtered", "planned_calls", "round_trip", "write_answers", "write_questions"]
 

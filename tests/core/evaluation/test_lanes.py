@@ -18,11 +18,11 @@ from tests.core.conftest import PlainJudge, make_run
 from ragboard import JudgeError, Panel, Score, SettingError, Store, evaluate_run
 from ragboard.evaluation.lanes import Lanes
 from ragboard.judges import judge_from
-from ragboard.judges.tasks import Exchange, Failure, Hear, Questions, Reply, Task, unheard
-from ragboard.judges.tasks import GenerateQuestions as Generate
 from ragboard.metrics import metrics_named
 from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
+from ragboard.tasks import Exchange, Failure, OnCall, Questions, Reply, Task, ignore_call
+from ragboard.tasks import GenerateQuestions as Generate
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Batches(PlainJudge):
     most: int = 0
     error: Exception | None = None
 
-    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         self.sizes.append(len(tasks))
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -97,7 +97,9 @@ def test_who_waits_no_longer_does_not_keep_the_others_from_their_answer() -> Non
     judge, lanes = Batches(), Lanes()
 
     async def work() -> list[Any]:
-        asked = [asyncio.ensure_future(lanes.answer(judge, Generate(answer=str(n), n=1), unheard)) for n in range(5)]
+        asked = [
+            asyncio.ensure_future(lanes.answer(judge, Generate(answer=str(n), n=1), ignore_call)) for n in range(5)
+        ]
         await asyncio.sleep(0)
         asked[1].cancel()
         return await asyncio.gather(*asked, return_exceptions=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragboard.judges.embedded.verify import verify
-from ragboard.judges.tasks import Verify
 from ragboard.records import Label, Verdict
+from ragboard.tasks import Verify
 from ragboard.text.sentences import language_of
 
 PASSAGES = {

@@ -19,7 +19,7 @@ from ragboard.judges.embedded.writing.asking import askings
 from ragboard.judges.embedded.writing.german import german_askings
 from ragboard.judges.embedded.writing.nouns import Ask
 from ragboard.judges.embedded.writing.resolving import resolved
-from ragboard.judges.tasks import Failure, WriteAnswer, Written
+from ragboard.tasks import Failure, WriteAnswer, Written
 from ragboard.text.sentences import language_of, sentence_spans
 
 __all__ = ["questions_to", "write_answer"]
