@@ -27,7 +27,7 @@ from ragboard.judges.embedded.statements import extract
 from ragboard.judges.llm.dialogue import ECHOED, REPAIRS
 from ragboard.judges.panel import Panel
 from ragboard.metrics import METRICS, Metric
-from ragboard.metrics.needs import Need
+from ragboard.metrics.base import Need
 from ragboard.prices import Prices, cost, read_prices
 from ragboard.records import Sample
 from ragboard.store import Store

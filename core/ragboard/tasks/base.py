@@ -123,6 +123,7 @@ class Task(ABC, Generic[R_co]):
     def shown_examples(self, prompts: PromptTexts) -> tuple[LabelledExample, ...] | None:
         """A person's examples that the prompt shows; None where it has no place for such."""
         del prompts
+        return None
 
     def without_asking(self) -> R_co | None:
         """The reply where there is nothing to ask about."""
@@ -144,6 +145,7 @@ class Task(ABC, Generic[R_co]):
     def check(self, reply: Any, /) -> str | None:
         """How the reply deviates from what was asked, or None."""
         del reply
+        return None
 
     @abstractmethod
     def describe(self, sample: Sample) -> str:

@@ -204,7 +204,8 @@ class Verify(Task[Verification]):
     def parse(self, value: Json) -> Verification:
         """A quotation that is not where it was said to be is left out: evidence is lost, and no verdict changed."""
         rows = self.reply_model().read(value, self).verdicts
-        single = joint = ()
+        single: tuple[tuple[Verdict, ...], ...] = ()
+        joint: tuple[Verdict, ...] = ()
         if self.single:
             single = tuple(
                 tuple(
