@@ -28,6 +28,8 @@ from ragboard.evaluation.progress import read_progress
 from ragboard.records import Outcome
 from ragboard.report import SampleQuery, sample_rows
 
+pytestmark = pytest.mark.plain_database
+
 ROOT = Path(__file__).parents[3]
 CONCURRENCY = 8
 PATIENCE = 300.0
