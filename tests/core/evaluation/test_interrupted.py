@@ -68,6 +68,11 @@ def start(store: Store, server: ChatServer, *given: str, **how: Any) -> subproce
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True, **how)
 
 
+def heed_ctrl_c() -> None:
+    """A shell has what it starts in the background ignore Ctrl-C, which each process passes on to its own."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Exit code and what was said on stderr."""
     try:
@@ -180,7 +185,7 @@ def test_results_that_a_killed_evaluation_left_are_deleted_by_the_next_of_any_ru
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_keeps_all_that_was_answered(tmp_path: Path, server: ChatServer) -> None:
     store = kept(Store(tmp_path), 60)
-    process = start(store, server)
+    process = start(store, server, preexec_fn=heed_ctrl_c)
     server.rules = [At(120, lambda: process.send_signal(signal.SIGINT))]
     code, said = ended(process)
     assert (code, "Traceback" in said) == (130, False)
@@ -202,7 +207,7 @@ def test_ctrl_c_does_not_wait_for_a_server_that_does_not_answer(tmp_path: Path, 
     """The server would take ten minutes for each response, twice as long as the test waits."""
     store = kept(Store(tmp_path), 20)
     server.delay = lambda: 2 * PATIENCE
-    process = start(store, server)
+    process = start(store, server, preexec_fn=heed_ctrl_c)
     server.rules = [At(CONCURRENCY, lambda: process.send_signal(signal.SIGINT))]
     assert ended(process)[0] == 130
     assert journalled(store) == []

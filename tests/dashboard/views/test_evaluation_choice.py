@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 import pytest
+import streamlit as st
 from duckdb import DuckDBPyConnection
 from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw
@@ -101,6 +102,7 @@ def test_all_runs_are_offered_with_one_read_of_their_evaluations(twice: Store, m
         return read(database)
 
     monkeypatch.setattr(Database, "read", counted)
+    st.cache_data.clear()
     first = run_choices(runs)
     assert len(opened) == 1
     assert [name.split("@")[0] for name in first].count("bm25-k3") == 3
