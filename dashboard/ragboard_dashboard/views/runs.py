@@ -14,6 +14,7 @@ from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_m
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
+from ragboard.spans import inert
 from ragboard_dashboard.shared import default_pair, offer_sql, offer_upload, unscored_choice
 from ragboard_dashboard.sharing import export_control
 
@@ -53,7 +54,13 @@ def _compare(runs: tuple[ListedRun, ...]) -> None:
         return
     choice, action = st.columns([5, 1], vertical_alignment="bottom")
     chosen = choice.multiselect(
-        "Compare two runs", names, default=default_pair(runs), max_selections=2, key="two", bind="query-params"
+        "Compare two runs",
+        names,
+        default=default_pair(runs),
+        format_func=inert,
+        max_selections=2,
+        key="two",
+        bind="query-params",
     )
     if action.button("Compare", icon=":material/compare_arrows:", width="stretch", disabled=len(chosen) != BOTH):
         open_comparison(*chosen)
