@@ -8,13 +8,13 @@ import streamlit as st
 
 from ragboard.exporting import runs_frame
 from ragboard.report import ListedRun, RunSummary, UnscoredPolicy, runs_matching, runs_sql
+from ragboard.spans import inert
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, get_runs, writable
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
-from ragboard.spans import inert
 from ragboard_dashboard.shared import default_pair, offer_sql, offer_upload, unscored_choice
 from ragboard_dashboard.sharing import export_control
 

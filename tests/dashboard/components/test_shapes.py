@@ -91,9 +91,7 @@ def test_groups_share_a_scale_that_holds_every_interval_and_leave_out_those_with
 
 
 def test_groups_without_intervals_are_not_said_to_have_them() -> None:
-    alone = Group(
-        value="a", total=4, scored=4, mean=0.5, interval=NoInterval(reason="one conversation")
-    )
+    alone = replace(group("a", 0.5), interval=NONE)
     assert groups_data([alone], "x")["ends"].startswith("Means; no group has enough samples for an interval, on a")
 
 
