@@ -73,14 +73,25 @@ def _known(
     return Moments(n=n, mean=mean, deviation=deviation or 0.0, varying=varying)
 
 
-def clustered_runs(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, str]:
-    """By what the samples of these runs are clustered, `12 conversations`; runs of independent samples are left out."""
+def clustered_runs(
+    connection: duckdb.DuckDBPyConnection, whole: Sequence[str], parts: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """By what the evaluated samples of runs are clustered, `12 conversations`; without runs of independent samples.
+
+    All samples of the runs `whole`; of the others those that these evaluations cover, as pairs of a run and one of
+    its evaluations.
+    """
     rows = connection.execute(
-        "SELECT run_id, count(DISTINCT cluster) + count(*) - count(cluster),"
-        " bool_or(starts_with(cluster, 'conversation:')) FROM samples"
-        " WHERE run_id IN (SELECT run_id FROM samples WHERE cluster IS NOT NULL AND run_id IN (SELECT unnest(?)))"
-        " GROUP BY run_id",
-        [list(run_ids)],
+        "WITH part AS (SELECT unnest($runs) AS run_id, unnest($evaluations) AS evaluation_id),"
+        " clustered AS (SELECT DISTINCT run_id FROM samples WHERE cluster IS NOT NULL"
+        " AND (run_id IN (SELECT unnest($whole)) OR run_id IN (SELECT run_id FROM part)))"
+        " SELECT run_id, count(DISTINCT cluster) + count(*) - count(cluster) AS clusters,"
+        " coalesce(bool_or(starts_with(cluster, 'conversation:')), false)"
+        " FROM samples SEMI JOIN clustered USING (run_id)"
+        " WHERE run_id IN (SELECT unnest($whole)) OR (run_id, position) IN (SELECT (run_id, position)"
+        " FROM part SEMI JOIN clustered USING (run_id) JOIN scores USING (evaluation_id))"
+        " GROUP BY run_id HAVING clusters < count(*)",
+        {"whole": list(whole), "runs": [run for run, _ in parts], "evaluations": [one for _, one in parts]},
     ).fetchall()
     return {run_id: _in_words(count, conversations=conversations) for run_id, count, conversations in rows}
 
@@ -128,4 +139,4 @@ def _joined(partitions: Sequence[Places], rows: int) -> Places:
 
 
 def _in_words(count: int, *, conversations: bool) -> str:
-    return f"{count:,} {'conversations' if conversations else 'questions'}"
+    return f"{count:,} {'conversation' if conversations else 'question'}{'' if count == 1 else 's'}"

@@ -74,6 +74,7 @@ def test_comparing_offers_the_evaluations_and_takes_the_judge_that_both_have(dra
     said = " ".join(one.proto.body for one in page.get("html"))
     assert "different judges" not in said
     assert "p = " in said
+    assert "Judge: embedded (heuristic)" in said
 
 
 def test_comparing_other_judges_gives_no_verdict(draw: Draw, twice: Store) -> None:
@@ -82,6 +83,8 @@ def test_comparing_other_judges_gives_no_verdict(draw: Draw, twice: Store) -> No
     said = " ".join(one.proto.body for one in page.get("html"))
     assert "not comparable: different judges" in said
     assert "p = " not in said
+    (which,) = [box for box in page.get("button_group") if box.proto.label == "Which"]
+    assert [option.content.split()[0] for option in which.proto.options] == ["All", "≠", "=", "Unscored"]
 
 
 @pytest.mark.parametrize("view", ["estimate", "hallucinations"])
