@@ -14,7 +14,7 @@ from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Passage, Unscored
 from ragboard.report.alignment import align
 from ragboard.report.columns import MetricColumn, metric_columns
-from ragboard.report.comparability import comparable_refs
+from ragboard.report.comparability import comparable_refs, different_judges
 from ragboard.report.metrics import described
 from ragboard.report.nouns import JudgedStatement, SampleReport
 from ragboard.report.pairing import PairedRuns, Places
@@ -247,12 +247,13 @@ def _passages(
 def _column(
     connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, spec: str
 ) -> tuple[MetricColumn, str]:
-    """A metric over all pairs, and which way is better."""
+    """A metric over all pairs, and which way is better: neither where different judges scored it."""
     column = metric_columns(connection, a, b, paired, spec).get(spec)
     if column is None:
         raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
     metric = described(connection).get(spec)
-    return column, metric.direction if metric else "neutral"
+    alike = metric is not None and spec not in different_judges(connection, a, b, (spec,))
+    return column, metric.direction if metric and alike else "neutral"
 
 
 def _gains(column: MetricColumn, direction: str) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ from ragboard.report.overruled import recounted
 from ragboard.report.runs import judged_by
 from ragboard.report.statements import judged_statements
 from ragboard.report.thresholds import Threshold, thresholds_read
-from ragboard.report.values import column_values, own_scores, shown_scores
+from ragboard.report.values import OF_FILE, column_values, own_scores, shown_scores
 from ragboard.store import RunRef, Store, find_sample
 
 if TYPE_CHECKING:
@@ -142,10 +142,7 @@ def _sample_filter(run: RunRef, query: SampleQuery, limit: Threshold | None) -> 
 
 
 _SCORES = "SELECT position, metric, value, counted, reason, detail FROM scores WHERE "
-_FILE_SCORES = _SCORES + (
-    "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported"
-    " AND evaluation_id IS DISTINCT FROM $evaluation)"
-)
+_FILE_SCORES = f"{_SCORES}{OF_FILE} AND evaluation_id IS DISTINCT FROM $evaluation"
 
 
 def _by_position(connection: duckdb.DuckDBPyConnection, sql: str, given: Mapping[str, object]) -> dict[int, Rows]:
