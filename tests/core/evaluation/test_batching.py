@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ragboard.evaluation.runner import Batcher
 from tests.chat_server import answer
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import JudgeError, Panel, Score, SettingError, Store, evaluate_run
+from ragboard.evaluation.runner import Batcher
 from ragboard.judges import judge_from
 from ragboard.metrics import metrics_named
 from ragboard.report import SampleQuery, sample_rows
