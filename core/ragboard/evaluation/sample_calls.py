@@ -20,6 +20,7 @@ from ragboard.judges.llm import judge as llm
 from ragboard.judges.llm.dialogue import Dialogue
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.options import JudgeOptions
+from ragboard.judges.registry import asks_server, no_prompt
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.prices import Price, cost
 from ragboard.records import Evaluation, Sample
@@ -136,7 +137,7 @@ class _Reader:
         return f"{said} (draw {task.draw + 1})" if task.draw else said
 
     def _origin(self, identity: str, line: Kept, task: Task | None) -> Origin:
-        if not identity.startswith(_MODELS):
+        if not asks_server(identity):
             return "nobody"
         if line.sample != self.sample.id:
             return "shared"
@@ -161,8 +162,8 @@ class _Reader:
         return tuple(turns), ""
 
     def _no_prompt(self, identity: str, kind: str, task: Task | None) -> str:
-        if not identity.startswith(_PROMPTED):
-            return _RULES.get(identity.partition("/")[0], "This judge is asked without a prompt.")
+        if reason := no_prompt(identity):
+            return reason
         if task is None:
             return "The task cannot be found again without the metric that asked it."
         if isinstance(self.prompts, str):
@@ -187,18 +188,6 @@ class _Reader:
         }
 
 
-_PROMPTED = ("llm/", "own/")
-_MODELS = (*_PROMPTED, "embedding/")
-_RULES = {
-    "embedded": "No prompt: the built-in judge answers by rules and word weights on this machine.",
-    "embedding": "No prompt: the texts were sent to an embedding model, which answers with vectors.",
-    "nli": "No prompt: a model for entailment read passages and statements on this machine.",
-    "st": "No prompt: a model on this machine compared the texts.",
-    "ce": "No prompt: a model on this machine compared the texts.",
-    "replay": "No prompt: the answer was replayed from a file.",
-}
-
-
 def _prompts(judging: JudgeOptions) -> Prompts | str:
     try:
         return Prompts.read(judging.prompts, judging.examples)
@@ -208,7 +197,7 @@ def _prompts(judging: JudgeOptions) -> Prompts | str:
 
 def _same(identity: str, kind: type[Task], prompts: Prompts) -> bool:
     """Whether these prompts, read as they are read now, are those of an identity."""
-    version = identity.startswith(tuple(f"{start}{llm.VERSION}/" for start in _PROMPTED))
+    version = identity.startswith((f"llm/{llm.VERSION}/", f"own/{llm.VERSION}/"))
     return version and kind in PROMPTED and identity.endswith(f"/{prompts.digest(kind)}/{kind.__name__}")
 
 
