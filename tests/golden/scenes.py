@@ -14,15 +14,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
-
-import ragboard
-from ragboard import preview, read_runs, sample_runs
-from ragboard.samples import sample_folder
 from tests.chat_server import ChatServer, replies
 from tests.golden import adapter
 from tests.golden.bench import Bench, model_server, page
 from tests.golden.normal import canonical
 from tests.golden.texts import EXAMPLES, HOSTILE, ORDINARY, jsonl, tasks
+
+import ragboard
+from ragboard import preview, read_runs, sample_runs
+from ragboard.samples import sample_folder
 
 __all__ = ["SCENES", "Scene"]
 
@@ -36,7 +36,9 @@ EMBEDDED = (
 )
 """What the embedded judge can answer."""
 ALL = "ragas,ragchecker,retrieval,overlap,ragboard,gpt_score,ares"
-MODEL = ("--judge", "openai:golden", "--embed", "openai:vectors", "--base-url", "http://127.0.0.1:47811/v1")
+MODEL = ("--judge", "openai:golden", "--embed", "embedded", "--base-url", "http://127.0.0.1:47811/v1")
+VECTORS = ("--judge", "embedded", "--embed", "openai:vectors", "--base-url", "http://127.0.0.1:47811/v1")
+"""Batches of embeddings are as they come, so tokens and calls are not compared, only texts and replies."""
 
 Scene = Callable[[Bench], None]
 
@@ -92,17 +94,23 @@ def every_task(bench: Bench) -> None:
 
 
 def _requests(bench: Bench, server: ChatServer, name: str) -> None:
-    chats = sorted(json.dumps(body, sort_keys=True, ensure_ascii=False) for body in server.asked if "messages" in body)
+    chats = sorted(
+        json.dumps(body, sort_keys=True, ensure_ascii=False) for body in server.asked if "messages" in body
+    )
     texts = sorted({text for body in server.asked if "input" in body for text in body["input"]})
-    rest = {
-        json.dumps({key: one for key, one in body.items() if key != "input"})
-        for body in server.asked
-        if "input" in body
-    }
+    rest = {json.dumps({key: one for key, one in body.items() if key != "input"}) for body in server.asked if "input" in body}
     bench.keep(f"{name} chats", [json.loads(chat) for chat in chats])
     bench.keep(f"{name} embedded", {"texts": texts, "rest": sorted(rest), "queries": sorted(set(server.queries))})
     bench.keep(f"{name} keys", sorted(set(server.keys)))
     server.asked.clear()
+
+
+def _spoils(asked: dict[str, Any]) -> Any:
+    """Every first reply that makes statements is no JSON, and every second is cut off."""
+    if not asked["messages"][0]["content"].startswith("# Break an answer"):
+        return None
+    cut = '{"statements": [{"statement": "It'
+    return {1: replies("nothing"), 3: replies(cut, "length")}.get(len(asked["messages"]))
 
 
 def models(bench: Bench) -> None:
@@ -113,11 +121,9 @@ def models(bench: Bench) -> None:
     (bench.folder / "examples.tsv").write_text(EXAMPLES, encoding="utf-8")
     prices = '[models."golden"]\nprompt = 1.0\ncompletion = 2.0\n'
     (bench.folder / "prices.toml").write_text(prices, encoding="utf-8")
-    ask = (*MODEL, "--concurrency", "1")
+    ask = MODEL
     bench.run("plan", "ordinary.jsonl", *MODEL, "--metrics", ALL, "--json")
-    bench.run(
-        "plan", "ordinary", *MODEL, "--metrics", ALL, "--statements", "4", "--reference-statements", "2", "--json"
-    )
+    bench.run("plan", "ordinary", *MODEL, "--metrics", ALL, "--statements", "4", "--reference-statements", "2", "--json")
     with model_server() as server:
         bench.run("evaluate", "ordinary", *ask, "--metrics", ALL, "--sample", "3", "--seed", "1", "--json")
         _requests(bench, server, "part")
@@ -126,14 +132,11 @@ def models(bench: Bench) -> None:
         bench.run("evaluate", "hostile.jsonl", *ask, "--metrics", ALL, "--examples", "examples.tsv", "--json")
         _requests(bench, server, "hostile")
         settings = ("--judge-param", "reasoning_effort=low", "--judge-param", "max_tokens=900", "--no-cache")
-        server.faults = [replies("nothing"), replies('{"statements": [{"statement": "It', "length")]
+        server.chance = _spoils
         bench.run("evaluate", "ordinary", *ask, *settings, "--sample", "2", "--json", name="repaired")
+        server.chance = lambda _: None
         _requests(bench, server, "repaired")
-        for metric in (
-            "ragas.answer_relevance(method=rating)",
-            "ragas.harmfulness(n=3)",
-            "ragas.context_relevancy(n=3)",
-        ):
+        for metric in ("ragas.answer_relevance(method=rating)", "ragas.harmfulness(n=3)", "ragas.context_relevancy(n=3)"):
             bench.run("evaluate", "ordinary", *ask, "--metrics", metric, "--json")
         _requests(bench, server, "settings")
         for quality in ("faithfulness", "answer_relevance", "context_relevance"):
@@ -148,12 +151,18 @@ def models(bench: Bench) -> None:
         bench.run("evaluate", "second", *ask, "--json")
         _requests(bench, server, "second")
         bench.run("evaluate", "ordinary", *ask, "--metrics", "faithfulness", "--max-calls", "0", "--no-cache", "--json")
-        bench.run("evaluate", "second", *ask, "--metrics", ALL, "--max-calls", "3", "--json", keep=False)
+        embedded = "ragas.answer_relevance,ragas.answer_similarity,ragas.answer_correctness"
+        bench.run("plan", "ordinary", *VECTORS, "--metrics", embedded, "--json")
+        server.asked.clear()
+        vectors = ("ordinary.jsonl", *VECTORS, "--metrics", embedded, "--store", "vectors", "--json")
+        bench.run("evaluate", *vectors, keep=False)
+        _requests(bench, server, "vectors")
         bench.run("retry", "ordinary", "--json")
     bench.run("show", "ordinary", "h01", "--calls", "--json")
     bench.run("cache", "--json")
     bench.run("compare", "ordinary", "second", "--json")
     bench.journals()
+    bench.journals("vectors", store="vectors")
     for name in ("ordinary", "hostile"):
         _reports(bench, adapter.run_reports(bench.store, name), name)
 
@@ -168,7 +177,7 @@ def people_and_models(bench: Bench) -> None:
     passages = bench.folder / "passages.jsonl"
     passages.write_text(jsonl([{"text": row["contexts"][0] * 2} for row in ORDINARY[:1]]), encoding="utf-8")
     (bench.folder / "examples.tsv").write_text(EXAMPLES, encoding="utf-8")
-    ask = (*MODEL, "--concurrency", "1")
+    ask = MODEL
     with model_server() as server:
         for name in ("wikieval.jsonl", "pairs.jsonl", "statements.jsonl", "sentences.jsonl"):
             bench.run("agree", name, *ask, "--json")
@@ -177,7 +186,7 @@ def people_and_models(bench: Bench) -> None:
     with model_server() as server:
         for kind in ("ares", "wikieval"):
             out = ("--out", f"synth-{kind}", "--kind", kind, "--least-words", "5", "--json")
-            bench.run("synth", "passages.jsonl", *out, *ask[:2], *ask[4:], "--examples", "examples.tsv")
+            bench.run("synth", "passages.jsonl", *out, *ask, "--examples", "examples.tsv")
             _requests(bench, server, f"synth {kind}")
             for path in sorted((bench.folder / f"synth-{kind}").iterdir()):
                 if path.suffix in (".jsonl", ".tsv"):
@@ -295,7 +304,7 @@ def sample_exports(bench: Bench) -> None:
         bench.wrote(f"made-up.{kind}")
     for name, words in {
         "report.html": (A,),
-        "compared.html": (A, B, "--metric", "faithfulness"),
+        "compared.html": (A, B, "--metric", "ragas.faithfulness"),
         "few.html": (B, "--samples", "2", "--unscored", "bounds"),
     }.items():
         bench.run("report", *words, "-o", name)
@@ -346,7 +355,7 @@ def people(bench: Bench) -> None:
     bench.run("rank", A, B, "--labels", labels / "answers.tsv", "--json")
     bench.run("diagnose", A, "--json")
     _reports(bench, adapter.people_reports(bench.store, labels / "answers.tsv", (A, B)), "people")
-    _reports(bench, {"summary": adapter.run_reports(bench.store, A)["overruled"]}, "people")
+    bench.run("show", B, "--json")
 
 
 def agreement(bench: Bench) -> None:
@@ -376,9 +385,7 @@ def agreement(bench: Bench) -> None:
     bench.run("judge-report", "graded.jsonl", "--at-least", "3", "--cluster", "conversation", "--json")
     for repeats in ("60", "25"):
         bench.run("simulate", "ranking", "--repeats", repeats, "--items", "300", "--labels", "40", "--json")
-    bench.run(
-        "simulate", "ranking", "--sensitivity", "0.7", "--repeats", "20", "--items", "200", "--seed", "4", "--json"
-    )
+    bench.run("simulate", "ranking", "--sensitivity", "0.7", "--repeats", "20", "--items", "200", "--seed", "4", "--json")
     bench.run("import", sample_folder() / "runs" / f"{A}.jsonl", keep=False)
     _reports(bench, adapter.people_reports(bench.store, labels / "answers.tsv", (A,)), "agreement")
     bench.longest = 40
@@ -431,9 +438,7 @@ def ragchecker(bench: Bench) -> None:
     _reports(bench, adapter.store_reports(bench.store), "store")
     for name in ("checking_inputs.json", "checking_outputs.json"):
         bench.keep(f"read {name}", read_runs(data() / "ragchecker" / name))
-        bench.run(
-            "evaluate", data() / "ragchecker" / name, "--metrics", "ragchecker", "--json", name=f"evaluate {name}"
-        )
+        bench.run("evaluate", data() / "ragchecker" / name, "--metrics", "ragchecker", "--json", name=f"evaluate {name}")
     (bench.folder / "pairs.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     bench.run("agree", "pairs.jsonl", "--json")
 
@@ -554,19 +559,11 @@ def _files() -> dict[str, bytes]:
         "metrics": {"overall_metrics": {"precision": 50.0}},
     }
     messages = [
-        {
-            "user_input": [{"content": "Hi", "type": "human"}, {"content": "Where?", "type": "human"}],
-            "response": "Here.",
-        },
+        {"user_input": [{"content": "Hi", "type": "human"}, {"content": "Where?", "type": "human"}], "response": "Here."},
         {"user_input": [{"content": "Where?", "type": "human"}, {"content": "There.", "type": "ai"}]},
     ]
     labelled = [
-        {
-            "question": "Q?",
-            "answer": "One. Two.",
-            "contexts": ["p"],
-            "statements": [{"text": "One.", "label": "supported"}],
-        },
+        {"question": "Q?", "answer": "One. Two.", "contexts": ["p"], "statements": [{"text": "One.", "label": "supported"}]},
         {"question": "Q?", "answer": "A.", "contexts": ["p"], "grades": {"faithfulness": {"ada": 3, "bob": 5}}},
         {"question": "Q?", "a": "A.", "b": "B.", "contexts": ["p"], "preferred": "a"},
     ]
@@ -618,8 +615,7 @@ def python(bench: Bench) -> None:
     from ragboard import EmbeddedJudge, Panel, RecordingJudge, ReplayJudge, Store, evaluate, judge_from, log
 
     bench.keep("names", sorted(ragboard.__all__))
-    with pytest.warns(ragboard.RunFileWarning):
-        found = evaluate(HOSTILE, metrics=["faithfulness", "token_f1", "ragboard"], name="mine")
+    found = evaluate(HOSTILE, metrics=["faithfulness", "token_f1", "ragboard"], name="mine")
     bench.keep("evaluated", {"summary": found.summary, "samples": found.samples, "report": found.report})
     frame = found.to_pandas()
     bench.keep("frame", frame[[name for name in frame.columns if not name.endswith(": why")]])
@@ -638,7 +634,7 @@ def python(bench: Bench) -> None:
         prompts.extend(texts)
         return [answer(text) for text in texts]
 
-    own = Panel(judge=judge_from(ask, version="1"), embed=EmbeddedJudge())
+    own = Panel(judge=judge_from(ask, version="1", name="own"), roles={"embed": EmbeddedJudge()})
     found = evaluate(ORDINARY, metrics=["ragas.faithfulness", "ragchecker", "ares"], judge=own, name="own")
     bench.keep("own", found.summary)
     bench.keep("own prompts", sorted(prompts))
