@@ -11,8 +11,7 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 import streamlit as st
 
 from ragboard.evaluation.background import Surroundings
-from ragboard.evaluation.calls import SampleCalls
-from ragboard.evaluation.sample_calls import sample_calls
+from ragboard.evaluation.calls import SampleCalls, sample_calls
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with

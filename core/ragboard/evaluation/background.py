@@ -21,8 +21,7 @@ from ragboard.evaluation.plan import Plan, plan_run
 from ragboard.evaluation.progress import Progress, read_progress, write_progress
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.judges.llm.endpoint import OFFICIAL
-from ragboard.judges.llm.settings import require_address
+from ragboard.judges.llm.endpoint import OFFICIAL, require_address
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, metrics_named
 from ragboard.metrics.plugins import metrics_with
