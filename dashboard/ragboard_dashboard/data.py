@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import streamlit as st
 
-from ragboard.evaluation.background import Surroundings
+from ragboard.evaluation.background import LaunchContext
 from ragboard.evaluation.calls import SampleCalls, sample_calls
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
@@ -151,9 +151,9 @@ def plugins() -> tuple[Path, ...]:
     return settings().plugins
 
 
-def surroundings() -> Surroundings:
+def surroundings() -> LaunchContext:
     """What goes with every evaluation started from this server."""
-    return Surroundings(plugins=plugins(), prices=settings().prices, may_start=evaluates())
+    return LaunchContext(plugins=plugins(), prices=settings().prices, may_start=evaluates())
 
 
 def known_metrics() -> Mapping[str, Metric]:

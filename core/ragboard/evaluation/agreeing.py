@@ -15,7 +15,6 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.contenders import GPT_RANKING, QUALITIES, LineUp, line_up, own_words, trivial_outcomes
 from ragboard.evaluation.engine import check_roles
-from ragboard.evaluation.gather import gather
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.preference import Choice, choose_better, comparable
@@ -23,7 +22,7 @@ from ragboard.evaluation.runner import Tally, TaskRunner
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, outcome
-from ragboard.metrics.base import AnswerTask
+from ragboard.metrics.base import AnswerTask, resolve
 from ragboard.opinions import Agreement, Item, Judged, Said
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.store import Store
@@ -185,7 +184,7 @@ async def _outcomes(
     sample: Sample, item: Item, lined: LineUp, asker: TaskRunner, ask: AnswerTask
 ) -> dict[Metric, Outcome]:
     metrics = [metric for dimension in item.said for _, metric in lined.metrics[dimension]]
-    findings = await gather(sample, (need for metric in metrics for need in metric.needs()), ask, asker.knows)
+    findings = await resolve(sample, (need for metric in metrics for need in metric.needs()), ask, asker.knows)
     return {metric: outcome(metric, sample, findings) for metric in metrics}
 
 

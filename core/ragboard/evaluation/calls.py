@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ragboard.errors import RunFileError, SettingError, StoreError
-from ragboard.evaluation.gather import gather
 from ragboard.evaluation.journal import Heard, Kept, read_kept
 from ragboard.evaluation.loop import wait_for
 from ragboard.judges.llm import judge as llm
@@ -21,6 +20,7 @@ from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.options import JudgeOptions
 from ragboard.judges.registry import asks_server, no_prompt
 from ragboard.metrics import METRICS, Metric, metric_of
+from ragboard.metrics.base import resolve
 from ragboard.prices import Price, cost
 from ragboard.records import Evaluation, Sample
 from ragboard.store import RunRef, Store
@@ -203,7 +203,7 @@ class _Reader:
             return kept if kept and fits(task, kept) else NotAsked(detail="not asked")
 
         needs = dict.fromkeys(need for metric in self.known for need in metric.needs())
-        wait_for(gather(self.sample, needs, answer, lambda task: self._key(task) in answers))
+        wait_for(resolve(self.sample, needs, answer, lambda task: self._key(task) in answers))
         return found
 
     def _key(self, task: Task) -> str:
