@@ -24,7 +24,6 @@ class QualityHolds(Need[Classified]):
     """Ask whether the passages are relevant first: where they are not, no answer to them holds either."""
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Classification."""
         return (Classify,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Classified | Unscored:
@@ -38,7 +37,6 @@ class QualityHolds(Need[Classified]):
         return await _classified(self.quality, sample, ask, with_passages=self.quality != "answer_relevance")
 
     def rows(self, found: Classified) -> Iterable[Row]:
-        """The verdict, its probability and its reason."""
         about = f"{self.quality.replace('_', ' ')} (ARES{', compat' if self.after_contexts else ''})"
         yield judgement(about, 1, "yes" if found.holds else "no", found.probability, found.reason)
 
@@ -66,12 +64,9 @@ class Ares(Metric):
     quality: ClassVar[AresQuality]
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The verdict."""
         return (self._need(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """1 for yes, 0 for no."""
-        del sample
         said = findings.of(self._need())
         likely = "" if said.probability is None else f", probability {said.probability:.2f}"
         return Score(value=float(said.holds), counted=f"judged {'yes' if said.holds else 'no'}{likely}")

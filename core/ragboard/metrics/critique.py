@@ -40,11 +40,9 @@ class FitsDescription(Need[tuple[Critiqued, ...]]):
     with_passages: bool = False
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Critiques."""
         return (Critique,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> tuple[Critiqued, ...] | Unscored:
-        """Every draw, or why one of them failed."""
         if missing := no_answer(sample):
             return missing
         task = Critique(
@@ -62,7 +60,6 @@ class FitsDescription(Need[tuple[Critiqued, ...]]):
         return tuple(found)
 
     def rows(self, found: tuple[Critiqued, ...]) -> Iterable[Row]:
-        """Each draw with its reason."""
         return yes_or_no(self.definition, ((draw.yes, draw.reason) for draw in found))
 
 
@@ -87,12 +84,9 @@ class AspectCritique(Metric):
             raise ValueError(f"n is an odd number of draws, so that they cannot tie, got {self.n}")
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The draws."""
         return (self._need(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """What most draws say."""
-        del sample
         draws = findings.of(self._need())
         yes = sum(draw.yes for draw in draws)
         return Score(value=float(2 * yes > len(draws)), counted=f"fits in {yes} of {len(draws)} draws")

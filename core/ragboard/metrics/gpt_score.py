@@ -20,7 +20,6 @@ class QualityRating(Need[Rating]):
     quality: Quality
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Rating."""
         return (Rate,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Rating | Unscored:
@@ -39,7 +38,6 @@ class QualityRating(Need[Rating]):
         return await ask(task)
 
     def rows(self, found: Rating) -> Iterable[Row]:
-        """The rating and its reason."""
         yield judgement(f"rating of {self.quality}", 1, str(found.value), float(found.value), found.reason)
 
 
@@ -56,12 +54,9 @@ class GptScore(Metric):
     quality: ClassVar[Quality]
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The rating."""
         return (QualityRating(self.quality),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """The rating as it is."""
-        del sample
         return Score(value=float(findings.of(QualityRating(self.quality)).value), counted="one rating, 0 to 10")
 
 

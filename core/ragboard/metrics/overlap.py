@@ -49,12 +49,10 @@ class Overlap(Metric):
     calls: ClassVar[str] = "none"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Nothing: the file has it all."""
         return ()
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
         """Compare; undefined where the reference is empty."""
-        del findings
         answer, reference = sample.answer or "", sample.reference or ""
         if not self.comparable(reference):
             return Unscored(reason="undefined", detail="the reference is empty")
@@ -204,12 +202,10 @@ class ContextOverlap(Metric):
     calls: ClassVar[str] = "none"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Nothing: the file has it all."""
         return ()
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
         """There / all; undefined for an answer without a word."""
-        del findings
         said = words(sample.answer or "")
         if not said:
             return Unscored(reason="undefined", detail="the answer is empty")

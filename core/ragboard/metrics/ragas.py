@@ -39,11 +39,9 @@ class GeneratedQuestions(Need[QuestionsFound]):
     n: int = 3
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Questions and embeddings."""
         return (GenerateQuestions, Similarity)
 
     async def resolve(self, sample: Sample, ask: Ask) -> QuestionsFound | Unscored:
-        """None for an empty answer."""
         if sample.answer is None:
             return no_column("answer")
         if not sample.answer.strip():
@@ -59,7 +57,6 @@ class GeneratedQuestions(Need[QuestionsFound]):
         return QuestionsFound(questions=reply.questions, similarities=near.values)
 
     def rows(self, found: QuestionsFound) -> Iterable[Row]:
-        """Each question with its cosine."""
         for number, (text, near) in enumerate(zip(found.questions, found.similarities, strict=True)):
             yield "questions", (number, text, near)
 
@@ -69,17 +66,14 @@ class DirectRating(Need[AnswerRated]):
     """How well the answer answers the question, said by a judge at once; not resolved for an empty answer."""
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Rating."""
         return (RateAnswer,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> AnswerRated | Unscored:
-        """The rating."""
         if missing := no_answer(sample):
             return missing
         return await ask(RateAnswer(question=sample.question, answer=sample.answer or "", history=sample.history))
 
     def rows(self, found: AnswerRated) -> Iterable[Row]:
-        """The rating and its reason."""
         yield judgement("rating of the answer", 1, f"{found.score:g}", found.score, found.reason)
 
 
@@ -106,7 +100,6 @@ class Faithfulness(Metric):
         return (JointVerdicts(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Supported / all."""
         judged = findings.of(JointVerdicts())
         if not judged.verdicts:
             return no_statements(sample, refuses=judged.refuses)
@@ -153,7 +146,6 @@ class AnswerRelevance(Metric):
         return (GeneratedQuestions(self.n), *((Statements(),) if self.compat else ()))
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """The mean of the cosines, or the rating."""
         if self.method == "direct":
             return Score(value=findings.of(DirectRating()).score, counted="rated by the judge at once")
         if self.compat:
@@ -191,11 +183,9 @@ class ContextRelevance(Metric):
     calls: ClassVar[str] = "1 to choose the sentences"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The sentences and the chosen ones among them."""
         return (SelectedSentences(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Chosen / all."""
         found = findings.of(SelectedSentences())
         total = len(found.sentences)
         if not total:

@@ -51,7 +51,6 @@ class UsefulPassages(Need[Usefulness]):
     toward: Side = "reference"
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Verdicts on passages."""
         return (JudgePassages,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Usefulness | Unscored:
@@ -72,7 +71,6 @@ class UsefulPassages(Need[Usefulness]):
         )
 
     def rows(self, found: Usefulness) -> Iterable[Row]:
-        """A verdict on each passage."""
         return yes_or_no(f"useful toward {self.toward}", zip(found.useful, found.reasons, strict=True))
 
 
@@ -89,11 +87,9 @@ class EntitiesNamed(Need[EntitiesFound]):
     """What the reference names, and what the passages name."""
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Extraction of entities."""
         return (ExtractEntities,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> EntitiesFound | Unscored:
-        """The names of both."""
         if sample.reference is None:
             return no_column("reference")
         if sample.contexts is None:
@@ -105,7 +101,6 @@ class EntitiesNamed(Need[EntitiesFound]):
         return theirs if isinstance(theirs, Unscored) else EntitiesFound(reference=ours, passages=theirs)
 
     def rows(self, found: EntitiesFound) -> Iterable[Row]:
-        """Each name of both."""
         for about, names in (("entities of reference", found.reference), ("entities of passages", found.passages)):
             for number, name in enumerate(names, 1):
                 yield judgement(about, number, name)
@@ -133,12 +128,10 @@ class _Precision(Metric):
     compat: bool = False
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Whether each passage is useful."""
         return (self.need,)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
         """Average precision; no useful passage is 0, no passage at all undefined."""
-        del sample
         return self._counted(findings.of(self.need))
 
     def _counted(self, judged: Usefulness) -> Outcome:
@@ -255,11 +248,9 @@ class ContextEntityRecall(Metric):
     compat: bool = False
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The entities of both."""
         return (EntitiesNamed(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Shared / those of the reference."""
         found = findings.of(EntitiesNamed())
         ours, theirs = self._distinct(found.reference), self._distinct(found.passages)
         counted = f"{len(ours & theirs)} of {len(ours)} entities"

@@ -41,11 +41,9 @@ class ReferenceSimilarity(Need[float]):
     """The cosine between the answer and the reference; not resolved where one of them is empty."""
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Embeddings."""
         return (Similarity,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> float | Unscored:
-        """The cosine."""
         for column, text in (("answer", sample.answer), ("reference", sample.reference)):
             if text is None:
                 return no_column(column)
@@ -74,7 +72,6 @@ class ContextRecall(Metric):
         return (JointVerdicts("reference"),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Supported / all."""
         judged = findings.of(JointVerdicts("reference"))
         if not judged.verdicts:
             empty = not (sample.reference or "").strip()
@@ -109,7 +106,6 @@ class FactualCorrectness(Metric):
         return self._reads()
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Count as the mode says."""
         nothing = nothing_to_count(sample, [findings.of(table) for table in self._reads()])
         if nothing and not self.compat:
             return nothing
@@ -167,7 +163,6 @@ class AnswerCorrectness(Metric):
         return (ANSWER_RIGHT, REFERENCE_COVERED, ReferenceSimilarity())
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """The weighted mean."""
         facts = self._facts(sample, findings)
         if isinstance(facts, Unscored):
             return facts
@@ -207,7 +202,6 @@ class NoiseSensitivity(Metric):
         return (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Wrong by such passages / all."""
         tables = [findings.of(table) for table in (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)]
         nothing = nothing_to_count(sample, tables)
         return nothing or noise(findings, "wrong_relevant" if self.mode == "relevant" else "wrong_irrelevant")
@@ -231,11 +225,9 @@ class AnswerSimilarity(Metric):
     calls: ClassVar[str] = "embeddings of 2 texts"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The cosine."""
         return (ReferenceSimilarity(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """The cosine."""
         words = len((sample.answer or "").split())
         return Score(value=findings.of(ReferenceSimilarity()), counted=f"an answer of {words} words")
 

@@ -66,7 +66,6 @@ class Checked(Metric):
     compat: bool = False
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The tables it is counted from."""
         return self.reads
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:

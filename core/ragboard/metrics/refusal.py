@@ -34,7 +34,6 @@ class Refusal(Metric):
         return (Statements(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """As the extraction says."""
         found = findings.of(Statements())
         if not (sample.answer or "").strip():
             return Unscored(reason="undefined", detail="the answer is empty")

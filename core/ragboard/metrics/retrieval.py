@@ -56,12 +56,10 @@ class Retrieval(Metric):
             raise ValueError(f"k is a number of places, at least 1, got {self.k}")
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Nothing: the file has it all."""
         return ()
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
         """Count; skipped where the file has no gold passages, undefined where it lists none."""
-        del findings
         ranked = ranking(sample)
         if isinstance(ranked, Unscored):
             return ranked
@@ -84,7 +82,6 @@ class Recall(Retrieval):
 
     def count(self, ranked: Ranking, places: int) -> Outcome:
         """Found / gold."""
-        del places
         found = sum(ranked.found)
         return Score(value=found / ranked.gold, counted=f"{found} of {ranked.gold} gold passages")
 
@@ -160,7 +157,6 @@ class AveragePrecision(Retrieval):
 
     def count(self, ranked: Ranking, places: int) -> Outcome:
         """Of the places that bring something new."""
-        del places
         hits = [place for place, new in enumerate(ranked.found, 1) if new]
         total = sum(number / place for number, place in enumerate(hits, 1))
         return Score(value=total / ranked.gold, counted=_places([new > 0 for new in ranked.found]))

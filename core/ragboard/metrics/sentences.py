@@ -41,18 +41,15 @@ class SelectedSentences(Need[SentencesFound]):
     """The sentences of the passages that help to answer the question."""
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Selection."""
         return (SelectSentences,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> SentencesFound | Unscored:
-        """What one draw chooses."""
         found = await DrawnSentences(n=1).resolve(sample, ask)
         if isinstance(found, Unscored):
             return found
         return SentencesFound(sentences=found.sentences, chosen=found.draws[0] if found.draws else ())
 
     def rows(self, found: SentencesFound) -> Iterable[Row]:
-        """Each sentence, and whether it is chosen."""
         chosen = set(found.chosen)
         for place, sentence in enumerate(found.sentences):
             yield "sentences", (sentence.rank, sentence.start, sentence.end, place in chosen)
@@ -81,7 +78,6 @@ class DrawnSentences(Need[DrawsFound]):
         return (SelectSentences, Similarity) if near else (SelectSentences,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> DrawsFound | Unscored:
-        """All draws, or why one of them failed."""
         if sample.contexts is None:
             return no_column("contexts")
         offered = [

@@ -45,11 +45,9 @@ class Statements(Need[StatementsFound]):
     side: Side = "response"
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Extraction."""
         return (ExtractStatements,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> StatementsFound | Unscored:
-        """Those of the run file, else the judge's."""
         brought, side, text = ask.brought, self.side, _text(sample, self.side)
         if isinstance(brought, Unscored):
             return brought
@@ -85,11 +83,9 @@ class JointVerdicts(Need[Judged]):
     side: Side = "response"
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Extraction and verification."""
         return (ExtractStatements, Verify)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Judged | Unscored:
-        """One verdict a statement."""
         table = await _table(sample, ask, self.side, "joint")
         if isinstance(table, Unscored):
             return table
@@ -127,11 +123,9 @@ class CellVerdicts(Need[Cells]):
             raise ValueError(f"the statements of the {self.side} cannot be held against the {self.target} itself")
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Extraction and verification."""
         return (ExtractStatements, Verify)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Cells | Unscored:
-        """One verdict a statement and target."""
         table = await _table(sample, ask, self.side, self.target)
         if isinstance(table, Unscored):
             return table

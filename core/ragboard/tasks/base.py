@@ -100,6 +100,8 @@ class Task(ABC, Generic[R_co]):
     reply: ClassVar[type[Reply]]
     leads: ClassVar[bool] = False
     """Whether other tasks wait for its reply."""
+    reply_model: ClassVar[type[ReplyModel]]
+    """The JSON that a model is to reply with; nothing for a task without a prompt."""
     prompts: ClassVar[PromptFiles] = {}
     """Those that it may be asked with."""
     own_fields: ClassVar[frozenset[str]] = frozenset({"n", "quality", "examples"})
@@ -129,13 +131,9 @@ class Task(ABC, Generic[R_co]):
         """The reply where there is nothing to ask about."""
         return None
 
-    def reply_model(self) -> type[ReplyModel]:
-        """The JSON that a model is to reply with."""
-        raise KeyError(f"{type(self).__name__} is not asked of a chat model")
-
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the reply; counts and numbers are checked when the reply is read."""
-        return schema_of(self.reply_model())
+        return schema_of(self.reply_model)
 
     def parse(self, value: Json) -> R_co:
         """The reply in a model's JSON. Raises ReplyFormatError that says what is wrong with it."""

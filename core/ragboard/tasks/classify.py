@@ -9,7 +9,7 @@ from ragboard.records import Sample, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
 from ragboard.tasks.examples import LabelledExample, labelled_examples
 from ragboard.tasks.markup import numbered
-from ragboard.tasks.replies import Json, ReplyModel, VerdictJson
+from ragboard.tasks.replies import Json, VerdictJson
 
 __all__ = ["AresQuality", "Classified", "Classify"]
 
@@ -27,7 +27,6 @@ class Classified(Reply):
     reason: str = ""
 
     def describe(self) -> str:
-        """`yes, probability 0.81: it is there`."""
         likely = "" if self.probability is None else f", probability {self.probability:.2f}"
         return with_reason(f"{'yes' if self.holds else 'no'}{likely}", self.reason)
 
@@ -42,6 +41,7 @@ class Classify(Task[Classified]):
 
     role = "verify"
     reply = Classified
+    reply_model = VerdictJson
     prompts: ClassVar[PromptFiles] = {
         "classify_context_relevance": ("question", "passages", "examples?", "history?"),
         "classify_answer_faithfulness": ("passages", "answer", "question?", "examples?", "history?"),
@@ -58,11 +58,9 @@ class Classify(Task[Classified]):
     draw: int = 0
 
     def prompt_file(self) -> str:
-        """By the quality."""
         return f"classify_{self.quality}"
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        """Question, passages, answer, and a person's examples."""
         return {
             "question": self.question,
             "answer": self.answer,
@@ -71,12 +69,7 @@ class Classify(Task[Classified]):
         }
 
     def shown_examples(self, prompts: PromptTexts) -> tuple[LabelledExample, ...]:
-        """Those of the quality."""
         return prompts.examples.get(self.quality, ())
-
-    def reply_model(self) -> type[ReplyModel]:
-        """Yes or no, and why."""
-        return VerdictJson
 
     def parse(self, value: Json) -> Classified:
         """Yes or no; a chat model gives no probability."""
@@ -84,15 +77,11 @@ class Classify(Task[Classified]):
         return Classified(holds=read.verdict == "yes", reason=read.reason)
 
     def check(self, reply: Classified, /) -> str | None:
-        """A probability is in 0 to 1."""
         said = reply.probability
         return None if said is None or 0 <= said <= 1 else f"a probability of {said}, outside 0 to 1"
 
     def describe(self, sample: Sample) -> str:
-        """`Say whether answer relevance holds`."""
-        del sample
         return f"Say whether {self.quality.replace('_', ' ')} holds"
 
     def simulate(self, sizes: Sizes) -> tuple[Classified, str]:
-        """Yes, and a reason."""
         return Classified(holds=True), as_json({"reason": "." * sizes.reason, "verdict": "yes"})

@@ -19,7 +19,6 @@ class Entities(Reply):
     names: tuple[str, ...]
 
     def describe(self) -> str:
-        """The names themselves."""
         return ", ".join(self.names) or "no name"
 
 
@@ -36,6 +35,7 @@ class ExtractEntities(Task[Entities]):
 
     role = "ask"
     reply = Entities
+    reply_model = EntitiesJson
     prompts: ClassVar[PromptFiles] = {"extract_entities": ("text",)}
     tags = ("text",)
 
@@ -43,31 +43,20 @@ class ExtractEntities(Task[Entities]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        """The text."""
-        del prompts, mark
         return {"text": self.text}
 
     def without_asking(self) -> Entities | None:
-        """An empty text names nothing."""
         return None if self.text.strip() else Entities(names=())
 
-    def reply_model(self) -> type[ReplyModel]:
-        """The names."""
-        return EntitiesJson
-
     def parse(self, value: Json) -> Entities:
-        """Each once."""
         return Entities(names=tuple(dict.fromkeys(EntitiesJson.read(value, self).entities)))
 
     def check(self, reply: Entities, /) -> str | None:
-        """Each once, none empty."""
         if any(not name.strip() for name in reply.names):
             return "an empty name"
         return "a name twice" if len(set(reply.names)) < len(reply.names) else None
 
     def describe(self, sample: Sample) -> str:
-        """What is asked for."""
-        del sample
         return "Name the people, places, things, dates and amounts of a text"
 
     def simulate(self, sizes: Sizes) -> tuple[Entities, str]:

@@ -33,7 +33,6 @@ class Extraction(Reply):
     """Whether the text declines to answer, in whole or in part."""
 
     def describe(self) -> str:
-        """`3 statements`."""
         refuses = "; it declines to answer, at least in part" if self.refuses else ""
         return f"{count_of(self.statements, 'statement')}{refuses}"
 
@@ -69,6 +68,7 @@ class ExtractStatements(Task[Extraction]):
     role = "extract"
     reply = Extraction
     leads = True
+    reply_model = StatementsJson
     prompts: ClassVar[PromptFiles] = {"extract_statements": ("answer", "question?", "history?")}
     tags = ("question", "answer", "turn")
 
@@ -78,17 +78,10 @@ class ExtractStatements(Task[Extraction]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        """Question and text."""
-        del prompts, mark
         return {"question": self.question, "answer": self.text}
 
     def without_asking(self) -> Extraction | None:
-        """An empty text states nothing."""
         return None if self.text.strip() else Extraction(statements=(), refuses=False)
-
-    def reply_model(self) -> type[ReplyModel]:
-        """Statements and quotes."""
-        return StatementsJson
 
     def parse(self, value: Json) -> Extraction:
         """A statement stands where its own words do, else where its quote does; later ones are looked for after it."""
@@ -104,7 +97,6 @@ class ExtractStatements(Task[Extraction]):
         return Extraction(statements=tuple(found), refuses=read.refuses)
 
     def check(self, reply: Extraction, /) -> str | None:
-        """No empty statement, no span outside the text."""
         for said in reply.statements:
             if not said.text.strip():
                 return "an empty statement"
@@ -113,7 +105,6 @@ class ExtractStatements(Task[Extraction]):
         return None
 
     def describe(self, sample: Sample) -> str:
-        """`Split the answer into statements`."""
         return f"Split the {side_of(self.text, sample)} into statements"
 
     def simulate(self, sizes: Sizes) -> tuple[Extraction, str]:

@@ -19,7 +19,6 @@ class Questions(Reply):
     questions: tuple[str, ...]
 
     def describe(self) -> str:
-        """The questions themselves."""
         return " / ".join(self.questions) or "no question"
 
 
@@ -49,6 +48,7 @@ class GenerateQuestions(Task[Questions]):
     role = "ask"
     reply = Questions
     leads = True
+    reply_model = QuestionsJson
     prompts: ClassVar[PromptFiles] = {"generate_questions": ("answer", "n", "history?")}
     tags = ("answer", "turn")
     history_note = (
@@ -62,17 +62,10 @@ class GenerateQuestions(Task[Questions]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        """Answer and number."""
-        del prompts, mark
         return {"answer": self.answer, "n": str(self.n)}
 
     def without_asking(self) -> Questions | None:
-        """An empty answer answers nothing."""
         return Questions(questions=()) if self.n < 1 or not self.answer.strip() else None
-
-    def reply_model(self) -> type[ReplyModel]:
-        """The questions."""
-        return QuestionsJson
 
     def parse(self, value: Json) -> Questions:
         """None, or as many as were asked for."""
@@ -82,14 +75,10 @@ class GenerateQuestions(Task[Questions]):
         return Questions(questions=tuple(found))
 
     def check(self, reply: Questions, /) -> str | None:
-        """At most as many as were asked for."""
         return too_many(reply, self.n)
 
     def describe(self, sample: Sample) -> str:
-        """`Write 3 questions that the answer answers`."""
-        del sample
         return f"Write {self.n} questions that the answer answers"
 
     def simulate(self, sizes: Sizes) -> tuple[Questions, str]:
-        """As many as are asked for."""
         return simulated_questions(self.n, sizes)

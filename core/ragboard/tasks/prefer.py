@@ -24,7 +24,6 @@ class Preference(Reply):
     reason: str = ""
 
     def describe(self) -> str:
-        """`A is better: it is shorter`."""
         return with_reason(f"{self.better.upper()} is better", self.reason)
 
 
@@ -46,6 +45,7 @@ class Prefer(Task[Preference]):
 
     role = "ask"
     reply = Preference
+    reply_model = PreferenceJson
     prompts: ClassVar[PromptFiles] = {"prefer": ("quality", "material", "a", "b", "history?"), **QUALITY_FILES}
     tags = ("quality", "question", "passage", "candidate", "turn")
 
@@ -59,30 +59,20 @@ class Prefer(Task[Preference]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        """The quality, what both are held against, and both."""
         passages = self.contexts if self.quality == "faithfulness" else ()
         quality = prompts.texts[f"quality_{self.quality}"].strip()
         shown = material(self.question, passages, None, mark)
         return {"quality": quality, "material": shown, "a": self.a, "b": self.b}
 
-    def reply_model(self) -> type[ReplyModel]:
-        """The better one, and why."""
-        return PreferenceJson
-
     def parse(self, value: Json) -> Preference:
-        """One of the two."""
         read = PreferenceJson.read(value, self)
         return Preference(better="a" if read.better == "A" else "b", reason=read.reason)
 
     def check(self, reply: Preference, /) -> str | None:
-        """One of the two."""
         return None if reply.better in ("a", "b") else f"{reply.better!r} is neither 'a' nor 'b'"
 
     def describe(self, sample: Sample) -> str:
-        """`Say which of two is better in faithfulness`."""
-        del sample
         return f"Say which of two is better in {self.quality.replace('_', ' ')}"
 
     def simulate(self, sizes: Sizes) -> tuple[Preference, str]:
-        """The first, and a reason."""
         return Preference(better="a"), as_json({"reason": "." * sizes.reason, "better": "A"})

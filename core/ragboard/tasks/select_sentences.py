@@ -24,7 +24,6 @@ class Selection(Reply):
     """How much each offered sentence helps, in [0, 1]; empty where the judge only chooses."""
 
     def describe(self) -> str:
-        """`2 sentences chosen`."""
         return f"{count_of(self.chosen, 'sentence')} chosen"
 
 
@@ -52,6 +51,7 @@ class SelectSentences(Task[Selection]):
 
     role = "ask"
     reply = Selection
+    reply_model = ChosenJson
     prompts: ClassVar[PromptFiles] = {"select_sentences": ("question", "sentences", "history?")}
     tags = ("question", "sentence", "turn")
 
@@ -61,24 +61,15 @@ class SelectSentences(Task[Selection]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        """Question, and sentences with their numbers."""
-        del prompts
         return {"question": self.question, "sentences": lines("sentence", self.sentences, mark)}
 
     def without_asking(self) -> Selection | None:
-        """Where none is offered."""
         return None if self.sentences else Selection(chosen=())
 
-    def reply_model(self) -> type[ReplyModel]:
-        """The numbers of the chosen ones."""
-        return ChosenJson
-
     def parse(self, value: Json) -> Selection:
-        """Each once, in order."""
         return Selection(chosen=tuple(sorted({number - 1 for number in ChosenJson.read(value, self).chosen})))
 
     def check(self, reply: Selection, /) -> str | None:
-        """Only what was offered."""
         offered, chosen = len(self.sentences), reply.chosen
         if any(not 0 <= place < offered for place in chosen):
             return f"a sentence that was not among the {offered} offered"
@@ -87,12 +78,8 @@ class SelectSentences(Task[Selection]):
         return wrong_count("scores", len(reply.scores), offered) if reply.scores else None
 
     def describe(self, sample: Sample) -> str:
-        """`Select, of 9 sentences, those that help to answer`."""
-        del sample
         return f"Select, of {count_of(self.sentences, 'sentence')}, those that help to answer"
 
     def simulate(self, sizes: Sizes) -> tuple[Selection, str]:
-        """All of them."""
-        del sizes
         places = range(len(self.sentences))
         return Selection(chosen=tuple(places)), as_json({"chosen": [place + 1 for place in places]})

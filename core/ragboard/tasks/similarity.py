@@ -17,7 +17,6 @@ class Similarities(Reply):
     values: tuple[float, ...]
 
     def describe(self) -> str:
-        """`0.81, 0.42`."""
         return ", ".join(f"{value:.2f}" for value in self.values) or "none"
 
 
@@ -33,15 +32,10 @@ class Similarity(Task[Similarities]):
     draw: int = 0
 
     def check(self, reply: Similarities, /) -> str | None:
-        """One for each text."""
         return wrong_count("similarities", len(reply.values), len(self.others))
 
     def describe(self, sample: Sample) -> str:
-        """`Compare a text with 3 others in meaning`."""
-        del sample
         return f"Compare a text with {count_of(self.others, 'other')} in meaning"
 
     def simulate(self, sizes: Sizes) -> tuple[Similarities, str]:
-        """Unlike."""
-        del sizes
         return Similarities(values=(0.0,) * len(self.others)), as_json("")

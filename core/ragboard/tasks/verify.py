@@ -32,6 +32,7 @@ from ragboard.tasks.replies import (
     ReplyModel,
     WholeNumber,
     numbered_by,
+    schema_of,
     shown,
     whole_number,
     wrong,
@@ -57,7 +58,6 @@ class Verification(Reply):
     single: tuple[tuple[Verdict, ...], ...] = ()
 
     def describe(self) -> str:
-        """`together: 2 supported, 1 contradicted`."""
         single = [verdict for row in self.single for verdict in row]
         said = [("together", self.joint), ("each by itself", single)]
         return "; ".join(f"{how}: {_labels(verdicts)}" for how, verdicts in said if verdicts) or "no verdict"
@@ -162,6 +162,7 @@ class Verify(Task[Verification]):
     role = "verify"
     reply = Verification
     prompts: ClassVar[PromptFiles] = {"verify": _FIELDS, "verify_joint": _FIELDS, "verify_single": _FIELDS}
+    reply_model = VerdictsJson
     tags = ("question", "passage", "statement", "turn")
 
     question: str
@@ -175,12 +176,9 @@ class Verify(Task[Verification]):
     draw: int = 0
 
     def prompt_file(self) -> str:
-        """By what is asked."""
         return "verify" if self.joint == self.single else "verify_joint" if self.joint else "verify_single"
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        """Passages and statements, each with its number."""
-        del prompts
         return {
             "question": self.question,
             "passages": numbered("passage", self.passages, mark),
@@ -188,7 +186,6 @@ class Verify(Task[Verification]):
         }
 
     def without_asking(self) -> Verification | None:
-        """Where there is no passage to read, or nothing is asked."""
         if self.statements and self.passages and (self.joint or self.single):
             return None
         rows = len(self.statements)
@@ -197,13 +194,12 @@ class Verify(Task[Verification]):
             single=((NOTHING_TO_READ,) * len(self.passages),) * rows if self.single else (),
         )
 
-    def reply_model(self) -> type[VerdictsJson[Any]]:
-        """By what is asked."""
-        return _MODELS[self.joint, self.single]
+    def schema(self) -> dict[str, Any]:
+        return schema_of(_MODELS[self.joint, self.single])
 
     def parse(self, value: Json) -> Verification:
         """A quotation that is not where it was said to be is left out: evidence is lost, and no verdict changed."""
-        rows = self.reply_model().read(value, self).verdicts
+        rows = _MODELS[self.joint, self.single].read(value, self).verdicts
         single: tuple[tuple[Verdict, ...], ...] = ()
         joint: tuple[Verdict, ...] = ()
         if self.single:
@@ -231,7 +227,6 @@ class Verify(Task[Verification]):
         return Verdict(label=label, reason=reason, evidence=tuple(marks))
 
     def check(self, reply: Verification, /) -> str | None:
-        """A verdict for each cell that was asked for, evidence inside the passages."""
         statements, passages = len(self.statements), len(self.passages)
         problem = wrong_count("joint verdicts", len(reply.joint), statements if self.joint else 0) or wrong_count(
             "rows of verdicts by passage", len(reply.single), statements if self.single else 0
@@ -249,7 +244,6 @@ class Verify(Task[Verification]):
         return None
 
     def describe(self, sample: Sample) -> str:
-        """`Hold 3 statements against 5 passages, each by itself`."""
         texts = (sample.answer, sample.reference)
         if self.joint and not self.single and len(self.passages) == 1 and self.passages[0] in texts:
             against = f"the {side_of(self.passages[0], sample)}"

@@ -26,7 +26,6 @@ class Written(Reply):
     text: str
 
     def describe(self) -> str:
-        """The text itself."""
         return self.text or "no text"
 
 
@@ -43,6 +42,7 @@ class WriteAnswer(Task[Written]):
 
     role = "ask"
     reply = Written
+    reply_model = AnswerJson
     prompts: ClassVar[PromptFiles] = {
         "write_grounded_answer": _FIELDS,
         "write_contradictory_answer": _FIELDS,
@@ -59,30 +59,19 @@ class WriteAnswer(Task[Written]):
     draw: int = 0
 
     def prompt_file(self) -> str:
-        """By the kind."""
         return f"write_{self.kind}_answer"
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        """Question, passage and examples of answers of that kind."""
-        del prompts
         written = "contradictory" if self.kind == "contradictory" else "answer"
         examples = writing_examples(self.examples, written, mark)
         return {"question": self.question, "passage": self.passage, "examples": examples}
 
-    def reply_model(self) -> type[ReplyModel]:
-        """A text."""
-        return AnswerJson
-
     def parse(self, value: Json) -> Written:
-        """On one line."""
         return Written(text=" ".join(AnswerJson.read(value, self).answer.split()))
 
     def describe(self, sample: Sample) -> str:
-        """`Write an answer to a question: grounded`."""
-        del sample
         return f"Write an answer to a question: {self.kind}"
 
     def simulate(self, sizes: Sizes) -> tuple[Written, str]:
-        """A text of the size given."""
         text = "It " + "." * sizes.answer
         return Written(text=text), as_json({"answer": text})

@@ -96,7 +96,7 @@ def read_reply(task: Task, text: str, prompt: str = "", instructions: str = "") 
 
     Raises ReplyFormatError saying what is wrong with it.
     """
-    return first_fitting(text, task.parse, task.reply_model().key, prompt=prompt, instructions=instructions)
+    return first_fitting(text, task.parse, task.reply_model.key, prompt=prompt, instructions=instructions)
 
 
 def first_request(task: Task, prompts: Prompts) -> Request | None:

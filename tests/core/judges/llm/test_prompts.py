@@ -48,7 +48,7 @@ def test_the_example_in_a_prompt_is_as_the_schema_and_the_reader_want(task: Task
     example = re.findall(r"^\{.*\}$", Prompts.read().render(task).split("## Example")[1], re.MULTILINE)
     assert len(example) == 1
     assert fits(json.loads(example[0]), task.schema())
-    assert task.reply_model().key in json.loads(example[0])
+    assert task.reply_model.key in json.loads(example[0])
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
