@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from ragboard.evaluation.asker import Ask
 from ragboard.judges.tasks import Extraction, ExtractStatements, Failure, Reply, Task, Unasked, Verification, Verify
 from ragboard.metrics.needs import Cells, CellVerdicts, Held, JointVerdicts, Judged, Need, Statements, StatementsFound
-from ragboard.readers.checked import Checked, UnusableError, checked
+from ragboard.readers.formats.ragchecker import Checked, UnusableError, checked
 from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Verdict
 
 __all__ = ["Claims", "Known", "no_column", "replied"]

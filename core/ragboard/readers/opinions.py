@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 from ragboard.errors import RunFileError
 from ragboard.opinions import Form, Item, Judged, Opinion
 from ragboard.readers.cells import BadCellError, clean, kind_of_value, read_history, read_passages, read_text
-from ragboard.readers.formats import named
+from ragboard.readers.columns import named
 from ragboard.readers.hub import hub_rows, is_of_hub
 from ragboard.readers.tables import BadRow, RawRow, Table, read_table, table_of
 from ragboard.records import JsonValue, Passage, Sample, Turn

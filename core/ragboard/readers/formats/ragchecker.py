@@ -1,4 +1,4 @@
-"""Claims and verdicts that a RAGChecker output file brings with it, in the metadata of its samples.
+"""RAGChecker's input and output: items under `results`, their scores, and the claims and verdicts they bring.
 
 Each of `response_claims`, `gt_answer_claims` (a list of texts, or of triplets that are joined by spaces),
 `answer2response`, `response2answer` (a label for each claim), `retrieved2response` and
@@ -11,9 +11,64 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from ragboard.readers.formats.base import Format
+from ragboard.readers.scores import Cells, Direction, ScoreColumns, is_score, object_at
 from ragboard.records import Label, Sample, Side, Verdict
 
-__all__ = ["Checked", "UnusableError", "checked"]
+__all__ = ["CELLS", "CLAIMS", "FORMATS", "LABELS", "METRICS", "SCORES_KEY", "Checked", "UnusableError", "checked"]
+
+METRICS = (
+    "precision",
+    "recall",
+    "f1",
+    "claim_recall",
+    "context_precision",
+    "context_utilization",
+    "noise_sensitivity_in_relevant",
+    "noise_sensitivity_in_irrelevant",
+    "hallucination",
+    "self_knowledge",
+    "faithfulness",
+)
+"""The eleven metrics, in the order in which RAGChecker writes them."""
+
+SCORES_KEY = "metrics"
+"""Where an item of an output file has its scores."""
+
+_DIRECTIONS: dict[str, Direction] = {
+    "hallucination": "lower",
+    "noise_sensitivity_in_irrelevant": "lower",
+    "noise_sensitivity_in_relevant": "lower",
+    "self_knowledge": "neutral",
+}
+
+
+def _scores(_columns: Sequence[str], rows: Sequence[Cells]) -> ScoreColumns | None:
+    there = {key for row in rows for key in object_at(row, SCORES_KEY)}
+    odd = {key for row in rows for key, value in object_at(row, SCORES_KEY).items() if not is_score(value)}
+    found = {f"ragchecker-file.{name}": name for name in METRICS if name in there - odd}
+    taken = frozenset() if there - set(found.values()) else frozenset({SCORES_KEY})
+    if not found:
+        return None
+    return ScoreColumns(tool="RAGChecker", columns=found, taken=taken, key=SCORES_KEY, directions=_DIRECTIONS)
+
+
+def _totals(rest: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of the table of means, in groups as either version of RAGChecker calls them."""
+    groups = rest.get("metrics")
+    tables = [table for table in groups.values() if isinstance(table, dict)] if isinstance(groups, dict) else []
+    return {name: float(value) for table in tables for name, value in table.items() if isinstance(value, float)}
+
+
+def _format(name: str, *columns: str) -> Format:
+    keys = ("results", "input_data")
+    return Format(name=name, columns=frozenset(columns), sample_keys=keys, scores=_scores, totals=_totals)
+
+
+FORMATS = (
+    _format("RAGChecker output", "query", "retrieved_context", "response_claims"),
+    _format("RAGChecker input", "query", "retrieved_context"),
+)
 
 Against = Literal["passages", "reference", "response"]
 Rows = tuple[tuple[Verdict, ...], ...]

@@ -1,26 +1,15 @@
-"""Which column means what: the names that tools give them, as tables."""
+"""Which column means what: the names that most tools give them, and what one format means by them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from ragboard.errors import RunFileError, SettingError
+from ragboard.readers.formats import format_of
 from ragboard.readers.report import ColumnUse
 
-__all__ = [
-    "FIELDS",
-    "FORMATS",
-    "Format",
-    "PassageRows",
-    "column_uses",
-    "format_name",
-    "format_of",
-    "match_columns",
-    "named",
-    "unclear_answer",
-]
+__all__ = ["FIELDS", "column_uses", "format_name", "match_columns", "named", "unclear_answer"]
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "id": ("id", "query_id", "item_id", "sample_id", "question_id", "qid"),
@@ -86,124 +75,6 @@ BESIDE_ANSWER = frozenset(
     "pred",
 }
 """Columns, without signs between words, beside which `answer` may be the reference."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PassageRows:
-    """How a table with a row for each passage tells its samples apart, and what its rows say of a passage."""
-
-    sample: tuple[str, ...]
-    """Columns that are the same in all rows of a sample."""
-    text: str
-    id: str = ""
-    score: str = ""
-    order: str = ""
-
-
-@dataclass(frozen=True)
-class Format:
-    """A format that is recognised by its columns."""
-
-    name: str
-    columns: frozenset[str]
-    """All of these are there."""
-    _: KW_ONLY
-    fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Fields whose column cannot be told by its name alone, because the tool gives the name another meaning."""
-    passage_rows: PassageRows | None = None
-    """Where a row is a passage, not a sample."""
-    joined: str = ""
-    """What stands between the passages of a cell."""
-    refused: str = ""
-    """Why such a file holds no samples, and what to bring instead."""
-
-
-_HAYSTACK = {"answer": "predicted_answer", "reference": "answer"}
-_LANGCHAIN_QA = {"answer": "result", "reference": "answer"}
-_DEEPEVAL = {
-    "answer": "actual_output",
-    "contexts": "retrieval_context",
-    "reference": "expected_output",
-    "reference_contexts": "context",
-}
-_DEEPEVAL_CAMEL = {
-    "answer": "actualOutput",
-    "contexts": "retrievalContext",
-    "reference": "expectedOutput",
-    "reference_contexts": "context",
-}
-_SPAN_ROWS = PassageRows(
-    sample=("context.span_id",), text="document", score="document_score", order="document_position"
-)
-_TRACE_ROWS = PassageRows(sample=("context.trace_id",), text="document", score="document_score")
-_QUERY_ROWS = PassageRows(sample=("query_id", "query_run"), text="passage", id="passage_id")
-
-FORMATS: tuple[Format, ...] = (
-    Format("Haystack evaluation", frozenset({"answer", "predicted_answer"}), fields=_HAYSTACK),
-    Format("LangChain QA evaluation", frozenset({"query", "answer", "result"}), fields=_LANGCHAIN_QA),
-    Format("RAGChecker output", frozenset({"query", "retrieved_context", "response_claims"})),
-    Format("RAGChecker input", frozenset({"query", "retrieved_context"})),
-    Format("ragas 0.2 or later", frozenset({"user_input"})),
-    Format(
-        "ragas 0.1 test set",
-        frozenset({"question", "contexts", "ground_truth", "evolution_type"}),
-        fields={"reference_contexts": "contexts"},
-    ),
-    Format("ragas 0.0", frozenset({"question", "contexts", "ground_truths"})),
-    Format("ragas 0.1", frozenset({"question", "contexts", "ground_truth"})),
-    Format("ragas 0.0 or 0.1", frozenset({"question", "contexts", "answer_relevancy"})),
-    Format("ragas 0.0 or 0.1", frozenset({"question", "contexts", "context_relevancy"})),
-    Format("ragas 0.0", frozenset({"question", "contexts", "context_ relevancy"})),
-    Format("ragas 0.0", frozenset({"question", "contexts", "context_relavency"})),
-    Format("DeepEval", frozenset({"input", "actual_output"}), fields=_DEEPEVAL, joined="|"),
-    Format("DeepEval", frozenset({"input", "retrieval_context"}), fields=_DEEPEVAL, joined="|"),
-    Format("DeepEval", frozenset({"input", "actualOutput"}), fields=_DEEPEVAL_CAMEL, joined="|"),
-    Format("DeepEval", frozenset({"input", "retrievalContext"}), fields=_DEEPEVAL_CAMEL, joined="|"),
-    Format("DeepEval", frozenset({"input", "expectedOutput", "context"}), fields=_DEEPEVAL_CAMEL, joined="|"),
-    Format(
-        "Phoenix retrieved documents",
-        frozenset({"context.span_id", "document_position", "document"}),
-        fields={"contexts": "document"},
-        passage_rows=_SPAN_ROWS,
-    ),
-    Format(
-        "Phoenix retrieved documents",
-        frozenset({"context.span_id", "document_position", "reference"}),
-        fields={"contexts": "reference"},
-        passage_rows=replace(_SPAN_ROWS, text="reference"),
-    ),
-    Format(
-        "Phoenix retrieved documents",
-        frozenset({"context.trace_id", "document_score", "input", "document"}),
-        fields={"contexts": "document"},
-        passage_rows=_TRACE_ROWS,
-    ),
-    Format(
-        "Phoenix retrieved documents",
-        frozenset({"context.trace_id", "document_score", "input", "reference"}),
-        fields={"contexts": "reference"},
-        passage_rows=replace(_TRACE_ROWS, text="reference"),
-    ),
-    Format(
-        "Open RAG Eval answers",
-        frozenset({"query_id", "query", "query_run", "passage_id", "passage", "generated_answer"}),
-        fields={"contexts": "passage"},
-        passage_rows=_QUERY_ROWS,
-    ),
-    Format(
-        "Langfuse observations",
-        frozenset({"trace_id", "parent_observation_id", "type", "input", "output"}),
-        refused="has a row for each step of a trace, not for each question; write a row for each trace, with its"
-        " question, passages and answer",
-    ),
-)
-"""What columns give away, the surest first."""
-
-
-def format_of(columns: Sequence[str]) -> Format | None:
-    """The format that these columns give away."""
-    names = frozenset(columns)
-    return next((known for known in FORMATS if known.columns <= names), None)
 
 
 def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
