@@ -19,8 +19,10 @@ DASHBOARD = Path(ragboard_dashboard.__file__).parent
 LAYERS = (
     ("errors",),
     ("records",),
+    ("text",),
     ("settings", "schema", "stats", "problems", "spans", "opinions", "outputs"),
     ("readers", "database", "prices", "answer_keys"),
+    ("tasks",),
     ("judges",),
     ("metrics", "store", "samples", "pairing"),
     ("labels",),

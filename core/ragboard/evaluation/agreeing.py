@@ -11,7 +11,6 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import TypeAlias
 
-from ragboard.evaluation.asker import Ask, Asker, Tally
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.contenders import GPT_RANKING, QUALITIES, LineUp, line_up, own_words, trivial_outcomes
@@ -20,13 +19,15 @@ from ragboard.evaluation.gather import gather
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.preference import Choice, choose_better, comparable
+from ragboard.evaluation.runner import Tally, TaskRunner
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Failure, Quality, Selection, SelectSentences, Unasked, Verification, Verify
 from ragboard.metrics import Metric, outcome
+from ragboard.metrics.base import AnswerTask
 from ragboard.opinions import Agreement, Item, Judged, Said
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.store import Store
+from ragboard.tasks import Failure, NotAsked, Quality, Selection, SelectSentences, Verification, Verify
 
 __all__ = ["Agreed", "agree"]
 
@@ -62,7 +63,7 @@ def agree(
     terms: Terms | None = None,
     watch: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Agreed:
-    """Hear every contender on what people judged, and keep it under a name of its own in the store.
+    """OnCall every contender on what people judged, and keep it under a name of its own in the store.
 
     The same file by the same judges goes on where it stopped, and takes the place of what was kept. `watch` is told
     how much is done, of how much. Raises JudgeError before anything is asked where nobody can answer.
@@ -76,7 +77,7 @@ def agree(
         open_journal(path, {"agreement": agreement.name, "judge": panel.name}) as journal,
         open_cache(store.cache_path, path) as cache,
     ):
-        asker = Asker(panel, journal, Budget.of(terms, panel), cache if terms.cache else None)
+        asker = TaskRunner(panel, journal, Budget.of(terms, panel), cache if terms.cache else None)
         work = list(_work(judged, panel, lined, asker))
         heard = wait_for(_all(work, terms.together, watch))
     said = [*heard, *_unasked(judged, seed)]
@@ -151,7 +152,7 @@ async def _all(work: Sequence[Work], together: int, watch: Callable[[int, int], 
     return [said for part in found for said in part]
 
 
-def _work(judged: Judged, panel: Panel, lined: LineUp, asker: Asker) -> Iterator[Work]:
+def _work(judged: Judged, panel: Panel, lined: LineUp, asker: TaskRunner) -> Iterator[Work]:
     numbered = list(enumerate(judged.items))
     if judged.form != "statements":
         yield from (partial(_item, each, lined, asker) for each in numbered)
@@ -167,7 +168,7 @@ def _together(numbered: Numbered) -> tuple[object, ...]:
     return (item.cluster, side.question, side.history, side.contexts, tuple(item.said))
 
 
-async def _item(numbered: Numbered, lined: LineUp, asker: Asker) -> list[Said]:
+async def _item(numbered: Numbered, lined: LineUp, asker: TaskRunner) -> list[Said]:
     position, item = numbered
     asks = {sample.id: asker.for_sample(sample.id) for sample in item.sides}
     counted = await asyncio.gather(*(_outcomes(sample, item, lined, asker, asks[sample.id]) for sample in item.sides))
@@ -180,13 +181,15 @@ async def _item(numbered: Numbered, lined: LineUp, asker: Asker) -> list[Said]:
     return [*said, *[await _ranked(position, item, quality, asker.for_sample(item.id)) for quality in ranked]]
 
 
-async def _outcomes(sample: Sample, item: Item, lined: LineUp, asker: Asker, ask: Ask) -> dict[Metric, Outcome]:
+async def _outcomes(
+    sample: Sample, item: Item, lined: LineUp, asker: TaskRunner, ask: AnswerTask
+) -> dict[Metric, Outcome]:
     metrics = [metric for dimension in item.said for _, metric in lined.metrics[dimension]]
     findings = await gather(sample, (need for metric in metrics for need in metric.needs()), ask, asker.knows)
     return {metric: outcome(metric, sample, findings) for metric in metrics}
 
 
-async def _ranked(position: int, item: Item, quality: Quality, ask: Ask) -> Said:
+async def _ranked(position: int, item: Item, quality: Quality, ask: AnswerTask) -> Said:
     """How many of the two orders chose each side; where the order decides neither is better."""
     a, b = item.sides
     outcomes: tuple[Outcome, Outcome]
@@ -211,7 +214,7 @@ def _chosen(times: int) -> Score:
     return Score(value=times, counted=f"chosen in {times} of 2 orders")
 
 
-async def _statements(group: Sequence[Numbered], judge: str, asker: Asker) -> list[Said]:
+async def _statements(group: Sequence[Numbered], judge: str, asker: TaskRunner) -> list[Said]:
     """The judge's word on statements, or sentences, that were judged in the light of the same passages."""
     (dimension,) = group[0][1].said
     sample = group[0][1].sides[0]
@@ -225,7 +228,7 @@ async def _statements(group: Sequence[Numbered], judge: str, asker: Asker) -> li
     ]
 
 
-async def _supported(sample: Sample, texts: tuple[str, ...], ask: Ask) -> list[OwnWords]:
+async def _supported(sample: Sample, texts: tuple[str, ...], ask: AnswerTask) -> list[OwnWords]:
     passages = tuple(passage.text for passage in sample.contexts or ())
     task = Verify(
         question=sample.question,
@@ -248,7 +251,7 @@ async def _supported(sample: Sample, texts: tuple[str, ...], ask: Ask) -> list[O
     ]
 
 
-async def _helping(sample: Sample, texts: tuple[str, ...], ask: Ask) -> list[OwnWords]:
+async def _helping(sample: Sample, texts: tuple[str, ...], ask: AnswerTask) -> list[OwnWords]:
     reply = await ask(SelectSentences(question=sample.question, sentences=texts, history=sample.history))
     if not isinstance(reply, Selection):
         return [(_unheard(reply), None)] * len(texts)
@@ -265,7 +268,7 @@ def _words(said: str, score: float | None, *, yes: bool) -> OwnWords:
 
 def _unheard(reply: object) -> Outcome:
     detail = reply.detail if isinstance(reply, Failure) else "the judge said something else"
-    return Unscored(reason="skipped" if isinstance(reply, Unasked) else "failed", detail=detail)
+    return Unscored(reason="skipped" if isinstance(reply, NotAsked) else "failed", detail=detail)
 
 
 def _unasked(judged: Judged, seed: int) -> Iterator[Said]:

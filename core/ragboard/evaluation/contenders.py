@@ -9,10 +9,10 @@ from typing import get_args
 
 from ragboard.evaluation.judge_report import word_overlap
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Prefer, Quality, Rate
 from ragboard.metrics import DEFAULT_METRICS, Metric, gpt_score, ragchecker
 from ragboard.opinions import Contender, Item, Judged
 from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.tasks import Prefer, Quality, Rate
 
 __all__ = ["GPT_RANKING", "QUALITIES", "LineUp", "line_up", "own_words", "trivial_outcomes"]
 

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 
 from ragboard.errors import SettingError
 from ragboard.evaluation.labelled import Kind, Labelled
-from ragboard.judges.fit import fitting
-from ragboard.judges.tasks import (
+from ragboard.judges.base import Judge
+from ragboard.stats import Calibration, Interval, NoInterval, calibration
+from ragboard.stats.clustered import auroc_difference, clustered_auroc
+from ragboard.tasks import (
     Extraction,
     ExtractStatements,
     Failure,
-    Judge,
     Reply,
     Selection,
     SelectSentences,
     Task,
     Verification,
     Verify,
+    fitting,
 )
-from ragboard.stats import Calibration, Interval, NoInterval, calibration
-from ragboard.stats.clustered import auroc_difference, clustered_auroc
 
 __all__ = ["Contender", "JudgeReport", "judge_report", "word_overlap"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from ragboard.judges.tasks import Quality
 from ragboard.records import Label, Sample, Span
+from ragboard.tasks import Quality
 
 __all__ = [
     "Design",

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import duckdb
 
-from ragboard.judges.tasks import Quality
 from ragboard.labels.draws import countable, newest_draw
 from ragboard.labels.nouns import Design, Draw, LabelledSample, LabelledSamples
 from ragboard.store import RunRef, Store
+from ragboard.tasks import Quality
 
 __all__ = ["GRADES", "labelled_samples"]
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import duckdb
 
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.judges.tasks import Quality
 from ragboard.labels.nouns import LabelKind, Queue
 from ragboard.labels.outcomes import GRADES
 from ragboard.labels.table import append, check_annotator
 from ragboard.records import Label
 from ragboard.store import RunRef, Store
+from ragboard.tasks import Quality
 
 __all__ = [
     "Preferred",

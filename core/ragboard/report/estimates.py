@@ -10,7 +10,6 @@ import duckdb
 import numpy as np
 
 from ragboard.errors import SettingError
-from ragboard.judges.tasks import Quality
 from ragboard.labels import Design, LabelledSamples, Measured, draw_of, labelled_samples
 from ragboard.labels.draws import countable
 from ragboard.records import MetricDescription
@@ -21,6 +20,7 @@ from ragboard.report.runs import run_summary
 from ragboard.report.systems import System, SystemsReport, systems_report
 from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
+from ragboard.tasks import Quality
 
 __all__ = [
     "Estimated",

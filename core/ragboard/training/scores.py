@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragboard.evaluation.judge_report import word_overlap
-from ragboard.judges.tasks import AresQuality
 from ragboard.stats import Interval, NoInterval, auroc, best_cut, binary_agreement, clustered_interval, roc
 from ragboard.stats.bootstrap import Rows
 from ragboard.stats.clustered import auroc_difference, clustered_auroc
+from ragboard.tasks import AresQuality
 from ragboard.training.examples import Example
 
 __all__ = ["PEOPLE", "Contender", "Figure", "Scored", "cuts_of", "scored", "trivial"]

@@ -7,10 +7,10 @@ from typing import Any, get_args
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard.judges.tasks import Quality
 from ragboard.labels import LabelKind, Queue, draw_samples, undo
 from ragboard.report import AnnotationQueue, QueueItem
 from ragboard.store import RunRef
+from ragboard.tasks import Quality
 from ragboard_dashboard.annotating import (
     Sitting,
     draw_answer,

@@ -10,7 +10,6 @@ from tests.core.conftest import PlainJudge, make_sample
 from tests.core.labels.test_draws import kept, say
 
 from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, Verdict, evaluate_run
-from ragboard.judges.tasks import Verification, Verify
 from ragboard.labels import (
     draw_samples,
     grade_answer,
@@ -21,6 +20,7 @@ from ragboard.labels import (
 )
 from ragboard.report import annotation_queue, annotator_agreement
 from ragboard.store import RunRef
+from ragboard.tasks import Verification, Verify
 
 
 def left(

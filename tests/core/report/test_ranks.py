@@ -10,10 +10,10 @@ import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, METRICS, Panel, Run, SettingError, Store, evaluate_run
-from ragboard.judges.tasks import ExtractStatements, Failure, Task
 from ragboard.labels import filed_answers
 from ragboard.report import Ranking, rank_runs
 from ragboard.stats import PoweredMean
+from ragboard.tasks import ExtractStatements, Failure, Task
 
 ANSWERS = ("It is red.", "It is old.")
 """The judge finds the first right and the second wrong."""

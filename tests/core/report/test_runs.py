@@ -8,7 +8,6 @@ import pytest
 from tests.core.conftest import PlainJudge, make_run, make_sample
 
 from ragboard import DEFAULT_METRICS, Interval, Panel, Run, Store, evaluate_run
-from ragboard.judges.tasks import Failure, Task, Verify
 from ragboard.report import (
     evaluations_by_run,
     leaderboard,
@@ -19,6 +18,7 @@ from ragboard.report import (
     sample_report,
 )
 from ragboard.stats import NoInterval
+from ragboard.tasks import Failure, Task, Verify
 
 ALL = DEFAULT_METRICS
 

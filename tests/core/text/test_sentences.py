@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard.judges.embedded.figures import figures
-from ragboard.judges.embedded.text import (
+from ragboard.text.sentences import (
     MOST_REMEMBERED,
     Language,
     Remembered,

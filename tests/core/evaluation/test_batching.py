@@ -16,13 +16,13 @@ from tests.chat_server import answer
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import JudgeError, Panel, Score, SettingError, Store, evaluate_run
-from ragboard.evaluation.lanes import Lanes
+from ragboard.evaluation.runner import Batcher
 from ragboard.judges import judge_from
-from ragboard.judges.tasks import Exchange, Failure, Hear, Questions, Reply, Task, unheard
-from ragboard.judges.tasks import GenerateQuestions as Generate
 from ragboard.metrics import metrics_named
 from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
+from ragboard.tasks import Exchange, Failure, OnCall, Questions, Reply, Task, ignore_call
+from ragboard.tasks import GenerateQuestions as Generate
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Batches(PlainJudge):
     most: int = 0
     error: Exception | None = None
 
-    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         self.sizes.append(len(tasks))
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -57,13 +57,13 @@ def _text(task: Task) -> str:
 def ask_all(judge: Any, texts: Sequence[str]) -> tuple[list[Any], list[list[str]]]:
     """What was answered and heard, for each text, all asked at once."""
     heard: list[list[str]] = [[] for _ in texts]
-    lanes = Lanes()
+    batcher = Batcher()
 
     async def ask(place: int, text: str) -> Any:
         def hear(_: Task, exchange: Exchange) -> None:
             heard[place].append(exchange.said)
 
-        return await lanes.answer(judge, Generate(answer=text, n=1), hear)
+        return await batcher.answer(judge, Generate(answer=text, n=1), hear)
 
     async def everything() -> list[Any]:
         return await asyncio.gather(*map(ask, range(len(texts)), texts), return_exceptions=True)
@@ -94,10 +94,12 @@ def test_an_error_reaches_everybody_who_waits_and_nothing_more_is_asked(caplog: 
 
 
 def test_who_waits_no_longer_does_not_keep_the_others_from_their_answer() -> None:
-    judge, lanes = Batches(), Lanes()
+    judge, batcher = Batches(), Batcher()
 
     async def work() -> list[Any]:
-        asked = [asyncio.ensure_future(lanes.answer(judge, Generate(answer=str(n), n=1), unheard)) for n in range(5)]
+        asked = [
+            asyncio.ensure_future(batcher.answer(judge, Generate(answer=str(n), n=1), ignore_call)) for n in range(5)
+        ]
         await asyncio.sleep(0)
         asked[1].cancel()
         return await asyncio.gather(*asked, return_exceptions=True)

@@ -1,16 +1,43 @@
-"""Texts in their tags, as prompts show them. `mark` ends the name of every tag of a prompt; most prompts have none."""
+"""How prompts show texts: in tags, which a text that imitates one cannot leave.
+
+A text that holds such a tag could close its own and pass for another passage. Where one does, all tags of the
+request carry a mark that stands in none of its texts. The request is then another one than without the mark, so
+`task_key` counts the mark in; every other task keeps its key.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from hashlib import blake2b
+from itertools import count, groupby
 
 from ragboard.records import Turn
 
-__all__ = ["HISTORY", "conversation", "lines", "material", "numbered"]
+__all__ = ["HISTORY", "conversation", "imitates", "lines", "mark_for", "material", "numbered"]
 
 HISTORY = 16_000
 """Characters of earlier turns that a prompt shows at most. Task keys do not hold it, and replies depend on it."""
+
+_HEADING = re.compile(r"#(?:(?<=\\[nrt]#)|(?<=[\s\"]#))#*[ \t]+now[ \t]*(?:\\[nr]|\")", re.IGNORECASE)
+
+
+def imitates(texts: str, tags: Iterable[str]) -> bool:
+    """Whether the texts, as JSON, hold one of these tags or the heading under which a prompt shows its texts."""
+    return bool(_tag(frozenset(tags)).search(texts) or _HEADING.search(texts))
+
+
+@cache
+def _tag(names: frozenset[str]) -> re.Pattern[str]:
+    listed = "|".join(sorted(map(re.escape, names)))
+    return re.compile(rf"<(?:\s*/\s*)?(?:{listed})(?![\w-])", re.IGNORECASE)
+
+
+def mark_for(texts: str) -> str:
+    """A mark that stands nowhere in the texts; the same for the same texts."""
+    digests = (blake2b(f"{number}{texts}".encode(), digest_size=4).hexdigest() for number in count())
+    return next(digest for digest in digests if digest not in texts)
 
 
 def material(question: str, contexts: tuple[str, ...], answer: str | None, mark: str = "") -> str:
@@ -47,15 +74,10 @@ def conversation(turns: Sequence[Turn], mark: str = "") -> str:
     for shown, group in groupby(range(1, len(turns) + 1), key=fitting.__contains__):
         numbers = list(group)
         if shown:
-            parts += (_turn(number, turns[number - 1], mark) for number in numbers)
+            for number in numbers:
+                turn = turns[number - 1]
+                parts.append(f'<turn{mark} number="{number}" role="{turn.role}">\n{turn.text}\n</turn{mark}>')
         else:
-            parts.append(f"(left out for length: {_named(numbers[0], numbers[-1])})")
+            named = f"turn {numbers[0]}" if len(numbers) == 1 else f"turns {numbers[0]} to {numbers[-1]}"
+            parts.append(f"(left out for length: {named})")
     return "\n".join(parts)
-
-
-def _turn(number: int, turn: Turn, mark: str) -> str:
-    return f'<turn{mark} number="{number}" role="{turn.role}">\n{turn.text}\n</turn{mark}>'
-
-
-def _named(first: int, last: int) -> str:
-    return f"turn {first}" if first == last else f"turns {first} to {last}"

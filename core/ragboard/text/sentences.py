@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 import sentencex
 
-from ragboard.judges.embedded.lexicon import FUNCTION_WORDS, HINDI_ENDINGS, IRREGULAR
+from ragboard.text.lexicon import FUNCTION_WORDS, HINDI_ENDINGS, IRREGULAR
 
 if TYPE_CHECKING:
     from nltk.stem.snowball import SnowballStemmer
