@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sources import SETS, raw_rows, read_set
 
-from ragboard.evaluation.judge_report import word_overlap
-from ragboard.evaluation.labelled import Labelled
+from ragboard.human.judge_report import word_overlap
+from ragboard.human.labelled import Labelled
 from ragboard.judges.embedded.changes import changed, names_in
 from ragboard.judges.embedded.features import FEATURES, Seen, look
 from ragboard.judges.embedded.library import Library

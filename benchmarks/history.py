@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from ragboard.judges.embedded.answering import rate
 from ragboard.judges.embedded.questions import questions_of
 from ragboard.judges.embedded.similarity import similarities
-from ragboard.readers.opinions import read_opinions
+from ragboard.readers.labels import read_opinions
 from ragboard.records import Sample
 from ragboard.stats import Interval
 from ragboard.stats.clustered import auroc_difference, clustered_auroc

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ragboard.evaluation.labelled import Labelled, read_labelled
+from ragboard.human.labelled import Labelled, read_labelled
 from ragboard.samples import sample_folder
 
 __all__ = ["SETS", "raw_rows", "read_set"]

@@ -8,9 +8,9 @@ from typing import TypeVar
 import streamlit as st
 
 from ragboard.errors import NotFoundError
+from ragboard.human.agreement_data import KeptAgreement, Opened
 from ragboard.opinions import Contender, Opinion
 from ragboard.records import Outcome, Score
-from ragboard.report import KeptAgreement, Opened
 from ragboard_dashboard.components.agreed_items import grade_rows, item_list, opened_pair, pair_rows, preferred
 from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts

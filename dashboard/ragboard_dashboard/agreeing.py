@@ -8,10 +8,10 @@ from typing import NoReturn
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard.evaluation.agreeing import agree
+from ragboard.human.agreement import agree
+from ragboard.human.agreement_data import KeptAgreement
 from ragboard.judges import EmbeddedJudge, Panel
-from ragboard.readers.opinions import read_opinions
-from ragboard.report import KeptAgreement
+from ragboard.readers.labels import read_opinions
 from ragboard.samples import sample_folder
 from ragboard_dashboard.data import store, writable
 from ragboard_dashboard.shared import plain

@@ -13,10 +13,11 @@ from functools import partial
 import streamlit as st
 
 from ragboard.errors import RagboardError
+from ragboard.human.annotation import QueueItem
+from ragboard.human.label_types import Queue
+from ragboard.human.labels import Preferred, grade_answer, label_statement, prefer_answer, turned
 from ragboard.judges.tasks import Quality
-from ragboard.labels import Preferred, Queue, grade_answer, label_statement, prefer_answer, turned
 from ragboard.records import Label, Passage, Sample
-from ragboard.report import QueueItem
 from ragboard.store import RunRef
 from ragboard_dashboard.components.annotator import annotator, told
 from ragboard_dashboard.components.keys import safe_key

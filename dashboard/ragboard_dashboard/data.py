@@ -13,50 +13,47 @@ import streamlit as st
 from ragboard.evaluation.background import Surroundings
 from ragboard.evaluation.calls import SampleCalls
 from ragboard.evaluation.sample_calls import sample_calls
+from ragboard.human.agreement_data import (
+    Heard,
+    Opened,
+    agreement_named,
+    agreements,
+    item_report,
+    listen,
+    questions_of,
+)
+from ragboard.human.annotation import annotation_queue, annotator_agreement
+from ragboard.human.estimates import estimate_runs, estimated_metrics
+from ragboard.human.grade_agreement import GradeReport, GradeVerdict, grade_report, grade_verdicts
+from ragboard.human.pair_agreement import PairVerdict, PreferenceReport, pair_verdicts, preference_report
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
 from ragboard.report import (
     Comparison,
-    GradeReport,
-    GradeVerdict,
-    Heard,
     LooseStatement,
-    Opened,
     Overruled,
     PairPlace,
     PairQuery,
     PairReport,
     PairsPage,
-    PairVerdict,
-    PreferenceReport,
     UnscoredPolicy,
-    agreement_named,
-    agreements,
-    annotation_queue,
-    annotator_agreement,
     breakdown,
     columns,
     comparable_refs,
     compare_runs,
     diagnose,
     distribution,
-    estimate_runs,
-    estimated_metrics,
     evaluations_by_run,
     failed_evaluations,
     failures,
-    grade_report,
-    grade_verdicts,
     hallucination_groups,
     hallucinations,
-    item_report,
     judge_noise,
     judges_of,
     leaderboard,
     list_runs,
-    listen,
     loose_statements,
     metric_descriptions,
     overruled,
@@ -64,9 +61,6 @@ from ragboard.report import (
     pair_report,
     pair_rows,
     pair_runs,
-    pair_verdicts,
-    preference_report,
-    questions_of,
     run_summary,
     sample_report,
     sample_rows,

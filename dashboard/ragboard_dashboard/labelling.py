@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ragboard.errors import RagboardError
-from ragboard.labels import label_statement, withdraw_statement
+from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.records import Label, Score
 from ragboard.report import SampleReport
 from ragboard.report.looks import VERDICTS

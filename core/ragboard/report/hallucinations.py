@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 
-from ragboard.labels import HumanVerdict, people_of_statements
+from ragboard.human.label_rows import people_of_statements
+from ragboard.human.label_types import HumanVerdict
 from ragboard.records import Label, Statement
 from ragboard.report.nouns import JudgedBy, JudgedStatement
 from ragboard.report.runs import judged_by

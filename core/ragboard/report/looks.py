@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ragboard.labels import HumanVerdict
+from ragboard.human.label_types import HumanVerdict
 from ragboard.records import Label, Verdict
 from ragboard.report.nouns import JudgedStatement
 

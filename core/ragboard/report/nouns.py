@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from ragboard.labels import HumanVerdict
+from ragboard.human.label_types import HumanVerdict
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import Origin
 from ragboard.records import JsonValue, Label, Outcome, Sample, Spend, Statement, Verdict

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from ragboard.labels import latest_verdicts
+from ragboard.human.label_rows import latest_verdicts
 from ragboard.metrics import METRICS, Metric, metric_of, outcome
 from ragboard.metrics.needs import Findings, JointVerdicts, Judged, Need, Statements, StatementsFound
 from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict

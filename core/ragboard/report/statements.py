@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import duckdb
 
-from ragboard.labels import human_verdicts
+from ragboard.human.label_rows import human_verdicts
 from ragboard.records import Evidence, Label, Span, Statement, Verdict
 from ragboard.report.nouns import JudgedStatement
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragboard.evaluation.judge_report import word_overlap
+from ragboard.human.judge_report import word_overlap
 from ragboard.judges.tasks import AresQuality
 from ragboard.stats import Interval, NoInterval, auroc, best_cut, binary_agreement, clustered_interval, roc
 from ragboard.stats.bootstrap import Rows

@@ -9,8 +9,10 @@ from urllib.parse import urlencode
 
 from streamlit.components.v2 import component
 
+from ragboard.human.agreement_data import Opened
+from ragboard.human.grade_agreement import GradeVerdict
+from ragboard.human.pair_agreement import PairVerdict
 from ragboard.opinions import Opinion
-from ragboard.report import GradeVerdict, Opened, PairVerdict
 from ragboard.spans import inert
 
 __all__ = ["grade_rows", "item_list", "opened_data", "opened_pair", "pair_rows", "preferred"]

@@ -9,7 +9,8 @@ from typing import Any, get_args
 import streamlit as st
 
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.report import GradeLine, GradeReport, KeptAgreement
+from ragboard.human.agreement_data import KeptAgreement
+from ragboard.human.grade_agreement import GradeLine, GradeReport
 from ragboard.stats.pairwise import Ties
 from ragboard_dashboard.agreed import list_grades, list_pairs, show_item
 from ragboard_dashboard.agreeing import offer_deletion, offer_files

@@ -10,13 +10,13 @@ from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Interval, JudgeOptions, Panel, Run, Store, Terms, evaluate_run
 from ragboard.htmlreport import run_report
-from ragboard.labels import label_statement
+from ragboard.human.estimates import estimate_runs
+from ragboard.human.labels import label_statement
 from ragboard.report import (
     breakdown,
     compare_runs,
     diagnose,
     distribution,
-    estimate_runs,
     judge_noise,
     leaderboard,
     overruled,

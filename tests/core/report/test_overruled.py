@@ -9,7 +9,7 @@ from tests.core.conftest import PlainJudge
 from tests.core.report.test_hallucinations import keep
 
 from ragboard import Panel, Score, Store, evaluate_run
-from ragboard.labels import label_statement, withdraw_statement
+from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.metrics import metrics_named
 from ragboard.report import (
     HallucinationQuery,

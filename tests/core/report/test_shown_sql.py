@@ -13,7 +13,7 @@ from tests.core.conftest import PlainJudge, make_sample
 from tests.core.report.test_hallucinations import ANSWERS, keep
 
 from ragboard import DEFAULT_METRICS, Panel, Run, Score, Store, evaluate_run
-from ragboard.labels import label_statement
+from ragboard.human.labels import label_statement
 from ragboard.query import run_query
 from ragboard.report import (
     EXAMPLES,

@@ -11,8 +11,9 @@ from tests.chat_server import chat_server
 
 from ragboard import Store
 from ragboard.cli import main
-from ragboard.labels import draw_samples, prefer_answer
-from ragboard.readers.opinions import read_opinions
+from ragboard.human.draws import draw_samples
+from ragboard.human.labels import prefer_answer
+from ragboard.readers.labels import read_opinions
 
 
 def ragboard(*arguments: object) -> str:

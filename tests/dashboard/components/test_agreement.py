@@ -8,18 +8,11 @@ from pathlib import Path
 import pytest
 
 from ragboard import EmbeddedJudge, Panel, Store
-from ragboard.evaluation.agreeing import agree
-from ragboard.readers.opinions import read_opinions
-from ragboard.report import (
-    agreement_named,
-    grade_report,
-    grade_verdicts,
-    item_report,
-    listen,
-    pair_verdicts,
-    preference_report,
-    questions_of,
-)
+from ragboard.human.agreement import agree
+from ragboard.human.agreement_data import agreement_named, item_report, listen, questions_of
+from ragboard.human.grade_agreement import grade_report, grade_verdicts
+from ragboard.human.pair_agreement import pair_verdicts, preference_report
+from ragboard.readers.labels import read_opinions
 from ragboard.samples import sample_folder
 from ragboard_dashboard.components.agreed_items import grade_rows, opened_data, pair_rows
 from ragboard_dashboard.components.agreement import MEASURES, grades_data, pairs_data, pictures_data, votes_data

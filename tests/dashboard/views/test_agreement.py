@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import EmbeddedJudge, Panel, Store
-from ragboard.evaluation.agreeing import agree
-from ragboard.readers.opinions import read_opinions
+from ragboard.human.agreement import agree
+from ragboard.readers.labels import read_opinions
 from ragboard.samples import sample_folder
 
 

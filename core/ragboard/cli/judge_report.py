@@ -1,0 +1,73 @@
+"""The command that holds a judge against people's labels."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ragboard.cli.options import SEED, Finite, as_json
+from ragboard.cli.output import print_json, print_table
+from ragboard.human.judge_report import JudgeReport, judge_report
+from ragboard.human.labelled import read_labelled
+from ragboard.judges import judge_named
+from ragboard.stats import Interval, NoInterval
+
+__all__ = ["report_judge"]
+
+
+@click.command("judge-report")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--judge",
+    default="embedded",
+    envvar="RAGBOARD_JUDGE",
+    show_default=True,
+    show_envvar=True,
+    help="embedded, openai:MODEL, or replay:FILE.",
+)
+@click.option("--label", help="A number in the row that judges its whole answer.  [human.faithfulness]")
+@click.option(
+    "--at-least", type=Finite(), default=1.0, show_default=True, help="From which number an answer counts as faithful."
+)
+@click.option("--cluster", help="Field that rows share which belong together; else the question.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the drawn intervals.")
+@as_json
+def report_judge(
+    file: Path, judge: str, label: str | None, at_least: float, cluster: str | None, seed: int, as_json: bool
+) -> None:
+    """Hold a judge against the labels of people in FILE, beside word overlap and length.
+
+    \b
+    ragboard judge-report statements.jsonl
+    ragboard judge-report statements.jsonl --judge openai:gpt-4o-mini --json
+    ragboard judge-report answers.jsonl --label human.faithfulness --at-least 3 --cluster conversation
+    """
+    rows = read_labelled(file, cluster=cluster, label=label, at_least=at_least)
+    report = asyncio.run(judge_report(judge_named(judge), rows, seed=seed))
+    if as_json:
+        print_json(asdict(report) | {"times_plain": report.times_plain})
+        return
+    _print(report)
+
+
+def _print(report: JudgeReport) -> None:
+    unscored = f", {report.unscored} more without a score" if report.unscored else ""
+    click.echo(f"{report.n} {report.kind}, {report.positive} positive, {report.clusters} clusters{unscored}")
+    rows = [[report.judge, _interval(report.auroc), ""]]
+    rows += [
+        [name, _interval(each.auroc), _interval(each.judge_better_by, sign=True)]
+        for name, each in report.contenders.items()
+    ]
+    print_table(("", "AUROC", "judge better by"), rows)
+    click.echo(f"balanced accuracy {report.balanced_accuracy:.2f}, calibration error {report.calibration.error:.2f}")
+    click.echo(f"{report.seconds:.2f} s, {report.times_plain:.0f} times a plain pass over the words")
+
+
+def _interval(value: Interval | NoInterval, *, sign: bool = False) -> str:
+    if isinstance(value, NoInterval):
+        return f"no interval: {value.reason}"
+    form = "+.3f" if sign else ".3f"
+    return f"{value.estimate:{form}} [{value.low:{form}}, {value.high:{form}}]"
