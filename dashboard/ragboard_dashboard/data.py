@@ -1,4 +1,4 @@
-"""Cached reads for the pages: what `ragboard.report` says, kept until the store changes."""
+"""Cached reads for the pages: what `ragboard.analysis` says, kept until the store changes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,44 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import streamlit as st
 
+from ragboard.analysis import (
+    Comparison,
+    LooseStatement,
+    Overruled,
+    PairPlace,
+    PairQuery,
+    PairReport,
+    PairsPage,
+    UnscoredPolicy,
+    breakdown,
+    columns,
+    comparable_refs,
+    compare_runs,
+    diagnose,
+    distribution,
+    evaluations_by_run,
+    failed_evaluations,
+    failures,
+    hallucination_groups,
+    hallucinations,
+    judge_noise,
+    judges_of,
+    leaderboard,
+    list_runs,
+    loose_statements,
+    metric_descriptions,
+    overruled,
+    pair_place,
+    pair_report,
+    pair_rows,
+    pair_runs,
+    run_summary,
+    sample_report,
+    sample_rows,
+    scatter,
+    set_threshold,
+    store_tables,
+)
 from ragboard.evaluation.background import Surroundings
 from ragboard.evaluation.calls import SampleCalls
 from ragboard.evaluation.sample_calls import sample_calls
@@ -18,61 +56,25 @@ from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
 from ragboard.report import (
-    Comparison,
     GradeReport,
     GradeVerdict,
     Heard,
-    LooseStatement,
     Opened,
-    Overruled,
-    PairPlace,
-    PairQuery,
-    PairReport,
-    PairsPage,
     PairVerdict,
     PreferenceReport,
-    UnscoredPolicy,
     agreement_named,
     agreements,
     annotation_queue,
     annotator_agreement,
-    breakdown,
-    columns,
-    comparable_refs,
-    compare_runs,
-    diagnose,
-    distribution,
     estimate_runs,
     estimated_metrics,
-    evaluations_by_run,
-    failed_evaluations,
-    failures,
     grade_report,
     grade_verdicts,
-    hallucination_groups,
-    hallucinations,
     item_report,
-    judge_noise,
-    judges_of,
-    leaderboard,
-    list_runs,
     listen,
-    loose_statements,
-    metric_descriptions,
-    overruled,
-    pair_place,
-    pair_report,
-    pair_rows,
-    pair_runs,
     pair_verdicts,
     preference_report,
     questions_of,
-    run_summary,
-    sample_report,
-    sample_rows,
-    scatter,
-    set_threshold,
-    store_tables,
 )
 from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store

@@ -9,15 +9,15 @@ from typing import Literal
 import duckdb
 import numpy as np
 
+from ragboard.analysis.gates import spec_named
+from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.nouns import JudgedBy, RunSummary
+from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
 from ragboard.judges.tasks import Quality
 from ragboard.labels import Design, LabelledSamples, Measured, draw_of, labelled_samples
 from ragboard.labels.draws import countable
 from ragboard.records import MetricDescription
-from ragboard.report.gates import spec_named
-from ragboard.report.metrics import described, in_order
-from ragboard.report.nouns import JudgedBy, RunSummary
-from ragboard.report.runs import run_summary
 from ragboard.report.systems import System, SystemsReport, systems_report
 from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store

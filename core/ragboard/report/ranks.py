@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from ragboard.analysis.gates import spec_named
+from ragboard.analysis.nouns import RunSummary
+from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
 from ragboard.labels import Design, FiledAnswer
 from ragboard.report.estimates import estimated_metrics, judged_by, judged_scores, metric_of, not_random
-from ragboard.report.gates import spec_named
 from ragboard.report.matching import Matched, match_answers
-from ragboard.report.nouns import RunSummary
 from ragboard.report.pooled import pooled_report
-from ragboard.report.runs import run_summary
 from ragboard.report.systems import KnownOrder, System, SystemsReport, against_order, systems_report
 from ragboard.store import RunRef, Store
 

@@ -22,10 +22,10 @@ from ragboard import (
     Store,
     evaluate_run,
 )
+from ragboard.analysis import sample_report
 from ragboard.answer_keys import answer_key
 from ragboard.labels import LabelledAnswer, NewLabel, add_labels, human_verdicts, label_statement, withdraw_statement
 from ragboard.records import Turn
-from ragboard.report import sample_report
 from ragboard.store import RunRef
 
 
