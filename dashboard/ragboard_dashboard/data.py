@@ -1,4 +1,4 @@
-"""Cached reads for the pages: what `ragboard.report` says, kept until the store changes."""
+"""Cached reads for the pages: what `ragboard.analysis` says, kept until the store changes."""
 
 from __future__ import annotations
 
@@ -10,27 +10,7 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import streamlit as st
 
-from ragboard.evaluation.background import Surroundings
-from ragboard.evaluation.calls import SampleCalls
-from ragboard.evaluation.sample_calls import sample_calls
-from ragboard.human.agreement_data import (
-    Heard,
-    Opened,
-    agreement_named,
-    agreements,
-    item_report,
-    listen,
-    questions_of,
-)
-from ragboard.human.annotation import annotation_queue, annotator_agreement
-from ragboard.human.estimates import estimate_runs, estimated_metrics
-from ragboard.human.grade_agreement import GradeReport, GradeVerdict, grade_report, grade_verdicts
-from ragboard.human.pair_agreement import PairVerdict, PreferenceReport, pair_verdicts, preference_report
-from ragboard.judges import JudgeOptions
-from ragboard.metrics import Metric
-from ragboard.metrics.plugins import metrics_with
-from ragboard.records import MetricDescription
-from ragboard.report import (
+from ragboard.analysis import (
     Comparison,
     LooseStatement,
     Overruled,
@@ -68,6 +48,26 @@ from ragboard.report import (
     set_threshold,
     store_tables,
 )
+from ragboard.evaluation.background import Surroundings
+from ragboard.evaluation.calls import SampleCalls
+from ragboard.evaluation.sample_calls import sample_calls
+from ragboard.human.agreement_data import (
+    Heard,
+    Opened,
+    agreement_named,
+    agreements,
+    item_report,
+    listen,
+    questions_of,
+)
+from ragboard.human.annotation import annotation_queue, annotator_agreement
+from ragboard.human.estimates import estimate_runs, estimated_metrics
+from ragboard.human.grade_agreement import GradeReport, GradeVerdict, grade_report, grade_verdicts
+from ragboard.human.pair_agreement import PairVerdict, PreferenceReport, pair_verdicts, preference_report
+from ragboard.judges import JudgeOptions
+from ragboard.metrics import Metric
+from ragboard.metrics.plugins import metrics_with
+from ragboard.records import MetricDescription
 from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store
 from ragboard_dashboard.settings import settings

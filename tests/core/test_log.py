@@ -22,8 +22,8 @@ from ragboard import (
     evaluate_run,
     log,
 )
+from ragboard.analysis import leaderboard
 from ragboard.judges.tasks import ExtractStatements
-from ragboard.report import leaderboard
 
 
 def samples(store: Store, run: str = "chat") -> list[Sample]:

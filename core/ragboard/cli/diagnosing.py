@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ragboard.cli.options import as_json, store_option
-from ragboard.cli.output import one_line, print_json, print_table
-from ragboard.report import (
+from ragboard.analysis import (
     Diagnosis,
     caution_of,
     command_for,
@@ -16,6 +14,8 @@ from ragboard.report import (
     topic_in_words,
     why_silent,
 )
+from ragboard.cli.options import as_json, store_option
+from ragboard.cli.output import one_line, print_json, print_table
 from ragboard.store import Store
 
 __all__ = ["diagnose_run"]

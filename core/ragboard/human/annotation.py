@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import duckdb
 
+from ragboard.analysis.values import shown_scores
 from ragboard.human.draws import newest_draw, partners
 from ragboard.human.label_types import Draw, LabelKind, Queue
 from ragboard.judges.tasks import Quality
 from ragboard.records import Label
-from ragboard.report.values import shown_scores
 from ragboard.stats import cohen_kappa
 from ragboard.store import RunRef, Store
 

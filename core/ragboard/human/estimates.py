@@ -9,6 +9,10 @@ from typing import Literal
 import duckdb
 import numpy as np
 
+from ragboard.analysis.gates import spec_named
+from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.nouns import JudgedBy, RunSummary
+from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
 from ragboard.human.draws import countable, draw_of
 from ragboard.human.label_types import Design, LabelledSamples, Measured
@@ -16,10 +20,6 @@ from ragboard.human.outcomes import labelled_samples
 from ragboard.human.systems import System, SystemsReport, systems_report
 from ragboard.judges.tasks import Quality
 from ragboard.records import MetricDescription
-from ragboard.report.gates import spec_named
-from ragboard.report.metrics import described, in_order
-from ragboard.report.nouns import JudgedBy, RunSummary
-from ragboard.report.runs import run_summary
 from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
 

@@ -6,6 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from ragboard.analysis.gates import spec_named
+from ragboard.analysis.nouns import RunSummary
+from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
 from ragboard.human.estimates import estimated_metrics, judged_by, judged_scores, metric_of, not_random
 from ragboard.human.filed import FiledAnswer
@@ -13,9 +16,6 @@ from ragboard.human.label_types import Design
 from ragboard.human.matching import Matched, match_answers
 from ragboard.human.pooled import pooled_report
 from ragboard.human.systems import KnownOrder, System, SystemsReport, against_order, systems_report
-from ragboard.report.gates import spec_named
-from ragboard.report.nouns import RunSummary
-from ragboard.report.runs import run_summary
 from ragboard.store import RunRef, Store
 
 __all__ = ["RankedRuns", "Ranking", "rank_runs"]

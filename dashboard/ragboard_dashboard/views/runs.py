@@ -6,8 +6,14 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from ragboard.analysis import (
+    ListedRun,
+    RunSummary,
+    UnscoredPolicy,
+    runs_matching,
+    runs_sql,
+)
 from ragboard.exporting import runs_frame
-from ragboard.report import ListedRun, RunSummary, UnscoredPolicy, runs_matching, runs_sql
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, get_runs, writable

@@ -13,6 +13,7 @@ from tests.chat_server import ChatServer, chat_server, status
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import Panel, Score, Store, StoreError, evaluate_run
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.cache import cache_contents, open_cache, prune_cache
 from ragboard.evaluation.engine import Finished
 from ragboard.evaluation.terms import Terms
@@ -22,7 +23,6 @@ from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.judges.llm.prompts import PROMPT_FILES
 from ragboard.judges.tasks import ExtractStatements, GenerateQuestions, Questions
 from ragboard.metrics import metrics_named
-from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
 
 TASK = GenerateQuestions(answer="a", n=1)

@@ -24,13 +24,13 @@ from ragboard import (
     Unscored,
     evaluate_run,
 )
+from ragboard.analysis import SampleQuery, sample_report, sample_rows
 from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions
 from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Task, Verification, Verify, unheard
 from ragboard.metrics import metrics_named
 from ragboard.records import Run
-from ragboard.report import SampleQuery, sample_report, sample_rows
 
 ALL = DEFAULT_METRICS
 

@@ -12,13 +12,13 @@ from click.testing import CliRunner, Result
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import NotFoundError, Panel, Score, Store, Turn, evaluate_run
+from ragboard.analysis import SampleQuery, leaderboard, run_summary, sample_rows
 from ragboard.cli import main
 from ragboard.evaluation.engine import Finished
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.codec import REPLIES
 from ragboard.judges.tasks import Similarity
 from ragboard.metrics import metrics_named
-from ragboard.report import SampleQuery, leaderboard, run_summary, sample_rows
 
 FAITHFULNESS, RELEVANCE = "ragas.faithfulness", "ragas.answer_relevance"
 

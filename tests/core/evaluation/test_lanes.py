@@ -16,12 +16,12 @@ from tests.chat_server import answer
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import JudgeError, Panel, Score, SettingError, Store, evaluate_run
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.lanes import Lanes
 from ragboard.judges import judge_from
 from ragboard.judges.tasks import Exchange, Failure, Hear, Questions, Reply, Task, unheard
 from ragboard.judges.tasks import GenerateQuestions as Generate
 from ragboard.metrics import metrics_named
-from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
 
 

@@ -22,12 +22,12 @@ from ragboard import (
     Store,
     evaluate_run,
 )
+from ragboard.analysis import sample_report
 from ragboard.answer_keys import answer_key
 from ragboard.human.label_rows import add_labels, human_verdicts
 from ragboard.human.label_types import LabelledAnswer, NewLabel
 from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.records import Turn
-from ragboard.report import sample_report
 from ragboard.store import RunRef
 
 
