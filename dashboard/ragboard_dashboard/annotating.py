@@ -14,11 +14,17 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.human.annotation import QueueItem
-from ragboard.human.label_types import Queue
-from ragboard.human.labels import Preferred, grade_answer, label_statement, prefer_answer, turned
+from ragboard.human.labels import (
+    Preferred,
+    grade_answer,
+    label_statement,
+    prefer_answer,
+    swap_preference,
+)
 from ragboard.judges.tasks import Quality
 from ragboard.records import Label, Passage, Sample
 from ragboard.store import RunRef
+from ragboard.store.queries.labels import Queue
 from ragboard_dashboard.components.annotator import annotator, told
 from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import get_sample, store
@@ -142,7 +148,7 @@ def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
     words: dict[Preferred, str] = {"a": "A is better", "b": "B is better", "tie": "Tie"}
     for seen, word in words.items():
         if row.button(word, key=f"prefer-{item.sample_id}-{seen}", shortcut=seen[0]):
-            preferred = turned(seen) if item.swapped else seen
+            preferred = swap_preference(seen) if item.swapped else seen
             _keep(
                 partial(
                     prefer_answer,

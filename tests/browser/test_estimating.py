@@ -13,8 +13,7 @@ from tests.browser.test_pages import keep_rows
 from ragboard import Store
 from ragboard.answer_keys import answer_key
 from ragboard.human.draws import draw_samples
-from ragboard.human.label_rows import add_labels
-from ragboard.human.label_types import LabelledAnswer, NewLabel
+from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels
 from ragboard.records import Span
 
 LABELLED, DRAWN, SAMPLES = 150, 155, 200

@@ -17,10 +17,9 @@ import duckdb
 from ragboard.analysis.nouns import JudgedBy, JudgedStatement
 from ragboard.analysis.runs import judged_by
 from ragboard.analysis.statements import verdict_read
-from ragboard.human.label_rows import people_of_statements
-from ragboard.human.label_types import HumanVerdict
 from ragboard.records import Label, Statement
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.labels import HumanVerdict, people_of_statements
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ragboard.analysis.nouns import JudgedStatement
-from ragboard.human.label_types import HumanVerdict
 from ragboard.records import Label, Verdict
+from ragboard.store.queries.labels import HumanVerdict
 
 __all__ = [
     "ALONE",

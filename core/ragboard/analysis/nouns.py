@@ -9,12 +9,12 @@ from typing import Literal
 
 from ragboard.analysis.thresholds import Standing, Threshold
 from ragboard.analysis.unscored import UnscoredPolicy
-from ragboard.human.label_types import HumanVerdict
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import Origin
 from ragboard.records import JsonValue, Label, Outcome, Sample, Spend, Statement, Verdict
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef
+from ragboard.store.queries.labels import HumanVerdict
 
 __all__ = [
     "GeneratedQuestion",

@@ -21,12 +21,12 @@ from ragboard.analysis.nouns import JudgedStatement, MetricSummary, RunSummary
 from ragboard.analysis.pairing import Places
 from ragboard.analysis.statements import judged_statements
 from ragboard.analysis.unscored import fill_of, mean_of
-from ragboard.human.label_rows import latest_verdicts
 from ragboard.metrics import METRICS, Metric, metric_of, outcome
 from ragboard.metrics.needs import Findings, JointVerdicts, Judged, Need, Statements, StatementsFound
 from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict
 from ragboard.stats import moments
 from ragboard.store import RunRef, Store, read_samples
+from ragboard.store.queries.labels import latest_verdicts
 
 __all__ = ["Overruled", "overruled", "recounted"]
 

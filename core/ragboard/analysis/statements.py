@@ -9,8 +9,8 @@ from dataclasses import replace
 import duckdb
 
 from ragboard.analysis.nouns import JudgedStatement
-from ragboard.human.label_rows import human_verdicts
 from ragboard.records import Evidence, Label, Span, Statement, Verdict
+from ragboard.store.queries.labels import human_verdicts
 
 __all__ = ["judged_statements", "verdict_read"]
 

@@ -8,8 +8,8 @@ import click
 
 from ragboard.cli.options import Finite, as_json, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
+from ragboard.human.draws import Measured
 from ragboard.human.estimates import Estimates, estimate_runs, needed_for
-from ragboard.human.label_types import Measured
 from ragboard.stats import Interval, NoInterval, PoweredMean
 from ragboard.store import Store
 

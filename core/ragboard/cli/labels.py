@@ -12,11 +12,11 @@ from ragboard.cli.options import as_json, force_option, store_option
 from ragboard.cli.output import one_line, print_json
 from ragboard.human.draws import draw_samples
 from ragboard.human.label_files import export_labels, import_labels
-from ragboard.human.label_types import Design
 from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.outputs import check_output, write_output
 from ragboard.records import Label
 from ragboard.store import Store
+from ragboard.store.queries.labels import Design
 
 __all__ = ["label", "labels"]
 

@@ -12,11 +12,11 @@ from ragboard.cli.markdown import escaped, markdown_table
 from ragboard.cli.options import as_json, markdown_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.human.filed import filed_answers
-from ragboard.human.label_types import Design
 from ragboard.human.ranking import RankedRuns, Ranking, rank_runs
 from ragboard.human.systems import KnownOrder, SystemEstimate
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked
 from ragboard.store import Store
+from ragboard.store.queries.labels import Design
 
 __all__ = ["rank"]
 

@@ -1,19 +1,66 @@
-"""Random queues: which samples are to be labelled, in which order, drawn so that it can be shown later."""
+"""Random draws of samples to label, and the samples that people have labelled in full."""
 
 from __future__ import annotations
 
-import json
 import random
-from hashlib import blake2b
-
-import duckdb
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from ragboard.errors import SettingError
-from ragboard.human.label_types import Draw, LabelKind
-from ragboard.pairing import pair_samples
-from ragboard.store import AskedSample, RunRef, Store
+from ragboard.human.labels import GRADES
+from ragboard.judges.tasks import Quality
+from ragboard.store import RunRef, Store
+from ragboard.store.queries.annotation import (
+    Draw,
+    graded_samples,
+    keep_draw,
+    newest_draw,
+    positions_to_label,
+    samples_with_verdicts,
+)
+from ragboard.store.queries.labels import Design, LabelKind
 
-__all__ = ["countable", "draw_of", "draw_samples", "newest_draw", "partners"]
+__all__ = ["LabelledSample", "LabelledSamples", "Measured", "draw_of", "draw_samples", "labelled_samples"]
+
+Measured: TypeAlias = Literal["verdicts", Quality]
+"""What people labelled: verdicts on every statement, whose share supported is estimated, or grades in a quality."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelledSample:
+    """A sample that people have labelled in full."""
+
+    sample_id: str
+    position: int
+    """Its position in the run, from 0."""
+    place: int
+    """Its place in the draw, from 1; 0 if it was not drawn."""
+    outcome: float
+    """In [0, 1], higher is better: the share of statements that are supported (human faithfulness; a statement on which
+    people differ counts in part), or the mean grade, 1 to 5 mapped onto 0 to 1."""
+    annotators: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelledSamples:
+    """The samples that people labelled in full, and how they were chosen: that decides what may be concluded."""
+
+    rows: tuple[LabelledSample, ...]
+    """In the order of the draw; imported labels in the order of the run."""
+    design: Design
+    """Random if the samples were drawn here, else as the import declares: unknown unless all of it agrees."""
+    draw: Draw | None
+    """None if nothing was drawn: for imported labels, or because nobody drew yet."""
+    population: int
+    """Samples that could be labelled so."""
+    passed_over: int
+    """Drawn samples before the last complete one that are not complete themselves. If these were left out because
+    they are hard, the rest is no random sample: an estimate should say how many, or stop before the first."""
+
+    @property
+    def leading(self) -> tuple[LabelledSample, ...]:
+        """The complete samples before the first incomplete one of the draw: a random sample whatever was left out."""
+        return tuple(row for number, row in enumerate(self.rows, 1) if row.place == number)
 
 
 def draw_samples(
@@ -21,7 +68,7 @@ def draw_samples(
 ) -> Draw:
     """Draw samples of a run to be labelled, or more of them; the draw is kept, and drawing it again changes nothing.
 
-    Preferences need the run that this one is held `against`. Raises SettingError where there is nothing to
+    Preferences need the run that this one is compared with, `against`. Raises SettingError if there is nothing to
     draw from, and for another seed than an earlier draw of the same kind: choosing between draws is no
     random sample.
     """
@@ -33,103 +80,68 @@ def draw_samples(
             raise SettingError(
                 f"{run.name} was drawn from with seed {earlier.seed} already; draw more with the same seed"
             )
-        population = countable(connection, run, kind, against)
+        population = positions_to_label(connection, run, kind, against)
         if not population:
             raise SettingError(f"run {run.name!r} has no sample to label so; evaluate it first")
         if earlier and size <= len(earlier.positions):
             return earlier
         order = random.Random(seed).sample(population, len(population))  # noqa: S311 - a sample, not a secret
-        return _kept(connection, run, kind, against, seed, len(population), order[:size])
+        keep_draw(connection, run, kind, against, seed=seed, population=len(population), positions=order[:size])
+        drawn = newest_draw(connection, run, kind, against)
+    assert drawn  # noqa: S101 - it was just kept
+    return drawn
 
 
 def draw_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Draw | None:
-    """The draw of that kind, or None where nobody drew yet."""
+    """The draw of that kind, or None if nobody drew yet."""
     with store.database.read() as connection:
         return newest_draw(connection, run, kind, against)
 
 
-def newest_draw(
-    connection: duckdb.DuckDBPyConnection, run: RunRef, kind: LabelKind, against: RunRef | None = None
-) -> Draw | None:
-    """The same over a connection: the largest, which begins with all others of the same samples."""
-    row = connection.execute(
-        "SELECT draw_id, seed, population, positions, drawn FROM draws WHERE kind = ? AND run_id = ?"
-        " AND evaluation_id = ? AND other_run_id = ? ORDER BY len(positions) DESC LIMIT 1",
-        [kind, *_of(run, kind, against)],
-    ).fetchone()
-    if row is None:
-        return None
-    run_id, evaluation_id, other_run_id = _of(run, kind, against)
-    draw_id, seed, population, positions, drawn = row
-    return Draw(
-        id=draw_id,
-        kind=kind,
-        run_id=run_id,
-        evaluation_id=evaluation_id,
-        other_run_id=other_run_id,
-        seed=seed,
-        population=population,
-        positions=tuple(positions),
-        drawn=drawn,
-    )
-
-
-def countable(
-    connection: duckdb.DuckDBPyConnection, run: RunRef, kind: LabelKind, against: RunRef | None = None
-) -> list[int]:
-    """The places of the samples that can be labelled so: with a statement, an answer, a partner that has one."""
-    if kind == "verdict":
-        sql = "SELECT DISTINCT position FROM statements WHERE evaluation_id = ? AND side = 'response' ORDER BY 1"
-        return _column(connection, sql, run.evaluation_id)
-    if kind == "preference" and against is not None:
-        return list(partners(connection, run, against))
-    sql = "SELECT position FROM samples WHERE run_id = ? AND trim(coalesce(answer, '')) <> '' ORDER BY 1"
-    return _column(connection, sql, run.run_id)
-
-
-def partners(connection: duckdb.DuckDBPyConnection, run: RunRef, against: RunRef) -> dict[int, str]:
-    """By position the sample of the other run that answers the same question; pairs with an empty answer are left out.
-
-    Samples are paired as everywhere: a question that is there several times has a partner only by its id.
-    """
-    ours, theirs = (
-        connection.execute(
-            "SELECT sample_id, question, history::VARCHAR, trim(coalesce(answer, '')) <> '' FROM samples"
-            " WHERE run_id = ? ORDER BY position",
-            [one.run_id],
-        ).fetchall()
-        for one in (run, against)
-    )
-    paired = pair_samples(*([AskedSample._make(row[:3]) for row in rows] for rows in (ours, theirs)))
-    return {a: theirs[b][0] for a, b in paired.pairs if ours[a][3] and theirs[b][3]}
-
-
-def _kept(
-    connection: duckdb.DuckDBPyConnection,
+def labelled_samples(
+    store: Store,
     run: RunRef,
-    kind: LabelKind,
-    against: RunRef | None,
-    seed: int,
-    population: int,
-    positions: list[int],
-) -> Draw:
-    of = _of(run, kind, against)
-    draw_id = blake2b(json.dumps([kind, *of, seed, population, len(positions)]).encode(), digest_size=6).hexdigest()
-    connection.execute(
-        "INSERT OR IGNORE INTO draws VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
-        [draw_id, kind, *of, seed, population, positions],
+    queue: Literal["random", "imported"] = "random",
+    *,
+    kind: Literal["verdict", "grade"] = "verdict",
+    dimension: Quality = "faithfulness",
+) -> LabelledSamples:
+    """The samples of a run that people have labelled in full, in draw order, each with its human outcome.
+
+    For `verdict`s the outcome is the share of the statements that people say are supported, of a sample whose
+    statements all have a label (the statements are those of the evaluation that `run` means); for
+    `grade`s in a `dimension` their mean, mapped onto 0 to 1. Only labels of that queue count: those given
+    while browsing saw the judge's verdict, and those of the disagreement queue are no random sample.
+    `random` reads the draw of this run (for verdicts, of this evaluation); without one there are no rows.
+    """
+    with store.database.read() as connection:
+        draw = newest_draw(connection, run, kind) if queue == "random" else None
+        population = draw.population if draw else len(positions_to_label(connection, run, kind))
+        if kind == "verdict":
+            rows = samples_with_verdicts(connection, run, queue)
+        else:
+            rows = graded_samples(connection, run, queue, dimension, low=GRADES[0], high=GRADES[1])
+    complete = {row[0]: row for row in rows}
+    if queue == "random":
+        places = {at: place for place, at in enumerate(draw.positions if draw else (), 1) if at in complete}
+    else:
+        places = dict.fromkeys(complete, 0)
+    found = tuple(
+        LabelledSample(
+            sample_id=complete[at][1],
+            position=at,
+            place=place,
+            outcome=complete[at][2],
+            annotators=tuple(complete[at][3]),
+        )
+        for at, place in places.items()
     )
-    found = newest_draw(connection, run, kind, against)
-    if found is None:
-        raise AssertionError("a draw that was just kept is there")
-    return found
-
-
-def _of(run: RunRef, kind: LabelKind, against: RunRef | None) -> tuple[str, str, str]:
-    """Run, evaluation and other run that a draw of that kind is of."""
-    evaluation = (run.evaluation_id or "") if kind == "verdict" else ""
-    return run.run_id, evaluation, against.run_id if against else ""
-
-
-def _column(connection: duckdb.DuckDBPyConnection, sql: str, *given: str | None) -> list[int]:
-    return [row[0] for row in connection.execute(sql, list(given)).fetchall()]
+    designs = {design for *_, declared in rows for design in declared}
+    declared: Design = "random" if designs == {"random"} else "not random" if designs == {"not random"} else "unknown"
+    return LabelledSamples(
+        rows=found,
+        design="random" if queue == "random" else declared,
+        draw=draw,
+        population=population,
+        passed_over=found[-1].place - len(found) if found and queue == "random" else 0,
+    )

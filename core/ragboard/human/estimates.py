@@ -6,22 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import duckdb
-import numpy as np
-
 from ragboard.analysis.gates import spec_named
 from ragboard.analysis.metrics import described, in_order
 from ragboard.analysis.nouns import JudgedBy, RunSummary
 from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
-from ragboard.human.draws import countable, draw_of
-from ragboard.human.label_types import Design, LabelledSamples, Measured
-from ragboard.human.outcomes import labelled_samples
+from ragboard.human.draws import LabelledSamples, Measured, draw_of, labelled_samples
 from ragboard.human.systems import System, SystemsReport, systems_report
-from ragboard.judges.tasks import Quality
 from ragboard.records import MetricDescription
 from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.annotation import judge_scores, other_evaluations, positions_to_label
+from ragboard.store.queries.labels import Design
 
 __all__ = [
     "Estimated",
@@ -153,30 +149,28 @@ def judged_scores(
     Labels that are `filed` are of whole answers, those on statements too: without statements any answer has them.
     """
     with store.database.read() as connection:
-        could = set(countable(connection, run, "verdict" if measured == "verdicts" else "grade"))
+        could = set(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
         if filed and not could:
-            could = set(countable(connection, run, "grade"))
-        scores = {place: one for place, one in _scores(connection, run, spec).items() if place in could}
+            could = set(positions_to_label(connection, run, "grade"))
+        scores = {place: one for place, one in judge_scores(connection, run, spec).items() if place in could}
     left = len(could) - len(scores)
     said = f"{left:,} of {len(could):,} samples have no score: estimates leave them out, whatever is chosen for means"
     return scores, ((said,) if left else ())
 
 
 def _labelled(store: Store, run: RunRef, measured: Measured) -> LabelledSamples:
-    found = _from(store, run, "random", measured)
-    return found if found.draw else _imported_else(store, run, measured, found)
+    """The labels of the random queue; without a draw the imported ones, if there are any."""
 
+    def labels_of(queue: Literal["random", "imported"]) -> LabelledSamples:
+        if measured == "verdicts":
+            return labelled_samples(store, run, queue)
+        return labelled_samples(store, run, queue, kind="grade", dimension=measured)
 
-def _imported_else(store: Store, run: RunRef, measured: Measured, nothing: LabelledSamples) -> LabelledSamples:
-    imported = _from(store, run, "imported", measured)
-    return imported if imported.rows else nothing
-
-
-def _from(store: Store, run: RunRef, queue: Literal["random", "imported"], measured: Measured) -> LabelledSamples:
-    if measured == "verdicts":
-        return labelled_samples(store, run, queue)
-    quality: Quality = measured
-    return labelled_samples(store, run, queue, kind="grade", dimension=quality)
+    drawn = labels_of("random")
+    if drawn.draw:
+        return drawn
+    imported = labels_of("imported")
+    return imported if imported.rows else drawn
 
 
 def _uncounted(found: LabelledSamples) -> str:
@@ -205,10 +199,7 @@ def not_random(count: int, design: Design) -> str:
 def _drawn_elsewhere(store: Store, run: RunRef) -> str:
     """The judge of another evaluation of the run that samples were drawn for; empty where there is none."""
     with store.database.read() as connection:
-        rows = connection.execute(
-            "SELECT e.judge, e.evaluation_id FROM evaluations e WHERE e.run_id = ? AND e.evaluation_id <> ? ORDER BY 2",
-            [run.run_id, run.evaluation_id],
-        ).fetchall()
+        rows = other_evaluations(connection, run)
     for judge, evaluation in rows:
         other = RunRef(run_id=run.run_id, name=run.name, evaluation_id=evaluation)
         if draw_of(store, other):
@@ -216,29 +207,10 @@ def _drawn_elsewhere(store: Store, run: RunRef) -> str:
     return ""
 
 
-def _scores(connection: duckdb.DuckDBPyConnection, run: RunRef, spec: str) -> dict[int, tuple[str, float]]:
-    """By position, a key that runs share where they ask the same, and the judge's score.
-
-    A question that a run asks several times has no certain partner, and a key of its own each time.
-    """
-    found = connection.execute(
-        "WITH asked AS (SELECT position, md5(question || history::VARCHAR) AS question,"
-        " count(*) OVER (PARTITION BY question, history::VARCHAR) AS times FROM samples WHERE run_id = $run)"
-        " SELECT c.position, CASE WHEN a.times = 1 THEN a.question ELSE $run || ' ' || a.position END AS key, c.value"
-        " FROM scores c JOIN asked a USING (position)"
-        " WHERE c.evaluation_id = $evaluation AND c.metric = $metric AND c.value IS NOT NULL ORDER BY c.position",
-        {"run": run.run_id, "evaluation": run.evaluation_of(spec), "metric": spec},
-    ).fetchnumpy()
-    return {
-        int(position): (str(key), float(value))
-        for position, key, value in zip(found["position"], found["key"], np.asarray(found["value"]), strict=True)
-    }
-
-
 def _never_drawn(store: Store, run: RunRef, found: LabelledSamples, measured: Measured) -> tuple[str, ...]:
     """What to know where more samples could be drawn now than when they were."""
     with store.database.read() as connection:
-        could = len(countable(connection, run, "verdict" if measured == "verdicts" else "grade"))
+        could = len(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
     if not found.draw or found.population >= could:
         return ()
     return (

@@ -10,8 +10,8 @@ from typing import cast
 
 from ragboard.human.label_file_rows import RowRead
 from ragboard.human.label_files import label_rows
-from ragboard.human.label_types import Design, LabelledAnswer, NewLabel
-from ragboard.human.outcomes import GRADES
+from ragboard.human.labels import GRADES, LabelledAnswer, NewLabel
+from ragboard.store.queries.labels import Design
 
 __all__ = ["FiledAnswer", "filed_answers"]
 

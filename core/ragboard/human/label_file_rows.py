@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from ragboard.answer_keys import answer_key
-from ragboard.human.label_types import Design, LabelKind, LabelledAnswer, NewLabel
-from ragboard.human.labels import turned
-from ragboard.human.outcomes import GRADES
+from ragboard.human.labels import GRADES, LabelledAnswer, NewLabel, swap_preference
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.records import Label, Passage, Sample, Span, Turn
+from ragboard.store.queries.labels import Design, LabelKind
 
 __all__ = ["Row", "RowRead", "read_ares_row", "read_row"]
 
@@ -131,7 +130,7 @@ def _preference(row: Row, by: Mapping[str, Any]) -> RowRead:
     b = _answer(row, row["b"], row.get("b_contexts") or shared)
     preferred = _one_of(row["preferred"], ("a", "b", "tie"), "preferred")
     if b.key < a.key:
-        a, b, preferred = b, a, turned(preferred)
+        a, b, preferred = b, a, swap_preference(preferred)
     said = {"value": preferred, "dimension": _text(row.get("dimension") or "overall"), "other_key": b.key} | _note(row)
     return RowRead(answers=(a, b), labels=(_label("preference", a.key, by, said),), undecided=0)
 

@@ -13,11 +13,11 @@ import duckdb
 
 from ragboard.errors import RunFileError
 from ragboard.human.label_file_rows import RowRead, read_ares_row, read_row
-from ragboard.human.label_rows import add_labels
-from ragboard.human.label_types import Design, NewLabel
+from ragboard.human.labels import NewLabel, add_labels
 from ragboard.readers.ares import read_ares
 from ragboard.readers.files import file_lines, kind_of
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.labels import Design
 
 __all__ = ["ImportedLabels", "export_labels", "import_labels", "label_rows"]
 

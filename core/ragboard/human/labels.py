@@ -1,42 +1,90 @@
-"""What a person says of an answer in the store, and taking it back: each is one more row."""
+"""People label answers in the store: verdicts on statements, grades, preferences, and taking them back."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import duckdb
 
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.human.label_rows import append, check_annotator
-from ragboard.human.label_types import LabelKind, Queue
-from ragboard.human.outcomes import GRADES
 from ragboard.judges.tasks import Quality
-from ragboard.records import Label
+from ragboard.records import Label, Sample, Span
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.labels import (
+    LabelKind,
+    Queue,
+    append_label,
+    keep_answer,
+    keep_answer_of,
+    last_label,
+    statement_labels,
+    statement_place,
+    withdraw_labels,
+)
 
 __all__ = [
+    "GRADES",
+    "LabelledAnswer",
+    "NewLabel",
     "Preferred",
     "Undone",
+    "add_labels",
     "grade_answer",
     "label_statement",
     "prefer_answer",
-    "turned",
+    "swap_preference",
     "undo",
     "withdraw_statement",
 ]
 
-Preferred = Literal["a", "b", "tie"]
+Preferred: TypeAlias = Literal["a", "b", "tie"]
+
+GRADES = (1, 5)
+"""The worst grade and the best."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelledAnswer:
+    """An answer that labels hang on, with what is needed to find it in any run and to export it without one."""
+
+    key: str
+    sample: Sample
+    """Question, history, answer and passages; nothing else of it is kept."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewLabel:
+    """A label to append. Labels are never changed: another verdict, or taking one back, is another label."""
+
+    annotator: str
+    kind: LabelKind
+    answer_key: str
+    value: str | None
+    """A verdict, a grade from 1 to 5, or `a`, `b`, `tie`; None takes back what the person said there."""
+    statement: str = ""
+    span: Span | None = None
+    dimension: str = ""
+    """Of a grade or a preference: which quality."""
+    other_key: str = ""
+    """Of a preference: the answer that is b where the other is a."""
+    note: str = ""
+    queue: Queue = "browsing"
+    design: str = ""
+    """Of an imported label a `Design`."""
+    run_id: str = ""
+    sample_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Undone:
-    """What was taken back."""
+    """The label that was taken back."""
 
     sample_id: str
     value: str
     statement: str
-    """Empty where it was no verdict on a statement."""
+    """Empty unless it was a verdict on a statement."""
 
 
 def label_statement(
@@ -52,31 +100,26 @@ def label_statement(
 ) -> None:
     """Keep a person's verdict on a statement of an answer, by its number from 1; the judge's stays as it is.
 
-    Raises NotFoundError where there is no such sample or statement, SettingError for a blank annotator and
+    Raises NotFoundError if there is no such sample or statement, SettingError for a blank annotator and
     for text that cannot be stored.
     """
-    check_annotator(annotator, note)
+    by = _by(annotator, note, queue, run, sample_id)
     with store.database.write() as connection:
-        subject = _statement(connection, run, sample_id, number) | {"kind": "verdict", "value": verdict}
-        append(connection, subject | _by(annotator, note, queue, run, sample_id))
-        _keep_answer(connection, run, sample_id)
+        subject = _statement(connection, run, sample_id, number)
+        keep_answer_of(connection, run, sample_id)
+        append_label(connection, subject | {"kind": "verdict", "value": verdict} | by)
 
 
 def withdraw_statement(
     store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: Queue = "browsing"
 ) -> bool:
-    """Take back what a person said of a statement in that queue; False where there was nothing. Raises as above."""
-    check_annotator(annotator)
+    """Take back a person's verdict on a statement; False if there was none. Raises as `label_statement` does."""
+    _check_annotator(annotator)
     with store.database.write() as connection:
         _statement(connection, run, sample_id, number)
-        rows = connection.execute(
-            "SELECT h.number FROM human_verdicts h JOIN samples s ON s.run_id = $run AND s.position = h.position"
-            " WHERE h.evaluation_id = $evaluation AND s.sample_id = $sample AND h.statement = $statement"
-            " AND h.annotator = $annotator AND h.queue = $queue",
-            _at(run, sample_id, number) | {"annotator": annotator.strip(), "queue": queue},
-        ).fetchall()
-        _take_back(connection, [row[0] for row in rows])
-    return bool(rows)
+        given = statement_labels(connection, run, sample_id, number, annotator=annotator.strip(), queue=queue)
+        withdraw_labels(connection, given)
+    return bool(given)
 
 
 def grade_answer(
@@ -91,13 +134,12 @@ def grade_answer(
     queue: Queue = "browsing",
 ) -> None:
     """Keep a person's grade of an answer, from 1 (worst) to 5. Raises NotFoundError, SettingError."""
-    check_annotator(annotator, note)
+    by = _by(annotator, note, queue, run, sample_id)
     if not GRADES[0] <= grade <= GRADES[1]:
         raise SettingError(f"a grade is from {GRADES[0]} to {GRADES[1]}, got {grade}")
     with store.database.write() as connection:
-        key = _keep_answer(connection, run, sample_id)
-        subject = {"answer_key": key, "kind": "grade", "dimension": dimension, "value": str(grade)}
-        append(connection, subject | _by(annotator, note, queue, run, sample_id))
+        key, _ = _kept(connection, run, sample_id)
+        append_label(connection, {"answer_key": key, "kind": "grade", "dimension": dimension, "value": str(grade)} | by)
 
 
 def prefer_answer(
@@ -115,92 +157,85 @@ def prefer_answer(
 ) -> None:
     """Keep which answer a person prefers: `a`, that of `run`, `b`, that of `against`, or neither.
 
-    Raises as above, and SettingError where a sample has no answer.
+    Raises as `label_statement` does, and SettingError if a sample has no answer.
     """
-    check_annotator(annotator, note)
+    by = _by(annotator, note, queue, run, sample_id)
     with store.database.write() as connection:
-        for one, sample in ((run, sample_id), (against, other_id)):
-            _check_answered(connection, one, sample)
-        ours, theirs = _keep_answer(connection, run, sample_id), _keep_answer(connection, against, other_id)
+        (ours, answer), (theirs, other) = (
+            _kept(connection, run, sample_id),
+            _kept(connection, against, other_id),
+        )
+        for ref, sample, text in ((run, sample_id, answer), (against, other_id, other)):
+            if not text.strip(" "):
+                raise SettingError(f"sample {sample!r} of run {ref.name!r} has no answer to compare")
         if theirs < ours:
-            ours, theirs, preferred = theirs, ours, turned(preferred)
+            ours, theirs, preferred = theirs, ours, swap_preference(preferred)
         subject = {"answer_key": ours, "other_key": theirs, "kind": "preference", "dimension": dimension}
-        append(connection, subject | {"value": preferred} | _by(annotator, note, queue, run, sample_id))
+        append_label(connection, subject | {"value": preferred} | by)
 
 
-def turned(preferred: Preferred) -> Preferred:
-    """The same preference with the sides changed."""
-    other: dict[Preferred, Preferred] = {"a": "b", "b": "a", "tie": "tie"}
-    return other[preferred]
+def swap_preference(preferred: Preferred) -> Preferred:
+    """The same preference with the sides swapped."""
+    swapped: dict[Preferred, Preferred] = {"a": "b", "b": "a", "tie": "tie"}
+    return swapped[preferred]
 
 
 def undo(store: Store, run: RunRef, *, annotator: str, queue: Queue, kind: LabelKind) -> Undone | None:
-    """Take back the last thing of that kind that a person said in a queue of a run; None where nothing is left."""
+    """Take back the last label of that kind that a person gave in a queue of a run; None if there is none left."""
     with store.database.write() as connection:
-        row = connection.execute(
-            "SELECT number, sample_id, value, statement FROM current_labels WHERE annotator = ? AND queue = ?"
-            " AND kind = ? AND run_id = ? ORDER BY number DESC LIMIT 1",
-            [annotator.strip(), queue, kind, run.run_id],
-        ).fetchone()
-        if row is None:
+        last = last_label(connection, run, annotator=annotator.strip(), queue=queue, kind=kind)
+        if last is None:
             return None
-        number, sample_id, value, statement = row
-        _take_back(connection, [number])
+        number, sample_id, value, statement = last
+        withdraw_labels(connection, [number])
     return Undone(sample_id=sample_id, value=value, statement=statement)
 
 
-def _take_back(connection: duckdb.DuckDBPyConnection, numbers: list[int]) -> None:
-    connection.execute(
-        "INSERT INTO labels BY NAME SELECT * REPLACE (nextval('label_numbers') AS number,"
-        " now() AT TIME ZONE 'UTC' AS said, NULL AS value, '' AS note) FROM labels WHERE number IN (SELECT unnest(?))",
-        [numbers],
-    )
+def add_labels(store: Store, answers: Iterable[LabelledAnswer], labels: Iterable[NewLabel]) -> None:
+    """Append labels and keep the answers they hang on, all or none. Raises SettingError for a blank annotator."""
+    new = list(labels)
+    for label in new:
+        _check_annotator(label.annotator)
+    with store.database.write() as connection:
+        for answer in answers:
+            keep_answer(connection, answer.key, answer.sample)
+        for label in new:
+            span = label.span
+            append_label(
+                connection,
+                {
+                    "annotator": label.annotator.strip(),
+                    "kind": label.kind,
+                    "answer_key": label.answer_key,
+                    "other_key": label.other_key,
+                    "dimension": label.dimension,
+                    "statement": label.statement,
+                    "span_start": span.start if span else None,
+                    "span_end": span.end if span else None,
+                    "span_how": span.how if span else None,
+                    "value": label.value,
+                    "note": label.note.strip(),
+                    "queue": label.queue,
+                    "design": label.design,
+                    "run_id": label.run_id,
+                    "sample_id": label.sample_id,
+                },
+            )
 
 
-def _keep_answer(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> str:
-    """Keep the answer of a sample as one that labels hang on, with its passages; its key."""
-    row = connection.execute(
-        "SELECT answer_key FROM samples WHERE run_id = ? AND sample_id = ?", [run.run_id, sample_id]
-    ).fetchone()
-    if row is None:
-        raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")
-    connection.execute(
-        "INSERT OR IGNORE INTO labelled_answers SELECT s.answer_key, s.question, s.history, coalesce(s.answer, ''),"
-        " coalesce((SELECT list(p.text ORDER BY p.rank) FROM passages p WHERE p.run_id = s.run_id"
-        " AND p.position = s.position), []) FROM samples s WHERE s.run_id = ? AND s.sample_id = ?",
-        [run.run_id, sample_id],
-    )
-    return str(row[0])
-
-
-def _check_answered(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> None:
-    empty = connection.execute(
-        "SELECT 1 FROM samples WHERE run_id = ? AND sample_id = ? AND trim(coalesce(answer, '')) = ''",
-        [run.run_id, sample_id],
-    ).fetchone()
-    if empty:
-        raise SettingError(f"sample {sample_id!r} of run {run.name!r} has no answer to compare")
-
-
-def _statement(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str, number: int) -> dict[str, Any]:
-    """What a label on a statement hangs on."""
-    row = connection.execute(
-        "SELECT s.answer_key, t.text, t.span_start, t.span_end, t.span_how FROM samples s JOIN statements t"
-        " ON t.evaluation_id = $evaluation AND t.position = s.position AND t.side = 'response'"
-        " AND t.statement = $statement WHERE s.run_id = $run AND s.sample_id = $sample",
-        _at(run, sample_id, number),
-    ).fetchone()
-    if row is None:
-        raise NotFoundError(f"sample {sample_id!r} of run {run.name!r} has no statement {number}")
-    return dict(zip(("answer_key", "statement", "span_start", "span_end", "span_how"), row, strict=True))
-
-
-def _at(run: RunRef, sample_id: str, number: int) -> dict[str, Any]:
-    return {"run": run.run_id, "evaluation": run.evaluation_id, "sample": sample_id, "statement": number - 1}
+def _check_annotator(annotator: str, note: str = "") -> None:
+    """Raise SettingError for a blank name, and for a name or note that cannot be stored."""
+    if not annotator.strip():
+        raise SettingError("a label needs the name of the annotator; give one with --annotator")
+    try:
+        (annotator + note).encode()
+    except UnicodeEncodeError as error:
+        raise SettingError(f"the annotator's name or note cannot be stored: {error}") from error
 
 
 def _by(annotator: str, note: str, queue: Queue, run: RunRef, sample_id: str) -> dict[str, Any]:
-    """Who says so, why, and where they were."""
+    """The columns that say who labels, why, and in which run."""
+    _check_annotator(annotator, note)
     return {
         "annotator": annotator.strip(),
         "note": note.strip(),
@@ -208,3 +243,17 @@ def _by(annotator: str, note: str, queue: Queue, run: RunRef, sample_id: str) ->
         "run_id": run.run_id,
         "sample_id": sample_id,
     }
+
+
+def _statement(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str, number: int) -> dict[str, Any]:
+    place = statement_place(connection, run, sample_id, number)
+    if place is None:
+        raise NotFoundError(f"sample {sample_id!r} of run {run.name!r} has no statement {number}")
+    return place
+
+
+def _kept(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[str, str]:
+    kept = keep_answer_of(connection, run, sample_id)
+    if kept is None:
+        raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")
+    return kept

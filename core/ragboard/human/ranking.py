@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from ragboard.analysis.gates import spec_named
@@ -12,11 +12,11 @@ from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
 from ragboard.human.estimates import estimated_metrics, judged_by, judged_scores, metric_of, not_random
 from ragboard.human.filed import FiledAnswer
-from ragboard.human.label_types import Design
-from ragboard.human.matching import Matched, match_answers
-from ragboard.human.pooled import pooled_report
-from ragboard.human.systems import KnownOrder, System, SystemsReport, against_order, systems_report
+from ragboard.human.systems import KnownOrder, System, SystemsReport, against_order, pooled_report, systems_report
+from ragboard.records import Sample
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.annotation import answer_places
+from ragboard.store.queries.labels import Design
 
 __all__ = ["RankedRuns", "Ranking", "rank_runs"]
 
@@ -27,6 +27,29 @@ JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     "context_relevance": ("ares.context_relevance", "ragas.context_relevance"),
 }
 """Whose scores are put right by what people said, where nobody names a metric: the first that all runs have."""
+
+
+Text = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matched:
+    """The answers of a file by run and place, and how many were left out."""
+
+    by_run: Mapping[RunRef, Mapping[int, Sequence[FiledAnswer]]]
+    """All that speak of a place, in the order of the file: ARES has a row for each passage of an answer."""
+    other_runs: int
+    """Answers that the file says are of runs that were not asked for."""
+    unknown: int
+    """Answers that none of the runs gives with such passages, or one gives at several places."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Places:
+    """Where a run gives an answer: by the key that labels hang on, and by question and answer alone."""
+
+    by_key: Mapping[str, list[int]] = field(default_factory=dict[str, list[int]])
+    by_text: Mapping[Text, list[tuple[int, str]]] = field(default_factory=dict[Text, list[tuple[int, str]]])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,3 +256,61 @@ def _left_out(matched: Matched) -> tuple[str, ...]:
         (matched.unknown, "labelled answers are in none of these runs with such passages, or at several places of one"),
     )
     return tuple(f"{count:,} {what}, and do not count" for count, what in said if count)
+
+
+def match_answers(store: Store, runs: Sequence[RunRef], answers: Collection[FiledAnswer]) -> Matched:
+    """Find each answer in the run that its row names, else in the one run that gives it.
+
+    The same answer is one with the same question, history and passages; failing that, the only one of the run with
+    the same question and answer whose passages hold those of the row. Raises SettingError where rows that name no run
+    fit several: which of them was drawn from cannot be told.
+    """
+    places = {run: _places(store, run, {_text(one.answer.sample) for one in answers}) for run in runs}
+    found: dict[RunRef, dict[int, list[FiledAnswer]]] = {run: {} for run in runs}
+    elsewhere = unknown = 0
+    for one in answers:
+        if one.run and one.run not in {run.name for run in runs}:
+            elsewhere += 1
+            continue
+        fits = {run: at for run in runs if one.run in ("", run.name) and (at := _found(places[run], one))}
+        if len(fits) > 1:
+            names = " and ".join(run.name for run in fits)
+            raise SettingError(
+                f"the answer to {one.answer.sample.question!r} stands in {names}; name the run of each row in `run`"
+            )
+        unknown += not fits
+        for run, at in fits.items():
+            for place in at:
+                found[run].setdefault(place, []).append(one)
+    return Matched(by_run=found, other_runs=elsewhere, unknown=unknown)
+
+
+def _places(store: Store, run: RunRef, wanted: Collection[Text]) -> _Places:
+    by_key: dict[str, list[int]] = {}
+    by_text: dict[Text, list[tuple[int, str]]] = {}
+    with store.database.read() as connection:
+        rows = answer_places(connection, run)
+    for position, key, question, answer, passages in rows:
+        text = _spaced(question), _spaced(answer)
+        if text in wanted:
+            by_key.setdefault(key, []).append(position)
+            by_text.setdefault(text, []).append((position, _spaced(passages)))
+    return _Places(by_key=by_key, by_text=by_text)
+
+
+def _found(places: _Places, one: FiledAnswer) -> list[int]:
+    same = places.by_key.get(one.answer.key)
+    if same:
+        return same
+    contexts = [_spaced(passage.text) for passage in one.answer.sample.contexts or ()]
+    alike = places.by_text.get(_text(one.answer.sample), [])
+    fits = [position for position, passages in alike if all(text in passages for text in contexts)]
+    return fits if len(fits) == 1 else []
+
+
+def _text(sample: Sample) -> Text:
+    return _spaced(sample.question), _spaced(sample.answer or "")
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())

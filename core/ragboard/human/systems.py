@@ -1,4 +1,4 @@
-"""Systems estimated and ordered by a judge's scores put right by people's labels.
+"""Systems estimated and ranked by a judge's scores, bias-corrected with people's labels.
 
 Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.3; Angelopoulos et al. 2023, Science 382, and
 2023, arXiv 2311.01453 (PPI++).
@@ -6,8 +6,8 @@ Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.3; Angelopoulos et a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -21,6 +21,8 @@ from ragboard.stats import (
     Ranked,
     correlation_interval,
     kendall,
+    mean_interval,
+    moments,
     powered_difference,
     powered_means,
     rank_systems,
@@ -28,17 +30,15 @@ from ragboard.stats import (
 )
 
 __all__ = [
+    "CAUTION",
     "KnownOrder",
     "System",
     "SystemDifference",
     "SystemEstimate",
     "SystemsReport",
     "against_order",
-    "arrays_of",
-    "difference_of",
     "estimate_system",
-    "judge_order",
-    "means_found",
+    "pooled_report",
     "systems_report",
 ]
 
@@ -46,6 +46,15 @@ CUT = 0.5
 """From here on a score or an outcome counts as a yes, where the judge's accuracy is told."""
 SHARED = 0.5
 """Where at least this share of a system's labels is on questions labelled in the other too, they are paired."""
+
+CAUTION = (
+    "the labels of all runs correct each of them: that is right only where the judge's mean error is the same in all,"
+    " which nothing here shows and runs that are not equally good rarely have; differences and ranks are those of the"
+    " judge"
+)
+_OTHERS = "the labels are of several runs, and without the judge say nothing of one of them"
+_UNSCORED = "no sample of this run has a score"
+_DRAWN = "a weight below 1 would draw each run towards the mean label of all"
 
 Key = str
 Floats = NDArray[np.float64]
@@ -153,20 +162,28 @@ def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
 
 def systems_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsReport:
     """Estimates of all systems, the difference of each two, and their order."""
-    estimates = [estimate_system(system, level=level) for system in systems]
-    known = means_found([(one.name, one.best) for one in estimates])
-    by_name = {system.name: system for system in systems}
-    differences = [
-        _difference(by_name[a], by_name[b], level)
-        for a, b in combinations([name for name in by_name if name in known], 2)
-    ]
-    ranking = rank_systems(known, lambda a, b, sure: _difference(by_name[a], by_name[b], sure).interval, level=level)
+    estimates = tuple(estimate_system(system, level=level) for system in systems)
+    return _ordered(estimates, systems, _difference, level=level)
+
+
+def _ordered(
+    estimates: tuple[SystemEstimate, ...],
+    systems: Sequence[System],
+    difference: Callable[[System, System, float], SystemDifference],
+    *,
+    level: float,
+    caution: str = "",
+) -> SystemsReport:
+    """The report of these estimates, with the difference of each two that have one, and their order."""
+    known = means_found((one.name, one.best) for one in estimates)
+    by_name = {system.name: system for system in systems if system.name in known}
     return SystemsReport(
-        systems=tuple(estimates),
-        differences=tuple(differences),
-        ranking=ranking,
+        systems=estimates,
+        differences=tuple(difference(by_name[a], by_name[b], level) for a, b in combinations(by_name, 2)),
+        ranking=rank_systems(known, lambda a, b, sure: difference(by_name[a], by_name[b], sure).interval, level=level),
         tau=judge_order(known, by_name),
         level=level,
+        caution=caution,
     )
 
 
@@ -261,3 +278,44 @@ def _coin(agreement: Interval | NoInterval, judged: Floats, labels: Floats) -> t
     if np.unique(judged).size == 1 and np.unique(labels).size > 1:
         return (f"the judge is no better than a coin: it says {judged[0]:g} of every labelled sample",)
     return ()
+
+
+def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsReport:
+    """Each system corrected by the judge's errors on the usable labels of all: what ARES does with one labelled set.
+
+    Only the full correction (weight 1, PPI) makes sense here: any smaller one draws every system towards the mean of
+    the labels, which is that of no system. And one correction for all moves none past another. The judge's mean over
+    all of a system's items and the correction count as independent, though some items are in both: for a judge that
+    says yes or no this errs to the wide side.
+    """
+    pool = [arrays_of(one)[:2] for one in systems if one.labels and not one.refusal]
+    if not pool:
+        alone = tuple(estimate_system(system, level=level) for system in systems)
+        return SystemsReport(systems=alone, differences=(), ranking=(), tau=None, level=level)
+    labels, judged = (np.concatenate(side) for side in zip(*pool, strict=True))
+    estimates = tuple(_pooled(system, labels, judged, level) for system in systems)
+    return _ordered(estimates, systems, _pooled_difference, level=level, caution=CAUTION)
+
+
+def _pooled(system: System, labels: Floats, judged: Floats, level: float) -> SystemEstimate:
+    if not system.scores:
+        return estimate_system(replace(system, refusal=_UNSCORED), level=level)
+    unusable = (f"its own labels do not count: {system.refusal}",) if system.labels and system.refusal else ()
+    scores = list(system.scores.values())
+    found = powered_means(labels, judged, scores, bounds=system.bounds, design="separate", level=level)
+    alone, drawn = (NoInterval(reason=reason, n=labels.size) for reason in (_OTHERS, _DRAWN))
+    own = estimate_system(system, level=level)
+    means = replace(found, classical=alone, tuned=drawn)
+    return replace(own, means=means, refusal="", notes=(*own.notes, *unusable))
+
+
+def _pooled_difference(a: System, b: System, level: float) -> SystemDifference:
+    """Of the judge's scores: the correction is the same on both sides."""
+    apart = difference_of(a, b)
+    values = list(apart.scores.values())
+    if values:
+        found = mean_interval(moments(values), bounds=apart.bounds, level=level)
+        return SystemDifference(a=a.name, b=b.name, paired=True, labels=0, interval=found)
+    sides = [list(one.scores.values()) for one in (b, a)]
+    found = group_difference(*sides, bounds=a.bounds, level=level).interval
+    return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=found)

@@ -9,10 +9,10 @@ import streamlit as st
 from ragboard.errors import RagboardError
 from ragboard.human.annotation import AnnotationQueue, QueueItem
 from ragboard.human.draws import draw_samples
-from ragboard.human.label_types import LabelKind, Queue
 from ragboard.human.labels import undo
 from ragboard.judges.tasks import Quality
 from ragboard.store import RunRef
+from ragboard.store.queries.labels import LabelKind, Queue
 from ragboard_dashboard.annotating import (
     Sitting,
     draw_answer,

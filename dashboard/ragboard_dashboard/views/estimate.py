@@ -9,8 +9,8 @@ import streamlit as st
 
 from ragboard.analysis import ListedRun
 from ragboard.errors import NotFoundError, SettingError
+from ragboard.human.draws import Measured
 from ragboard.human.estimates import Estimated, Estimates, needed_for
-from ragboard.human.label_types import Measured
 from ragboard.human.systems import against_order
 from ragboard.stats import PoweredMean
 from ragboard.store import RunRef

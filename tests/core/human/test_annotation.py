@@ -11,9 +11,8 @@ from tests.core.human.test_draws import kept, say
 
 from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, Verdict, evaluate_run
 from ragboard.human.annotation import annotation_queue, annotator_agreement
-from ragboard.human.draws import draw_samples
+from ragboard.human.draws import draw_samples, labelled_samples
 from ragboard.human.labels import grade_answer, label_statement, prefer_answer, undo
-from ragboard.human.outcomes import labelled_samples
 from ragboard.judges.tasks import Verification, Verify
 from ragboard.store import RunRef
 

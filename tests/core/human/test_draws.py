@@ -8,9 +8,8 @@ import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, evaluate_run
-from ragboard.human.draws import draw_of, draw_samples
+from ragboard.human.draws import draw_of, draw_samples, labelled_samples
 from ragboard.human.labels import label_statement, withdraw_statement
-from ragboard.human.outcomes import labelled_samples
 from ragboard.store import RunRef
 
 ANSWERS = ("It is red. It is old.", "", "It is red.", "It is old. It is big.", "It is red. It is big.", None)

@@ -15,10 +15,10 @@ from ragboard.answer_keys import answer_key
 from ragboard.cli import main
 from ragboard.human.draws import draw_samples
 from ragboard.human.estimates import Estimates, estimate_runs, estimated_metrics, needed_for
-from ragboard.human.label_rows import add_labels
-from ragboard.human.label_types import LabelledAnswer, NewLabel, Queue
+from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels
 from ragboard.stats import PoweredMean, powered_means
 from ragboard.store import RunRef
+from ragboard.store.queries.labels import Queue
 
 ANSWERS = ("It is red. It is old.", "It is red.", "It is old.", "It is red. It is red too.")
 SAMPLES = 90

@@ -10,10 +10,9 @@ import pytest
 from tests.core.human.test_draws import kept, say
 
 from ragboard import RunFileError, Store, sample_runs
-from ragboard.human.draws import draw_samples
+from ragboard.human.draws import draw_samples, labelled_samples
 from ragboard.human.label_files import export_labels, import_labels
 from ragboard.human.labels import grade_answer, prefer_answer, withdraw_statement
-from ragboard.human.outcomes import labelled_samples
 from ragboard.samples import sample_folder
 
 ROW: dict[str, Any] = {

@@ -24,11 +24,10 @@ from ragboard import (
 )
 from ragboard.analysis import sample_report
 from ragboard.answer_keys import answer_key
-from ragboard.human.label_rows import add_labels, human_verdicts
-from ragboard.human.label_types import LabelledAnswer, NewLabel
-from ragboard.human.labels import label_statement, withdraw_statement
+from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels, label_statement, withdraw_statement
 from ragboard.records import Turn
 from ragboard.store import RunRef
+from ragboard.store.queries.labels import human_verdicts
 
 
 def kept(store: Store, *samples: Sample, name: str = "run") -> RunRef:

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragboard.human.pooled import CAUTION, pooled_report
-from ragboard.human.systems import System, against_order, systems_report
+from ragboard.human.systems import CAUTION, System, against_order, pooled_report, systems_report
 from ragboard.stats import NoInterval, PoweredMean, mean_interval, moments
 
 
