@@ -20,6 +20,7 @@ from ragboard.stats import (
     PoweredMeans,
     Ranked,
     correlation_interval,
+    group_difference,
     kendall,
     mean_interval,
     moments,
