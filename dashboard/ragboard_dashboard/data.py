@@ -51,19 +51,19 @@ from ragboard.analysis import (
 from ragboard.evaluation.background import Surroundings
 from ragboard.evaluation.calls import SampleCalls
 from ragboard.evaluation.sample_calls import sample_calls
-from ragboard.human.agreement_data import (
-    Heard,
-    Opened,
+from ragboard.human.agreement import (
+    AgreementData,
+    ItemDetail,
     agreement_named,
     agreements,
-    item_report,
-    listen,
+    item_detail,
+    load_agreement,
     questions_of,
 )
 from ragboard.human.annotation import annotation_queue, annotator_agreement
 from ragboard.human.estimates import estimate_runs, estimated_metrics
-from ragboard.human.grade_agreement import GradeReport, GradeVerdict, grade_report, grade_verdicts
-from ragboard.human.pair_agreement import PairVerdict, PreferenceReport, pair_verdicts, preference_report
+from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
+from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
@@ -290,8 +290,8 @@ def get_pair(kept_in: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport
 
 
 @shared()
-def _heard(kept_in: Store, agreement_id: str) -> Heard:
-    return listen(kept_in, agreement_named(kept_in, agreement_id))
+def _heard(kept_in: Store, agreement_id: str) -> AgreementData:
+    return load_agreement(kept_in, agreement_named(kept_in, agreement_id))
 
 
 @kept(spinner="Drawing intervals")
@@ -326,6 +326,6 @@ def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple
 
 
 @kept(32)
-def get_item(kept_in: Store, agreement_id: str, item_id: str) -> Opened:
+def get_item(kept_in: Store, agreement_id: str, item_id: str) -> ItemDetail:
     """One item with its texts. Raises NotFoundError."""
-    return item_report(kept_in, agreement_named(kept_in, agreement_id), item_id)
+    return item_detail(kept_in, agreement_named(kept_in, agreement_id), item_id)

@@ -21,15 +21,14 @@ from ragboard.cli.options import (
 )
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.evaluation.terms import Terms
-from ragboard.human.agreement import Agreed, agree
-from ragboard.human.agreement_data import agreement_named, listen
-from ragboard.human.grade_agreement import GradeLine, GradeReport, grade_report
-from ragboard.human.measures import Correlations, Measure
-from ragboard.human.pair_agreement import PairCell, PairPeople, PreferenceReport, preference_report
+from ragboard.human.agree import Agreed, agree
+from ragboard.human.agreement import Correlations, Measure, agreement_named, load_agreement
+from ragboard.human.grades import GradeLine, GradeReport, grade_report
+from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport, preference_report
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
-from ragboard.readers.labels import read_opinions
+from ragboard.readers.labels import read_labels
 from ragboard.stats import Interval, NoInterval
 from ragboard.stats.pairwise import Ties
 from ragboard.store import Store
@@ -83,7 +82,7 @@ def agree_with_people(
     """
     known = metrics_with(plugins)
     metrics = metrics_named(split_names(names), known) if names else ()
-    judged = read_opinions(file, cluster=cluster)
+    judged = read_labels(file, cluster=cluster)
     terms = Terms(cache=not no_cache, known=known, judging=judging, together=judging.concurrency)
     with tqdm(desc=plain(judged.name), unit="item", disable=None, leave=False) as bar:
 
@@ -92,7 +91,7 @@ def agree_with_people(
             bar.update(done - bar.n)
 
         agreed = agree(store, judged, panel_named(judging), metrics, seed=seed, terms=terms, watch=watch)
-    heard = listen(store, agreement_named(store, agreed.agreement.id))
+    heard = load_agreement(store, agreement_named(store, agreed.agreement.id))
     found: PreferenceReport | GradeReport
     if judged.form == "pairs":
         found = preference_report(heard, ties=ties, against=against)

@@ -10,8 +10,7 @@ import click
 
 from ragboard.cli.options import SEED, Finite, as_json
 from ragboard.cli.output import print_json, print_table
-from ragboard.human.judge_report import JudgeReport, judge_report
-from ragboard.human.labelled import read_labelled
+from ragboard.human.judge_report import JudgeReport, judge_report, read_judged_rows
 from ragboard.judges import judge_named
 from ragboard.stats import Interval, NoInterval
 
@@ -45,7 +44,7 @@ def report_judge(
     ragboard judge-report statements.jsonl --judge openai:gpt-4o-mini --json
     ragboard judge-report answers.jsonl --label human.faithfulness --at-least 3 --cluster conversation
     """
-    rows = read_labelled(file, cluster=cluster, label=label, at_least=at_least)
+    rows = read_judged_rows(file, cluster=cluster, label=label, at_least=at_least)
     report = asyncio.run(judge_report(judge_named(judge), rows, seed=seed))
     if as_json:
         print_json(asdict(report) | {"times_plain": report.times_plain})

@@ -14,9 +14,9 @@ from ragboard.human.draws import draw_samples
 from ragboard.human.label_files import export_labels, import_labels
 from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.outputs import check_output, write_output
+from ragboard.readers.labels import Design
 from ragboard.records import Label
 from ragboard.store import Store
-from ragboard.store.queries.labels import Design
 
 __all__ = ["label", "labels"]
 

@@ -11,12 +11,12 @@ import click
 from ragboard.cli.markdown import escaped, markdown_table
 from ragboard.cli.options import as_json, markdown_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
-from ragboard.human.filed import filed_answers
+from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import RankedRuns, Ranking, rank_runs
 from ragboard.human.systems import KnownOrder, SystemEstimate
+from ragboard.readers.labels import Design
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked
 from ragboard.store import Store
-from ragboard.store.queries.labels import Design
 
 __all__ = ["rank"]
 
@@ -72,7 +72,7 @@ def rank(
     found = rank_runs(
         store,
         [store.resolve(name) for name in runs],
-        filed_answers(file, design=design),
+        labelled_outcomes(file, design=design),
         metrics=metrics,
         pool=pool,
         order=[name.strip() for name in order.split(",")] if order else (),

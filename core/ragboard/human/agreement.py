@@ -1,280 +1,202 @@
-"""Holds contenders against what people said: asks, counts, and keeps both in the store."""
+"""Agreements in the store as data: which there are, their ratings and outcomes, and one item with its texts."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from hashlib import blake2b
-from itertools import groupby
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 
-from ragboard.evaluation.asker import Ask, Asker, Tally
-from ragboard.evaluation.budget import Budget
-from ragboard.evaluation.cache import open_cache
-from ragboard.evaluation.engine import check_roles
-from ragboard.evaluation.gather import gather
-from ragboard.evaluation.journal import open_journal
-from ragboard.evaluation.loop import wait_for
-from ragboard.evaluation.terms import Terms
-from ragboard.human.pairwise import Choice, choose_better, comparable
-from ragboard.human.scorers import GPT_RANKING, QUALITIES, LineUp, line_up, own_words, trivial_outcomes
-from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Failure, Quality, Selection, SelectSentences, Unasked, Verification, Verify
-from ragboard.metrics import Metric, outcome
-from ragboard.opinions import Agreement, Item, Judged, Said
-from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.analysis.worddiff import Change, word_diff
+from ragboard.errors import NotFoundError
+from ragboard.readers.labels import HumanRating
+from ragboard.records import Outcome, Sample, Unscored
+from ragboard.stats import CORRELATIONS, Interval, NoInterval, alpha_interval, correlation_interval, krippendorff_alpha
 from ragboard.store import Store
+from ragboard.store.queries.agreements import (
+    Outcomes,
+    StoredAgreement,
+    agreement_item,
+    agreement_items,
+    agreement_outcomes,
+    side_texts,
+    stored_agreements,
+)
 
-__all__ = ["Agreed", "agree"]
+__all__ = [
+    "DRAWS",
+    "AgreementData",
+    "Correlations",
+    "ItemDetail",
+    "Measure",
+    "agreement_named",
+    "agreements",
+    "annotators_alpha",
+    "correlations",
+    "item_detail",
+    "load_agreement",
+    "measure",
+    "questions_of",
+]
 
-Numbered = tuple[int, Item]
-OwnWords: TypeAlias = tuple[Outcome, Outcome | None]
-"""A judge's verdict, 1 or 0, and the score behind it where there is one."""
-Work = Callable[[], Awaitable[list[Said]]]
+DRAWS = 1000
+"""Bootstrap draws of each interval, of which a report has many."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agreed:
-    """An agreement that was reckoned and kept, and what that took."""
+class AgreementData:
+    """Everybody's ratings and scores of every item, without its texts. Items go by their position, from 0."""
 
-    agreement: Agreement
-    items: int
-    asked: int
-    replayed: int
-    """Tasks whose answer was in the journal already."""
-    cached: int
-    """Tasks that an evaluation of the store had paid for."""
-    failed: int
-    stopped: str
-    """Why it ended before all was asked; empty where it did not."""
+    stored: StoredAgreement
+    ids: tuple[str, ...]
+    clusters: tuple[str, ...]
+    ratings: tuple[Mapping[str, tuple[HumanRating, ...]], ...]
+    """Of each item, by dimension, the rating of each annotator."""
+    outcomes: Outcomes
+    """By dimension and scorer, for each item that it scored, an outcome for each side."""
 
+    @property
+    def seed(self) -> int:
+        """Of coins and of drawn intervals."""
+        return self.stored.agreement.seed
 
-def agree(
-    store: Store,
-    judged: Judged,
-    panel: Panel,
-    metrics: Sequence[Metric] = (),
-    *,
-    seed: int = 0,
-    terms: Terms | None = None,
-    watch: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Agreed:
-    """Hear every contender on what people judged, and keep it under a name of its own in the store.
+    def given(self, dimension: str) -> dict[int, list[float]]:
+        """By item the ratings in a dimension that annotators gave; empty if all of them left it open."""
+        rated = {at: item[dimension] for at, item in enumerate(self.ratings) if dimension in item}
+        return {at: [rating for rating in ratings if rating is not None] for at, ratings in rated.items()}
 
-    The same file by the same judges goes on where it stopped, and takes the place of what was kept. `watch` is told
-    how much is done, of how much. Raises JudgeError before anything is asked where nobody can answer.
-    """
-    terms = terms or Terms()
-    lined = line_up(judged, panel, metrics)
-    _check(judged, panel, lined)
-    agreement = _agreement(judged, panel, lined, seed)
-    path = store.journal_path(f"agree-{agreement.id}")
-    with (
-        open_journal(path, {"agreement": agreement.name, "judge": panel.name}) as journal,
-        open_cache(store.cache_path, path) as cache,
-    ):
-        asker = Asker(panel, journal, Budget.of(terms, panel), cache if terms.cache else None)
-        work = list(_work(judged, panel, lined, asker))
-        heard = wait_for(_all(work, terms.together, watch))
-    said = [*heard, *_unasked(judged, seed)]
-    spoke = {one.contender for one in said}
-    there = tuple(contender for contender in agreement.contenders if contender.name in spoke)
-    agreement = replace(agreement, contenders=there)
-    store.keep_agreement(agreement, judged.items, sorted(said, key=lambda one: one.position))
-    return _agreed(agreement, judged, asker.tally, asker.budget.stopped)
+    def scores(self, dimension: str, scorer: str) -> dict[int, tuple[float | None, ...]]:
+        """By item a score for each side, turned so that more is better; None if unscored."""
+        lower = any(one.lower for one in self.stored.agreement.contenders if one.name == scorer)
+        found = self.outcomes.get((dimension, scorer), {})
+        return {at: tuple(_turned(outcome, lower=lower) for outcome in sides) for at, sides in found.items()}
 
 
-def _agreed(agreement: Agreement, judged: Judged, tally: Tally, stopped: str) -> Agreed:
-    return Agreed(
-        agreement=agreement,
-        items=len(judged.items),
-        asked=tally.asked,
-        replayed=tally.replayed,
-        cached=tally.cached,
-        failed=tally.failed,
-        stopped=stopped,
+@dataclass(frozen=True, kw_only=True)
+class ItemDetail:
+    """One item with its texts, and everybody's ratings and scores of it."""
+
+    position: int
+    item_id: str
+    cluster: str
+    sides: tuple[Sample, ...]
+    ratings: Mapping[str, tuple[HumanRating, ...]]
+    outcomes: Mapping[str, Mapping[str, tuple[Outcome, ...]]]
+    """By dimension and scorer, an outcome for each side."""
+    changes: tuple[Change, ...]
+    """For a pair, word by word, from A to B: answers, or passages if those are what it is about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A number and how far it can be trusted."""
+
+    value: float | None
+    """None if it is not defined; the interval then says why."""
+    interval: Interval | NoInterval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlations:
+    """How two lists of numbers go together, from -1 to 1."""
+
+    n: int
+    pearson: Measure
+    spearman: Measure
+    kendall: Measure
+    """Tau-b."""
+
+
+def agreements(store: Store) -> tuple[StoredAgreement, ...]:
+    """Every agreement, the newest first."""
+    with store.database.read() as connection:
+        return stored_agreements(connection)
+
+
+def agreement_named(store: Store, name: str) -> StoredAgreement:
+    """The agreement of that id, else the newest of that name. Raises NotFoundError that names what there is."""
+    with store.database.read() as connection:
+        found = stored_agreements(connection, name)
+        if found:
+            return next((one for one in found if one.agreement.id == name), found[0])
+        known = dict.fromkeys(one.agreement.name for one in stored_agreements(connection))
+    raise NotFoundError(f"no agreement is called {name!r}; there are {', '.join(known) or 'none yet'}")
+
+
+def load_agreement(store: Store, stored: StoredAgreement) -> AgreementData:
+    """Everybody's ratings and scores."""
+    with store.database.read() as connection:
+        items = agreement_items(connection, stored.agreement.id)
+        outcomes = agreement_outcomes(connection, stored.agreement.id)
+    return AgreementData(
+        stored=stored,
+        ids=tuple(item for item, _, _ in items),
+        clusters=tuple(cluster for _, cluster, _ in items),
+        ratings=tuple(ratings for _, _, ratings in items),
+        outcomes=outcomes,
     )
 
 
-def _check(judged: Judged, panel: Panel, lined: LineUp) -> None:
-    """Raise JudgeError where a role is not filled."""
-    if judged.form == "statements":
-        panel.for_task(Verify if "supported" in judged.dimensions else SelectSentences)
-        return
-    chosen = [metric for pairs in lined.metrics.values() for _, metric in pairs]
-    if chosen:
-        check_roles(panel, chosen)
-
-
-def _agreement(judged: Judged, panel: Panel, lined: LineUp, seed: int) -> Agreement:
-    digest = blake2b(digest_size=6)
-    for item in judged.items:
-        digest.update(repr(item).encode("utf-8", errors="surrogatepass"))
-    metrics = {name: [metric.spec for _, metric in pairs] for name, pairs in lined.metrics.items()}
-    digest.update(json.dumps([panel.identity(), metrics, seed], sort_keys=True).encode())
-    return Agreement(
-        id=digest.hexdigest(),
-        name=judged.name,
-        form=judged.form,
-        source=judged.source,
-        judge=panel.name,
-        heuristic=panel.heuristic,
-        seed=seed,
-        contenders=lined.contenders,
-        notes=(*judged.notes, *lined.notes),
+def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDetail:
+    """One item with its texts. Raises NotFoundError."""
+    with store.database.read() as connection:
+        found = agreement_item(connection, stored.agreement.id, item_id)
+        if found is None:
+            raise NotFoundError(f"{stored.agreement.name} has no item {item_id!r}")
+        position, cluster, ratings, sides = found
+        outcomes = agreement_outcomes(connection, stored.agreement.id, position)
+    by_dimension: dict[str, dict[str, tuple[Outcome, ...]]] = {}
+    for (dimension, scorer), by_position in outcomes.items():
+        by_dimension.setdefault(dimension, {})[scorer] = by_position[position]
+    texts = [
+        "\n\n".join(passage.text for passage in side.contexts or ()) if side.answer is None else side.answer
+        for side in sides
+    ]
+    return ItemDetail(
+        position=position,
+        item_id=item_id,
+        cluster=cluster,
+        sides=sides,
+        ratings=ratings,
+        outcomes=by_dimension,
+        changes=word_diff(*texts) if len(texts) == 2 else (),
     )
 
 
-async def _all(work: Sequence[Work], together: int, watch: Callable[[int, int], None]) -> list[Said]:
-    """All of it, so many parts at a time, in order."""
-    found: list[list[Said]] = [[] for _ in work]
-    waiting = iter(enumerate(work))
-    done = 0
+def questions_of(store: Store, stored: StoredAgreement, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
+    """The question and the first side's answer of some items."""
+    with store.database.read() as connection:
+        return side_texts(connection, stored.agreement.id, positions)
 
-    async def worker() -> None:
-        nonlocal done
-        for place, part in waiting:
-            found[place] = await part()
-            done += 1
-            watch(done, len(work))
-            await asyncio.sleep(0)
 
+def measure(value: Callable[[], float], interval: Callable[[], Interval | NoInterval]) -> Measure:
+    """Both, or why they are not defined: what they raise as ValueError."""
     try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(together):
-                group.create_task(worker())
-    except ExceptionGroup as errors:
-        raise errors.exceptions[0] from errors
-    return [said for part in found for said in part]
+        return Measure(value=value(), interval=interval())
+    except ValueError as error:
+        return Measure(value=None, interval=NoInterval(reason=str(error), n=0))
 
 
-def _work(judged: Judged, panel: Panel, lined: LineUp, asker: Asker) -> Iterator[Work]:
-    numbered = list(enumerate(judged.items))
-    if judged.form != "statements":
-        yield from (partial(_item, each, lined, asker) for each in numbered)
-        return
-    for _, group in groupby(numbered, key=_together):
-        yield partial(_statements, list(group), panel.name, asker)
+def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashable], seed: int) -> Correlations:
+    """All three with intervals that draw whole groups of rows."""
 
-
-def _together(numbered: Numbered) -> tuple[object, ...]:
-    """What is asked of one judge at once: statements of one answer."""
-    _, item = numbered
-    side = item.sides[0]
-    return (item.cluster, side.question, side.history, side.contexts, tuple(item.said))
-
-
-async def _item(numbered: Numbered, lined: LineUp, asker: Asker) -> list[Said]:
-    position, item = numbered
-    asks = {sample.id: asker.for_sample(sample.id) for sample in item.sides}
-    counted = await asyncio.gather(*(_outcomes(sample, item, lined, asker, asks[sample.id]) for sample in item.sides))
-    said = [
-        Said(position=position, dimension=dimension, contender=name, outcomes=tuple(each[metric] for each in counted))
-        for dimension in item.said
-        for name, metric in lined.metrics[dimension]
-    ]
-    ranked: list[Quality] = [one for one in QUALITIES if one in lined.ranked and one in item.said]
-    return [*said, *[await _ranked(position, item, quality, asker.for_sample(item.id)) for quality in ranked]]
-
-
-async def _outcomes(sample: Sample, item: Item, lined: LineUp, asker: Asker, ask: Ask) -> dict[Metric, Outcome]:
-    metrics = [metric for dimension in item.said for _, metric in lined.metrics[dimension]]
-    findings = await gather(sample, (need for metric in metrics for need in metric.needs()), ask, asker.knows)
-    return {metric: outcome(metric, sample, findings) for metric in metrics}
-
-
-async def _ranked(position: int, item: Item, quality: Quality, ask: Ask) -> Said:
-    """How many of the two orders chose each side; where the order decides neither is better."""
-    a, b = item.sides
-    outcomes: tuple[Outcome, Outcome]
-    if not comparable(quality, a, b):
-        missing = Unscored(reason="skipped", detail="a side lacks what the dimension is about")
-        outcomes = (missing, missing)
-    else:
-        choice = await choose_better(quality, a, b, ask)
-        outcomes = _of_orders(choice.a_first, choice.b_first, choice.problem)
-    return Said(position=position, dimension=quality, contender=GPT_RANKING, outcomes=outcomes)
-
-
-def _of_orders(a_first: Choice | None, b_first: Choice | None, problem: str) -> tuple[Outcome, Outcome]:
-    if a_first is None or b_first is None:
-        failed = Unscored(reason="failed", detail=problem)
-        return failed, failed
-    chosen = [a_first, b_first].count("a")
-    return _chosen(chosen), _chosen(2 - chosen)
-
-
-def _chosen(times: int) -> Score:
-    return Score(value=times, counted=f"chosen in {times} of 2 orders")
-
-
-async def _statements(group: Sequence[Numbered], judge: str, asker: Asker) -> list[Said]:
-    """The judge's word on statements, or sentences, that were judged in the light of the same passages."""
-    (dimension,) = group[0][1].said
-    sample = group[0][1].sides[0]
-    texts = tuple(item.sides[0].answer or "" for _, item in group)
-    heard = await (_helping if dimension == "helps" else _supported)(sample, texts, asker.for_sample(sample.id))
-    return [
-        Said(position=position, dimension=dimension, contender=contender.name, outcomes=(found,))
-        for (position, _), words in zip(group, heard, strict=True)
-        for contender, found in zip(own_words(judge), words, strict=True)
-        if found is not None
-    ]
-
-
-async def _supported(sample: Sample, texts: tuple[str, ...], ask: Ask) -> list[OwnWords]:
-    passages = tuple(passage.text for passage in sample.contexts or ())
-    task = Verify(
-        question=sample.question,
-        statements=texts,
-        passages=passages,
-        joint=True,
-        single=False,
-        history=sample.history,
-    )
-    reply = await ask(task)
-    if not isinstance(reply, Verification):
-        return [(_unheard(reply), None)] * len(texts)
-    return [
-        _words(
-            f"{verdict.label}: {verdict.reason}" if verdict.reason else verdict.label,
-            verdict.score,
-            yes=verdict.label == "supported",
+    def correlation(kind: str) -> Measure:
+        return measure(
+            lambda: CORRELATIONS[kind](x, y),
+            lambda: correlation_interval(x, y, kind=kind, groups=groups, seed=seed, draws=DRAWS),
         )
-        for verdict in reply.joint
-    ]
+
+    return Correlations(n=len(x), **{kind: correlation(kind) for kind in CORRELATIONS})
 
 
-async def _helping(sample: Sample, texts: tuple[str, ...], ask: Ask) -> list[OwnWords]:
-    reply = await ask(SelectSentences(question=sample.question, sentences=texts, history=sample.history))
-    if not isinstance(reply, Selection):
-        return [(_unheard(reply), None)] * len(texts)
-    chosen = [place in reply.chosen for place in range(len(texts))]
-    scores = reply.scores or [None] * len(texts)
-    return [
-        _words("chosen" if yes else "not chosen", score, yes=yes) for yes, score in zip(chosen, scores, strict=True)
-    ]
+def annotators_alpha(data: AgreementData, several: Mapping[int, Sequence[float]]) -> Measure:
+    """Krippendorff's alpha of the items that several annotators rated, of ratings as ranks."""
+    groups, ratings = [data.clusters[position] for position in several], list(several.values())
+    return measure(
+        lambda: krippendorff_alpha(ratings, scale="ordinal"),
+        lambda: alpha_interval(ratings, groups, scale="ordinal", draws=DRAWS, seed=data.seed),
+    )
 
 
-def _words(said: str, score: float | None, *, yes: bool) -> OwnWords:
-    return Score(value=float(yes), counted=said), None if score is None else Score(value=score, counted=said)
-
-
-def _unheard(reply: object) -> Outcome:
-    detail = reply.detail if isinstance(reply, Failure) else "the judge said something else"
-    return Unscored(reason="skipped" if isinstance(reply, Unasked) else "failed", detail=detail)
-
-
-def _unasked(judged: Judged, seed: int) -> Iterator[Said]:
-    """What nobody needs to be asked for: the trivial contenders, and what the file brings."""
-    for position, item in enumerate(judged.items):
-        for dimension in item.said:
-            for name, outcomes in trivial_outcomes(item, dimension, seed):
-                yield Said(position=position, dimension=dimension, contender=name, outcomes=outcomes)
-        for name, by_dimension in item.published.items():
-            for dimension, scores in by_dimension.items():
-                given = tuple(Score(value=value, counted="from the file") for value in scores)
-                yield Said(position=position, dimension=dimension, contender=name, outcomes=given)
+def _turned(outcome: Outcome, *, lower: bool) -> float | None:
+    if isinstance(outcome, Unscored):
+        return None
+    return -outcome.value if lower else outcome.value

@@ -134,11 +134,11 @@ def annotator_agreement(store: Store, run: RunRef, queue: Queue, *, annotator: s
     """Kappa of a person with the judge, then with every other annotator, on the samples that this person finished."""
     with store.database.read() as connection:
         labelled = labelled_verdicts(connection, run, queue)
-        mine = labelled.get(annotator, {})
-        counts = statement_counts(connection, run, list({position for position, _ in mine}))
-        finished = {at for at, count in counts.items() if count == sum(position == at for position, _ in mine)}
+        given = labelled.get(annotator, {})
+        counts = statement_counts(connection, run, list({position for position, _ in given}))
+        finished = {at for at, count in counts.items() if count == sum(position == at for position, _ in given)}
         judge = judge_verdicts(connection, run, list(finished))
-    mine = {place: label for place, label in mine.items() if place[0] in finished}
+    mine: VerdictsByPlace = {place: label for place, label in given.items() if place[0] in finished}
     others = {"the judge": judge} | {name: labelled[name] for name in sorted(labelled) if name != annotator}
     found = (_kappa(annotator, mine, name, verdicts) for name, verdicts in others.items())
     return tuple(one for one in found if one.n)

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from ragboard.errors import SettingError
 from ragboard.human.labels import GRADES
 from ragboard.judges.tasks import Quality
+from ragboard.readers.labels import Design
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import (
     Draw,
@@ -18,7 +19,7 @@ from ragboard.store.queries.annotation import (
     positions_to_label,
     samples_with_verdicts,
 )
-from ragboard.store.queries.labels import Design, LabelKind
+from ragboard.store.queries.labels import LabelKind
 
 __all__ = ["LabelledSample", "LabelledSamples", "Measured", "draw_of", "draw_samples", "labelled_samples"]
 

@@ -13,11 +13,11 @@ from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
 from ragboard.human.draws import LabelledSamples, Measured, draw_of, labelled_samples
 from ragboard.human.systems import System, SystemsReport, systems_report
+from ragboard.readers.labels import Design
 from ragboard.records import MetricDescription
 from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import judge_scores, other_evaluations, positions_to_label
-from ragboard.store.queries.labels import Design
 
 __all__ = [
     "Estimated",

@@ -11,12 +11,12 @@ from ragboard.analysis.nouns import RunSummary
 from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
 from ragboard.human.estimates import estimated_metrics, judged_by, judged_scores, metric_of, not_random
-from ragboard.human.filed import FiledAnswer
+from ragboard.human.label_files import LabelledOutcome
 from ragboard.human.systems import KnownOrder, System, SystemsReport, against_order, pooled_report, systems_report
+from ragboard.readers.labels import Design
 from ragboard.records import Sample
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import answer_places
-from ragboard.store.queries.labels import Design
 
 __all__ = ["RankedRuns", "Ranking", "rank_runs"]
 
@@ -36,7 +36,7 @@ Text = tuple[str, str]
 class Matched:
     """The answers of a file by run and place, and how many were left out."""
 
-    by_run: Mapping[RunRef, Mapping[int, Sequence[FiledAnswer]]]
+    by_run: Mapping[RunRef, Mapping[int, Sequence[LabelledOutcome]]]
     """All that speak of a place, in the order of the file: ARES has a row for each passage of an answer."""
     other_runs: int
     """Answers that the file says are of runs that were not asked for."""
@@ -86,7 +86,7 @@ class _Joined:
 def rank_runs(
     store: Store,
     runs: Sequence[RunRef],
-    answers: Collection[FiledAnswer],
+    answers: Collection[LabelledOutcome],
     *,
     metrics: Sequence[str] = (),
     pool: bool = False,
@@ -194,7 +194,7 @@ def _ranked(
 
 
 def _system(
-    store: Store, run: RunRef, spec: str, measured: str, answers: Mapping[int, Sequence[FiledAnswer]]
+    store: Store, run: RunRef, spec: str, measured: str, answers: Mapping[int, Sequence[LabelledOutcome]]
 ) -> System:
     scores, notes = judged_scores(store, run, spec, measured, filed=True)
     about = _about(answers, measured)
@@ -224,13 +224,13 @@ def _refusal(about: Mapping[int, _Joined], unscored: int) -> str:
     return f"none of its {drawn:,} labelled samples has a score" if drawn and unscored == drawn else ""
 
 
-def _about(answers: Mapping[int, Sequence[FiledAnswer]], measured: str) -> dict[int, _Joined]:
+def _about(answers: Mapping[int, Sequence[LabelledOutcome]], measured: str) -> dict[int, _Joined]:
     """By place what all rows say of one quality."""
     about = {place: [one for one in rows if measured in one.outcomes] for place, rows in answers.items()}
     return {place: _joined(rows, measured) for place, rows in about.items() if rows}
 
 
-def _joined(rows: Sequence[FiledAnswer], measured: str) -> _Joined:
+def _joined(rows: Sequence[LabelledOutcome], measured: str) -> _Joined:
     """The mean of the rows: of those drawn at random where there are any."""
     used = [one for one in rows if one.design == "random"] or rows
     return _Joined(outcome=fmean(one.outcomes[measured] for one in used), design=_design([one.design for one in used]))
@@ -258,7 +258,7 @@ def _left_out(matched: Matched) -> tuple[str, ...]:
     return tuple(f"{count:,} {what}, and do not count" for count, what in said if count)
 
 
-def match_answers(store: Store, runs: Sequence[RunRef], answers: Collection[FiledAnswer]) -> Matched:
+def match_answers(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOutcome]) -> Matched:
     """Find each answer in the run that its row names, else in the one run that gives it.
 
     The same answer is one with the same question, history and passages; failing that, the only one of the run with
@@ -266,7 +266,7 @@ def match_answers(store: Store, runs: Sequence[RunRef], answers: Collection[File
     fit several: which of them was drawn from cannot be told.
     """
     places = {run: _places(store, run, {_text(one.answer.sample) for one in answers}) for run in runs}
-    found: dict[RunRef, dict[int, list[FiledAnswer]]] = {run: {} for run in runs}
+    found: dict[RunRef, dict[int, list[LabelledOutcome]]] = {run: {} for run in runs}
     elsewhere = unknown = 0
     for one in answers:
         if one.run and one.run not in {run.name for run in runs}:
@@ -298,7 +298,7 @@ def _places(store: Store, run: RunRef, wanted: Collection[Text]) -> _Places:
     return _Places(by_key=by_key, by_text=by_text)
 
 
-def _found(places: _Places, one: FiledAnswer) -> list[int]:
+def _found(places: _Places, one: LabelledOutcome) -> list[int]:
     same = places.by_key.get(one.answer.key)
     if same:
         return same

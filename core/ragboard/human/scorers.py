@@ -1,20 +1,38 @@
-"""Who is held against people: metrics of ours, the two baselines, and what reads nothing."""
+"""Scorers to compare with people: metrics, judges, and trivial baselines (word overlap, length, a coin)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import get_args
 
-from ragboard.human.judge_report import word_overlap
+import numpy as np
+
+from ragboard.human.agreement import Measure
 from ragboard.judges.panel import Panel
 from ragboard.judges.tasks import Prefer, Quality, Rate
 from ragboard.metrics import DEFAULT_METRICS, Metric, gpt_score, ragchecker
-from ragboard.opinions import Contender, Item, Judged
+from ragboard.readers.labels import Item, LabelFile
 from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.stats import auroc, binary_agreement, clustered_interval
+from ragboard.stats.bootstrap import Rows
+from ragboard.stats.clustered import auroc_difference, clustered_auroc
+from ragboard.store.queries.agreements import Scorer
 
-__all__ = ["GPT_RANKING", "QUALITIES", "LineUp", "line_up", "own_words", "trivial_outcomes"]
+__all__ = [
+    "GPT_RANKING",
+    "QUALITIES",
+    "LineUp",
+    "ScorerFigures",
+    "compare_scorers",
+    "judge_scorers",
+    "line_up",
+    "trivial_outcomes",
+    "trivial_scores",
+    "word_overlap",
+]
 
 GPT_SCORE, GPT_RANKING = "GPT Score", "GPT Ranking"
 QUALITIES: tuple[Quality, ...] = get_args(Quality)
@@ -38,39 +56,51 @@ TRIVIAL_OF_ONE = ("shorter", "word overlap")
 
 @dataclass(frozen=True, kw_only=True)
 class LineUp:
-    """The contenders, and what it takes to hear them."""
+    """The scorers, and what it takes to run them."""
 
-    contenders: tuple[Contender, ...]
+    scorers: tuple[Scorer, ...]
     metrics: Mapping[str, tuple[tuple[str, Metric], ...]]
-    """By dimension the metrics to count, each with its contender's name."""
+    """By dimension the metrics to count, each with its scorer's name."""
     ranked: frozenset[Quality] = field(default_factory=frozenset[Quality])
     """Dimensions in which GPT Ranking is asked."""
     notes: tuple[str, ...] = ()
     """Who was left out, and why."""
 
 
-def line_up(judged: Judged, panel: Panel, metrics: Sequence[Metric]) -> LineUp:
-    """Who contends: these metrics, else each dimension's own; baselines where a judge answers them; the trivial ones.
+@dataclass(frozen=True, kw_only=True)
+class ScorerFigures:
+    """The judge, or a trivial baseline, on one set of labels."""
 
-    A metric that is called as a dimension is held against that dimension alone, another against all. Those of one
-    source that are each a dimension's own are one contender, called by the source. Of statements the judge's own word
-    contends in place of metrics.
+    name: str
+    auroc: Measure
+    balanced_accuracy: Measure | None
+    """Mean of the shares of positives and of negatives that it calls so; 0.5 is a coin."""
+    judge_better_by: Measure | None
+    """AUROC of the judge minus this one's; None for the judge itself."""
+
+
+def line_up(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> LineUp:
+    """The scorers: these metrics, else each dimension's own; baselines if a judge answers them; the trivial ones.
+
+    A metric with the name of a dimension is compared in that dimension alone, another in all. Those of one source that
+    are each a dimension's own are one scorer, named by the source. For statements the judge's own verdict is a scorer
+    in place of metrics.
     """
-    ours = {} if judged.form == "statements" else _ours(judged.dimensions, metrics)
+    ours = {} if labelled.form == "statements" else _ours(labelled.dimensions, metrics)
     qualities: list[Quality] = [name for name in QUALITIES if name in ours]
     rated = qualities if panel.answering(Rate) else []
-    ranked: list[Quality] = qualities if judged.form == "pairs" and panel.answering(Prefer) else []
+    ranked: list[Quality] = qualities if labelled.form == "pairs" and panel.answering(Prefer) else []
     counted = {name: (*pairs, *(((GPT_SCORE, RATED[name]),) if name in rated else ())) for name, pairs in ours.items()}
-    silent = bool(qualities) and (not rated or (judged.form == "pairs" and not ranked))
+    silent = bool(qualities) and (not rated or (labelled.form == "pairs" and not ranked))
     return LineUp(
-        contenders=(
-            *(own_words(panel.name) if judged.form == "statements" else ()),
-            *_contenders(counted),
-            *([Contender(name=GPT_RANKING, kind="baseline")] if ranked else []),
-            *_published(judged),
+        scorers=(
+            *(judge_scorers(panel.name) if labelled.form == "statements" else ()),
+            *_scorers(counted),
+            *([Scorer(name=GPT_RANKING, kind="baseline")] if ranked else []),
+            *_published(labelled),
             *(
-                Contender(name=name, kind="trivial")
-                for name in (TRIVIAL_OF_PAIRS if judged.form == "pairs" else TRIVIAL_OF_ONE)
+                Scorer(name=name, kind="trivial")
+                for name in (TRIVIAL_OF_PAIRS if labelled.form == "pairs" else TRIVIAL_OF_ONE)
             ),
         ),
         metrics=counted,
@@ -79,9 +109,9 @@ def line_up(judged: Judged, panel: Panel, metrics: Sequence[Metric]) -> LineUp:
     )
 
 
-def own_words(judge: str) -> tuple[Contender, Contender]:
-    """A judge's word on statements, yes or no, and the score behind it where it gives one."""
-    return Contender(name=f"{judge}, its verdict", kind="metric"), Contender(name=f"{judge}, its score", kind="metric")
+def judge_scorers(judge: str) -> tuple[Scorer, Scorer]:
+    """A judge's verdict on statements, yes or no, and the score behind it if it gives one."""
+    return Scorer(name=f"{judge}, its verdict", kind="metric"), Scorer(name=f"{judge}, its score", kind="metric")
 
 
 def _ours(dimensions: Sequence[str], metrics: Sequence[Metric]) -> dict[str, tuple[tuple[str, Metric], ...]]:
@@ -98,10 +128,10 @@ def _ours(dimensions: Sequence[str], metrics: Sequence[Metric]) -> dict[str, tup
     }
 
 
-def _contenders(counted: Mapping[str, Sequence[tuple[str, Metric]]]) -> Iterator[Contender]:
+def _scorers(counted: Mapping[str, Sequence[tuple[str, Metric]]]) -> Iterator[Scorer]:
     for wanted in dict.fromkeys(name for pairs in counted.values() for name, _ in pairs):
         found = {dimension: metric for dimension, pairs in counted.items() for name, metric in pairs if name == wanted}
-        yield Contender(
+        yield Scorer(
             name=wanted,
             kind="baseline" if wanted == GPT_SCORE else "metric",
             metrics={dimension: metric.spec for dimension, metric in found.items()},
@@ -109,13 +139,13 @@ def _contenders(counted: Mapping[str, Sequence[tuple[str, Metric]]]) -> Iterator
         )
 
 
-def _published(judged: Judged) -> Iterator[Contender]:
-    for name in dict.fromkeys(name for item in judged.items for name in item.published):
-        yield Contender(name=name, kind="published")
+def _published(labelled: LabelFile) -> Iterator[Scorer]:
+    for name in dict.fromkeys(name for item in labelled.items for name in item.published):
+        yield Scorer(name=name, kind="published")
 
 
 def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
-    """What the trivial contenders make of an item; they read nothing but words and their number."""
+    """What the trivial baselines make of an item; they look at nothing but words and their number."""
     texts = [_text(sample, dimension) for sample in item.sides]
     yield "shorter", tuple(Score(value=-len(text), counted=f"{len(text):,} characters") for text in texts)
     yield "word overlap", tuple(_overlap(sample, dimension) for sample in item.sides)
@@ -149,6 +179,64 @@ def _overlap(sample: Sample, dimension: str) -> Outcome:
     return _share("of the words are in the passages", answer, passages)
 
 
-def _share(said: str, text: str, other: str) -> Score:
+def _share(what: str, text: str, other: str) -> Score:
     share = word_overlap(text, [other])
-    return Score(value=share, counted=f"{share:.0%} {said}")
+    return Score(value=share, counted=f"{share:.0%} {what}")
+
+
+def word_overlap(text: str, others: Sequence[str]) -> float:
+    """The share of the words of `text` that the others have together, in [0, 1]; 0.0 if it has none."""
+    words, theirs = (set(re.findall(r"\w+", one.lower())) for one in (text, " ".join(others)))
+    return len(words & theirs) / len(words) if words else 0.0
+
+
+def trivial_scores(question: str, text: str, passages: Sequence[str] | None) -> dict[str, float]:
+    """Word overlap and length of a text as scores, more being better.
+
+    A text that should be supported by passages overlaps with them, and is the better the shorter; one that should
+    help with the question (no passages) has the question's words, and is the better the longer.
+    """
+    if passages is None:
+        return {"word overlap": word_overlap(question, [text]), "length": float(len(text))}
+    return {"word overlap": word_overlap(text, passages), "length": -float(len(text))}
+
+
+def compare_scorers(
+    scores: Mapping[str, Sequence[float]],
+    truth: Sequence[bool],
+    groups: Sequence[str],
+    *,
+    thresholds: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> tuple[ScorerFigures, ...]:
+    """A judge, the first, beside baselines on the same labels of both classes, with intervals that draw whole groups.
+
+    Balanced accuracy is of those scorers that have a threshold.
+    """
+    judge = next(iter(scores.values()))
+    return tuple(
+        ScorerFigures(
+            name=name,
+            auroc=Measure(value=auroc(values, truth), interval=clustered_auroc(values, truth, groups, seed=seed)),
+            balanced_accuracy=_balanced([value >= thresholds[name] for value in values], truth, groups)
+            if thresholds and name in thresholds
+            else None,
+            judge_better_by=None
+            if values is judge
+            else Measure(
+                value=auroc(judge, truth) - auroc(values, truth),
+                interval=auroc_difference(judge, values, truth, groups, seed=seed),
+            ),
+        )
+        for name, values in scores.items()
+    )
+
+
+def _balanced(positive: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]) -> Measure:
+    def of(rows: Rows) -> float:
+        share = binary_agreement([positive[row] for row in rows], [truth[row] for row in rows]).balanced_accuracy
+        if share is None:
+            raise ValueError("balanced accuracy needs both classes")
+        return share
+
+    return Measure(value=of(np.arange(len(truth))), interval=clustered_interval(of, groups))

@@ -8,9 +8,9 @@ from typing import Any
 
 from streamlit.components.v2 import component
 
-from ragboard.human.grade_agreement import GradeLine, GradePeople, GradeReport, Ratings
-from ragboard.human.measures import Correlations, Measure
-from ragboard.human.pair_agreement import PairCell, PairPeople, PreferenceReport
+from ragboard.human.agreement import Correlations, Measure
+from ragboard.human.grades import GradeLine, GradePeople, GradeReport, Ratings
+from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport
 from ragboard.spans import inert
 from ragboard.stats import Interval, NoInterval
 

@@ -12,12 +12,11 @@ import pytest
 from tests.core.conftest import PlainJudge
 
 from ragboard import JudgeError, NotFoundError, Panel, Score, Store
-from ragboard.human.agreement import agree
-from ragboard.human.agreement_data import agreement_named, agreements, item_report, listen
+from ragboard.human.agree import agree
+from ragboard.human.agreement import agreement_named, agreements, item_detail, load_agreement
 from ragboard.judges.tasks import Failure, Hear, Prefer, Preference, Rate, Rating, Reply, Task, Verify, unheard
 from ragboard.metrics import metrics_named
-from ragboard.opinions import Judged
-from ragboard.readers.labels import read_opinions
+from ragboard.readers.labels import LabelFile, read_labels
 
 
 @dataclass
@@ -41,10 +40,10 @@ class Opinionated(PlainJudge):
                 return (await PlainJudge().answer([task], hear))[0]
 
 
-def judged(folder: Path, *rows: object, name: str = "said") -> Judged:
+def judged(folder: Path, *rows: object, name: str = "said") -> LabelFile:
     path = folder / f"{name}.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return read_opinions(str(path))
+    return read_labels(str(path))
 
 
 def pair(number: int, dimension: str = "faithfulness") -> dict[str, object]:
@@ -75,7 +74,7 @@ def test_all_contenders_speak_of_every_pair(store: Store, tmp_path: Path) -> Non
     found = agree(store, judged(tmp_path, *map(pair, range(3))), Panel(judge=Opinionated()))
     names = [contender.name for contender in found.agreement.contenders]
     assert names == ["ragas", "GPT Score", "GPT Ranking", "longer", "shorter", "word overlap", "coin"]
-    heard = listen(store, agreement_named(store, "said"))
+    heard = load_agreement(store, agreement_named(store, "said"))
     assert {name: len(heard.outcomes["faithfulness", name]) for name in names} == dict.fromkeys(names, 3)
     values = {
         name: [outcome.value for outcome in heard.outcomes["faithfulness", name][0] if isinstance(outcome, Score)]
@@ -92,7 +91,7 @@ def test_all_contenders_speak_of_every_pair(store: Store, tmp_path: Path) -> Non
 
 def test_where_the_order_decides_neither_side_is_better(store: Store, tmp_path: Path) -> None:
     agree(store, judged(tmp_path, pair(0)), Panel(judge=Opinionated(always_first=True)))
-    heard = listen(store, agreement_named(store, "said"))
+    heard = load_agreement(store, agreement_named(store, "said"))
     assert heard.outcomes["faithfulness", "GPT Ranking"][0] == (
         Score(value=1.0, counted="chosen in 1 of 2 orders"),
         Score(value=1.0, counted="chosen in 1 of 2 orders"),
@@ -103,18 +102,18 @@ def test_nothing_is_asked_twice_and_the_same_agreement_is_kept_once(store: Store
     rows = judged(tmp_path, *map(pair, range(3)))
     first, second = Opinionated(), Opinionated()
     before = agree(store, rows, Panel(judge=first))
-    kept = listen(store, agreement_named(store, "said"))
+    kept = load_agreement(store, agreement_named(store, "said"))
     after = agree(store, rows, Panel(judge=second))
     assert before.asked > 0
     assert (after.asked, second.asked, after.agreement) == (0, [], before.agreement)
-    assert listen(store, agreement_named(store, "said")).outcomes == kept.outcomes
+    assert load_agreement(store, agreement_named(store, "said")).outcomes == kept.outcomes
     assert len(agreements(store)) == 1
 
 
 def test_a_failed_answer_is_no_score_and_says_why(store: Store, tmp_path: Path) -> None:
     judge = Opinionated(before=lambda task: Failure(detail="broken") if isinstance(task, (Prefer, Verify)) else None)
     found = agree(store, judged(tmp_path, pair(0)), Panel(judge=judge))
-    heard = listen(store, agreement_named(store, "said"))
+    heard = load_agreement(store, agreement_named(store, "said"))
     details = {
         name: {getattr(outcome, "detail", "") for outcome in heard.outcomes["faithfulness", name][0]}
         for name in ("ragas", "GPT Ranking")
@@ -156,8 +155,8 @@ def test_less_is_better_where_the_metric_says_so(store: Store, tmp_path: Path) -
 def test_graded_answers_are_heard_of_metrics_and_of_the_file(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, graded(0, grade=4), graded(1, grade=1))
     agree(store, rows, Panel(judge=PlainJudge()))
-    heard = listen(store, agreement_named(store, "said"))
-    assert heard.kept.dimensions == ("faithfulness",)
+    heard = load_agreement(store, agreement_named(store, "said"))
+    assert heard.stored.dimensions == ("faithfulness",)
     values = {
         name: [outcomes[0].value for outcomes in found.values() if isinstance(outcomes[0], Score)]
         for (_, name), found in heard.outcomes.items()
@@ -174,7 +173,7 @@ def test_statements_of_one_answer_are_asked_together(store: Store, tmp_path: Pat
     found = agree(store, judged(tmp_path, *rows), Panel(judge=judge))
     assert [len(task.statements) for task in judge.asked if isinstance(task, Verify)] == [2, 2]
     assert [one.name for one in found.agreement.contenders] == ["plain, its verdict", "shorter", "word overlap"]
-    heard = listen(store, agreement_named(store, "said"))
+    heard = load_agreement(store, agreement_named(store, "said"))
     outcomes = heard.outcomes["supported", "plain, its verdict"].values()
     assert [one[0].value for one in outcomes if isinstance(one[0], Score)] == [1.0, 0.0, 1.0, 0.0]
 
@@ -183,12 +182,12 @@ def test_an_item_is_opened_with_its_texts_and_what_everybody_said(store: Store, 
     rows = judged(tmp_path, *map(pair, range(2)))
     agree(store, rows, Panel(judge=Opinionated()))
     kept = agreement_named(store, "said")
-    found = item_report(store, kept, "p1")
+    found = item_detail(store, kept, "p1")
     assert found.sides == rows.items[1].sides
-    assert found.said == {"faithfulness": (-1.0,)}
+    assert found.ratings == {"faithfulness": (-1.0,)}
     assert set(found.outcomes["faithfulness"]) == {one.name for one in kept.agreement.contenders}
     with pytest.raises(NotFoundError, match="said has no item 'p9'"):
-        item_report(store, kept, "p9")
+        item_detail(store, kept, "p9")
 
 
 def test_an_agreement_can_be_removed_with_its_journal(store: Store, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, evaluate_run
-from ragboard.answer_keys import answer_key
 from ragboard.cli import main
 from ragboard.human.draws import draw_samples
 from ragboard.human.estimates import Estimates, estimate_runs, estimated_metrics, needed_for
@@ -19,6 +18,7 @@ from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels
 from ragboard.stats import PoweredMean, powered_means
 from ragboard.store import RunRef
 from ragboard.store.queries.labels import Queue
+from ragboard.store.rows import answer_key
 
 ANSWERS = ("It is red. It is old.", "It is red.", "It is old.", "It is red. It is red too.")
 SAMPLES = 90

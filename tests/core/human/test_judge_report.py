@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 from ragboard.cli import main
 from ragboard.errors import RunFileError, SettingError
-from ragboard.human.judge_report import JudgeReport, judge_report
-from ragboard.human.labelled import Labelled, read_labelled
+from ragboard.human.judge_report import JudgedRow, JudgeReport, judge_report, read_judged_rows
 from ragboard.judges import EmbeddedJudge
 from ragboard.samples import sample_folder
 from ragboard.stats import NoInterval
@@ -35,13 +34,13 @@ def statements(question: str, *said: tuple[str, int | None]) -> dict[str, object
     }
 
 
-def reported(rows: tuple[Labelled, ...]) -> JudgeReport:
+def reported(rows: tuple[JudgedRow, ...]) -> JudgeReport:
     return asyncio.run(judge_report(EmbeddedJudge(), rows))
 
 
 def test_a_judge_that_is_right_of_all_is_reported_so(tmp_path: Path) -> None:
     rows = [statements(f"Question {number}?", (TRUE, 1), (FALSE, 0), ("Open.", None)) for number in range(12)]
-    report = reported(read_labelled(write(tmp_path / "rows.jsonl", rows)))
+    report = reported(read_judged_rows(write(tmp_path / "rows.jsonl", rows)))
     assert (report.n, report.positive, report.clusters, report.unscored) == (24, 12, 12, 0)
     assert report.auroc == NoInterval(reason="every draw gives the same value", n=12)
     assert report.balanced_accuracy == 1.0
@@ -57,7 +56,7 @@ def test_whole_answers_are_judged_by_a_number_in_the_row(tmp_path: Path) -> None
         for number in range(10)
         for answer, mean in ((TRUE, 4.0), (FALSE, 1.5), ("I do not know.", 4.0))
     ]
-    found = read_labelled(write(tmp_path / "rows.jsonl", rows), label="human.faithfulness", at_least=3)
+    found = read_judged_rows(write(tmp_path / "rows.jsonl", rows), label="human.faithfulness", at_least=3)
     report = reported(found)
     assert (report.kind, report.n, report.positive, report.unscored) == ("answers", 20, 10, 10)
     assert report.balanced_accuracy == 1.0
@@ -66,31 +65,32 @@ def test_whole_answers_are_judged_by_a_number_in_the_row(tmp_path: Path) -> None
 def test_rows_that_share_a_field_are_one_cluster(tmp_path: Path) -> None:
     rows = [statements(f"{number}?", (TRUE, 1), (FALSE, 0)) | {"talk": number // 2} for number in range(6)]
     path = write(tmp_path / "rows.jsonl", rows)
-    assert len({row.cluster for row in read_labelled(path)}) == 6
-    assert len({row.cluster for row in read_labelled(path, cluster="talk")}) == 3
+    assert len({row.cluster for row in read_judged_rows(path)}) == 6
+    assert len({row.cluster for row in read_judged_rows(path, cluster="talk")}) == 3
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"question": "q"}', "no labelled row"),
-        ('{"contexts": [], "statements": [{"text": "a", "label": 2}]}', "label 2 is none of 0, 1, null"),
+        ('{"question": "q"}', "rows.jsonl:1: has the columns question, expected"),
+        ('{"contexts": [], "statements": [{"text": "a", "label": 2}]}', "got 2, expected 1, 0 or null"),
         ('{"contexts": ["a"], "statements": []}', "has no labels"),
-        ("[1]", "no labelled row"),
-        ("{", "is not JSON"),
+        ('{"question": "q", "answer": "a", "grades": {"x": 1}}', "holds neither `statements` nor `sentences`"),
+        ("[1]", "got a list, expected an object"),
+        ("{", "not JSON"),
     ],
 )
 def test_what_is_no_labelled_row_is_said_with_its_place(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RunFileError, match=message):
-        read_labelled(path)
+        read_judged_rows(path)
 
 
 def test_labels_of_one_class_tell_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", [statements("q?", (TRUE, 1))])
     with pytest.raises(SettingError, match="all of one class"):
-        reported(read_labelled(path))
+        reported(read_judged_rows(path))
 
 
 @pytest.mark.parametrize("name", ["statements", "sentences"])

@@ -23,11 +23,11 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import sample_report
-from ragboard.answer_keys import answer_key
 from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels, label_statement, withdraw_statement
 from ragboard.records import Turn
 from ragboard.store import RunRef
 from ragboard.store.queries.labels import human_verdicts
+from ragboard.store.rows import answer_key
 
 
 def kept(store: Store, *samples: Sample, name: str = "run") -> RunRef:
@@ -142,7 +142,7 @@ def test_what_cannot_be_labelled_is_said(store: Store) -> None:
         label_statement(store, run, "s0", 3, "supported", annotator="ada")
     with pytest.raises(NotFoundError, match="sample 'absent'"):
         withdraw_statement(store, run, "absent", 1, annotator="ada")
-    with pytest.raises(SettingError, match="name of who says so"):
+    with pytest.raises(SettingError, match="name of the annotator"):
         label_statement(store, run, "s0", 1, "supported", annotator="  ")
     with pytest.raises(SettingError, match="cannot be stored"):
         label_statement(store, run, "s0", 1, "supported", annotator="ada", note="\ud800")

@@ -10,7 +10,7 @@ import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, METRICS, Panel, Run, SettingError, Store, evaluate_run
-from ragboard.human.filed import filed_answers
+from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import Ranking, rank_runs
 from ragboard.judges.tasks import ExtractStatements, Failure, Task
 from ragboard.stats import PoweredMean
@@ -57,7 +57,7 @@ def ranked(store: Store, folder: Path, *given: dict[str, Any], **options: Any) -
     file = folder / "labels.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
     runs = [store.resolve(name) for name in options.pop("runs", ("a", "b"))]
-    return rank_runs(store, runs, filed_answers(file), **options)
+    return rank_runs(store, runs, labelled_outcomes(file), **options)
 
 
 def silent(task: Task) -> Failure | None:

@@ -13,7 +13,6 @@ from ragboard.records import Label, Sample
 from ragboard.store.nouns import RunRef
 
 __all__ = [
-    "Design",
     "HumanVerdict",
     "LabelKind",
     "Queue",
@@ -38,9 +37,6 @@ LabelKind: TypeAlias = Literal["verdict", "grade", "preference"]
 Queue: TypeAlias = Literal["browsing", "random", "disagreement", "imported"]
 """Where a label comes from: from looking at a sample with its verdicts in sight; from a random draw, or from
 disagreements, without seeing them; or from a file."""
-
-Design: TypeAlias = Literal["random", "not random", "unknown"]
-"""How the answers of an imported file were chosen, as whoever imported it declares."""
 
 Connection: TypeAlias = duckdb.DuckDBPyConnection
 Place: TypeAlias = tuple[str, int, int]

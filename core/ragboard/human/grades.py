@@ -1,4 +1,4 @@
-"""How contenders go together with the grades and labels that people gave, and people with each other."""
+"""How well scorers agree with the grades and labels that people gave, and people with each other."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragboard.errors import SettingError
-from ragboard.human.agreement_data import Heard, KeptAgreement, orient
-from ragboard.human.measures import DRAWS, Correlations, Measure, correlations, measure
-from ragboard.opinions import Contender, Opinion
-from ragboard.records import Outcome
+from ragboard.human.agreement import (
+    DRAWS,
+    AgreementData,
+    Correlations,
+    Measure,
+    annotators_alpha,
+    correlations,
+    measure,
+)
+from ragboard.readers.labels import HumanRating
 from ragboard.stats import (
     BinaryAgreement,
     Calibration,
     Cut,
-    alpha_interval,
     auroc,
     best_cut,
     binary_agreement,
     calibration,
     cohen_kappa,
     kappa_interval,
-    krippendorff_alpha,
     roc,
 )
 from ragboard.stats.clustered import clustered_auroc
+from ragboard.store.queries.agreements import Scorer, StoredAgreement
 
 __all__ = ["GradeLine", "GradePeople", "GradeReport", "GradeVerdict", "Ratings", "grade_report", "grade_verdicts"]
 
@@ -47,9 +52,9 @@ class Ratings:
 
 @dataclass(frozen=True, kw_only=True)
 class GradeLine:
-    """A contender against the mean of what people said."""
+    """A scorer against the mean of what people said."""
 
-    contender: Contender
+    contender: Scorer
     metric: str
     """Which metric it is in this dimension; empty where it is none."""
     unscored: int
@@ -67,9 +72,9 @@ class GradeLine:
 
 @dataclass(frozen=True, kw_only=True)
 class GradePeople:
-    """People with each other: what may be expected of a contender.
+    """People with each other: what may be expected of a scorer.
 
-    One annotator is held against the mean of the others, a contender against the mean of all, which is steadier: a good
+    One annotator is held against the mean of the others, a scorer against the mean of all, which is steadier: a good
     one may come out a little above people.
     """
 
@@ -84,9 +89,9 @@ class GradePeople:
 
 @dataclass(frozen=True, kw_only=True)
 class GradeReport:
-    """Contenders in one dimension."""
+    """Scorers in one dimension."""
 
-    kept: KeptAgreement
+    kept: StoredAgreement
     dimension: str
     at_least: float
     """From which mean grade on an item counts as good."""
@@ -99,11 +104,11 @@ class GradeReport:
 
 @dataclass(frozen=True, kw_only=True)
 class GradeVerdict:
-    """One item as people and one contender see it."""
+    """One item as people and one scorer see it."""
 
     position: int
     item_id: str
-    said: tuple[Opinion, ...]
+    said: tuple[HumanRating, ...]
     people: float
     """The mean grade."""
     contender: float | None
@@ -113,21 +118,21 @@ class GradeVerdict:
 
 
 def grade_report(
-    heard: Heard,
+    data: AgreementData,
     dimension: str = "",
     *,
     at_least: float | None = None,
     cuts: Mapping[str, float] | None = None,
 ) -> GradeReport:
-    """Contenders held against the mean grade of each item, in one dimension (else the first).
+    """Scorers held against the mean grade of each item, in one dimension (else the first).
 
     An item is good from `at_least` on, else from halfway between the lowest and the highest grade. `cuts` gives by
-    contender the score from which on it says good. Raises SettingError for a dimension that is not there, or where
+    scorer the score from which on it says good. Raises SettingError for a dimension that is not there, or where
     all items are good or none is.
     """
-    name = _dimension(heard, dimension)
-    means = _means(heard, name)
-    grades = [grade for item in heard.said for grade in item.get(name, ()) if grade is not None]
+    name = _dimension(data, dimension)
+    means = _means(data, name)
+    grades = [grade for item in data.ratings for grade in item.get(name, ()) if grade is not None]
     threshold = (min(grades) + max(grades)) / 2 if at_least is None else at_least
     good = sum(mean >= threshold for mean in means.values())
     if not 0 < good < len(means):
@@ -135,26 +140,26 @@ def grade_report(
             f"{good} of {len(means)} items are good in {name} from {threshold:g} on; choose another with --at-least"
         )
     lines = (
-        _line(heard, name, contender, means, threshold, (cuts or {}).get(contender.name))
-        for contender in heard.kept.agreement.contenders
-        if (name, contender.name) in heard.outcomes
+        _line(data, name, contender, means, threshold, (cuts or {}).get(contender.name))
+        for contender in data.stored.agreement.contenders
+        if (name, contender.name) in data.outcomes
     )
     return GradeReport(
-        kept=heard.kept,
+        kept=data.stored,
         dimension=name,
         at_least=threshold,
         graded=len(means),
         good=good,
-        clusters=len({heard.clusters[position] for position in means}),
+        clusters=len({data.clusters[position] for position in means}),
         lines=tuple(line for line in lines if line is not None),
-        people=_people(heard, name, threshold),
+        people=_people(data, name, threshold),
     )
 
 
-def grade_verdicts(heard: Heard, dimension: str, contender: str) -> tuple[GradeVerdict, ...]:
-    """Every graded item, those first on which the contender is farthest from people; unscored ones last."""
-    means = _means(heard, dimension)
-    scores = _scores(heard, dimension, contender)
+def grade_verdicts(data: AgreementData, dimension: str, contender: str) -> tuple[GradeVerdict, ...]:
+    """Every graded item, those first on which the scorer is farthest from people; unscored ones last."""
+    means = _means(data, dimension)
+    scores = _scores(data, dimension, contender)
     known = [position for position in means if scores.get(position) is not None]
     ours = _places([scores[position] or 0.0 for position in known])
     theirs = _places([means[position] for position in known])
@@ -162,8 +167,8 @@ def grade_verdicts(heard: Heard, dimension: str, contender: str) -> tuple[GradeV
     found = (
         GradeVerdict(
             position=position,
-            item_id=heard.ids[position],
-            said=heard.said[position][dimension],
+            item_id=data.ids[position],
+            said=data.ratings[position][dimension],
             people=mean,
             contender=scores.get(position),
             gap=gaps.get(position),
@@ -173,32 +178,30 @@ def grade_verdicts(heard: Heard, dimension: str, contender: str) -> tuple[GradeV
     return tuple(sorted(found, key=lambda one: (one.gap is None, -abs(one.gap or 0.0), one.position)))
 
 
-def _dimension(heard: Heard, wanted: str) -> str:
-    if wanted and wanted not in heard.kept.dimensions:
-        raise SettingError(f"nobody judged {wanted!r}; there are {', '.join(heard.kept.dimensions)}")
-    return wanted or heard.kept.dimensions[0]
+def _dimension(data: AgreementData, wanted: str) -> str:
+    if wanted and wanted not in data.stored.dimensions:
+        raise SettingError(f"nobody judged {wanted!r}; there are {', '.join(data.stored.dimensions)}")
+    return wanted or data.stored.dimensions[0]
 
 
-def _means(heard: Heard, dimension: str) -> dict[int, float]:
+def _means(data: AgreementData, dimension: str) -> dict[int, float]:
     """By item the mean grade, of those that anybody graded."""
-    found: dict[int, float] = {}
-    for position, item in enumerate(heard.said):
-        given = [grade for grade in item.get(dimension, ()) if grade is not None]
-        if given:
-            found[position] = sum(given) / len(given)
-    return found
+    return {at: sum(grades) / len(grades) for at, grades in data.given(dimension).items() if grades}
 
 
-def _scores(heard: Heard, dimension: str, contender: str) -> dict[int, float | None]:
-    lower = any(one.lower for one in heard.kept.agreement.contenders if one.name == contender)
-    found: Mapping[int, tuple[Outcome, ...]] = heard.outcomes.get((dimension, contender), {})
-    return {position: orient(outcomes[0], lower=lower) for position, outcomes in found.items()}
+def _scores(data: AgreementData, dimension: str, scorer: str) -> dict[int, float | None]:
+    return {position: sides[0] for position, sides in data.scores(dimension, scorer).items()}
 
 
 def _line(
-    heard: Heard, dimension: str, contender: Contender, means: Mapping[int, float], at_least: float, cut: float | None
+    data: AgreementData,
+    dimension: str,
+    contender: Scorer,
+    means: Mapping[int, float],
+    at_least: float,
+    cut: float | None,
 ) -> GradeLine | None:
-    scores = _scores(heard, dimension, contender.name)
+    scores = _scores(data, dimension, contender.name)
     known = [position for position in means if scores.get(position) is not None]
     given = [scores[position] or 0.0 for position in known]
     if not given:
@@ -207,7 +210,7 @@ def _line(
     good = [value >= at_least for value in mean]
     points = roc(given, good) if 0 < sum(good) < len(good) else ()
     taken = _cut(points, given, good, cut)
-    levels = _levels(heard, dimension)
+    levels = _levels(data, dimension)
     return GradeLine(
         contender=contender,
         metric=contender.metrics.get(dimension, ""),
@@ -218,8 +221,8 @@ def _line(
             good,
             [score >= taken.threshold for score in given] if taken else [],
             (_matched(given, mean, levels), [_nearest(value, levels) for value in mean], levels),
-            [heard.clusters[position] for position in known],
-            heard.kept.agreement.seed,
+            [data.clusters[position] for position in known],
+            data.seed,
         ),
         cut=taken,
         chosen=cut is not None,
@@ -260,9 +263,9 @@ def _ratings(
     )
 
 
-def _levels(heard: Heard, dimension: str) -> list[float]:
+def _levels(data: AgreementData, dimension: str) -> list[float]:
     """The grades that somebody gave, ascending."""
-    return sorted({grade for item in heard.said for grade in item.get(dimension, ()) if grade is not None})
+    return sorted({grade for item in data.ratings for grade in item.get(dimension, ()) if grade is not None})
 
 
 def _nearest(value: float, levels: Sequence[float]) -> float:
@@ -288,38 +291,27 @@ def _places(values: Sequence[float]) -> list[float]:
     return [(first[value] + last[value]) / 2 / (len(values) - 1) for value in values]
 
 
-def _people(heard: Heard, dimension: str, at_least: float) -> GradePeople:
-    several = {
-        position: given
-        for position, item in enumerate(heard.said)
-        if len(given := [grade for grade in item.get(dimension, ()) if grade is not None]) > 1
-    }
+def _people(data: AgreementData, dimension: str, at_least: float) -> GradePeople:
+    several = {position: grades for position, grades in data.given(dimension).items() if len(grades) > 1}
     return GradePeople(
-        raters=max((len(item.get(dimension, ())) for item in heard.said), default=0),
+        raters=max((len(item.get(dimension, ())) for item in data.ratings), default=0),
         rated=len(several),
-        ratings=_with_each_other(heard, dimension, several, at_least) if several else None,
-        alpha=_alpha(heard, several) if several else None,
+        ratings=_with_each_other(data, dimension, several, at_least) if several else None,
+        alpha=annotators_alpha(data, several) if several else None,
     )
 
 
-def _with_each_other(heard: Heard, dimension: str, several: Mapping[int, Sequence[float]], at_least: float) -> Ratings:
+def _with_each_other(
+    data: AgreementData, dimension: str, several: Mapping[int, Sequence[float]], at_least: float
+) -> Ratings:
     alone = [
-        (grade, (sum(grades) - grade) / (len(grades) - 1), heard.clusters[position])
+        (grade, (sum(grades) - grade) / (len(grades) - 1), data.clusters[position])
         for position, grades in several.items()
         for grade in grades
     ]
-    levels = _levels(heard, dimension)
+    levels = _levels(data, dimension)
     own, others, groups = [row[0] for row in alone], [row[1] for row in alone], [row[2] for row in alone]
     good = [value >= at_least for value in others]
     rounded = [_nearest(value, levels) for value in others]
     said = [grade >= at_least for grade in own]
-    return _ratings(own, others, good, said, (own, rounded, levels), groups, heard.kept.agreement.seed)
-
-
-def _alpha(heard: Heard, several: Mapping[int, Sequence[float]]) -> Measure:
-    groups = [heard.clusters[position] for position in several]
-    grades = list(several.values())
-    return measure(
-        lambda: krippendorff_alpha(grades, scale="ordinal"),
-        lambda: alpha_interval(grades, groups, scale="ordinal", draws=DRAWS, seed=heard.kept.agreement.seed),
-    )
+    return _ratings(own, others, good, said, (own, rounded, levels), groups, data.seed)

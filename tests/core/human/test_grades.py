@@ -11,23 +11,23 @@ from scipy import stats as scipy
 
 from ragboard import EmbeddedJudge, Panel, Score, Store, Unscored
 from ragboard.errors import SettingError
-from ragboard.human.agreement import agree
-from ragboard.human.agreement_data import Heard, KeptAgreement, agreement_named, listen
-from ragboard.human.grade_agreement import grade_report, grade_verdicts
-from ragboard.opinions import Agreement, Contender, Form, Opinion
-from ragboard.readers.labels import read_opinions
+from ragboard.human.agree import agree
+from ragboard.human.agreement import AgreementData, agreement_named, load_agreement
+from ragboard.human.grades import grade_report, grade_verdicts
+from ragboard.readers.labels import Form, HumanRating, read_labels
 from ragboard.stats import Interval, NoInterval, cohen_kappa, krippendorff_alpha
+from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement
 
 
 def heard(
-    grades: list[tuple[Opinion, ...]],
+    grades: list[tuple[HumanRating, ...]],
     scores: Mapping[str, list[float | None]],
     *,
     clusters: list[str] | None = None,
     form: Form = "answers",
-) -> Heard:
+) -> AgreementData:
     ids = tuple(f"g{place}" for place in range(len(grades)))
-    kept = KeptAgreement(
+    kept = StoredAgreement(
         agreement=Agreement(
             id="x",
             name="said",
@@ -36,18 +36,18 @@ def heard(
             judge="plain",
             heuristic=False,
             seed=0,
-            contenders=tuple(Contender(name=name, kind="metric") for name in scores),
+            contenders=tuple(Scorer(name=name, kind="metric") for name in scores),
         ),
         dimensions=("quality",),
         items=len(ids),
         clusters=len(set(clusters or ids)),
         made=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    return Heard(
-        kept=kept,
+    return AgreementData(
+        stored=kept,
         ids=ids,
         clusters=tuple(clusters or ids),
-        said=tuple({"quality": given} for given in grades),
+        ratings=tuple({"quality": given} for given in grades),
         outcomes={
             ("quality", name): {
                 place: (Unscored(reason="failed", detail="broken") if value is None else Score(value=value),)
@@ -58,7 +58,7 @@ def heard(
     )
 
 
-GRADES: list[tuple[Opinion, ...]] = [
+GRADES: list[tuple[HumanRating, ...]] = [
     (4.0, 4.0, 4.0),
     (4.0, 3.0, 3.0),
     (2.0, 1.0, 2.0),
@@ -106,7 +106,7 @@ def test_the_cut_is_the_chosen_one_or_said_to_be_fitted() -> None:
 
 
 def test_the_weighted_kappa_gives_scores_the_grades_that_people_gave_as_often() -> None:
-    steps: list[tuple[Opinion, ...]] = [(1.0,), (2.0,), (3.0,), (4.0,)]
+    steps: list[tuple[HumanRating, ...]] = [(1.0,), (2.0,), (3.0,), (4.0,)]
     assert grade_report(heard(steps, {"ours": [1, 2, 30, 400]})).lines[0].ratings.weighted_kappa.value == 1.0
     swapped = grade_report(heard(steps, {"ours": [1, 30, 2, 400]})).lines[0].ratings.weighted_kappa.value
     expected = cohen_kappa([1, 3, 2, 4], [1, 2, 3, 4], weights="quadratic", order=[1, 2, 3, 4])
@@ -135,7 +135,7 @@ def test_one_annotator_sets_no_ceiling() -> None:
 
 
 def test_what_has_no_score_or_no_grade_is_in_no_number() -> None:
-    grades: list[tuple[Opinion, ...]] = [(1.0,), (0.0,), (1.0,), (None,)]
+    grades: list[tuple[HumanRating, ...]] = [(1.0,), (0.0,), (1.0,), (None,)]
     found = grade_report(heard(grades, {"ours": [0.9, 0.1, None, 0.5], "silent": [None] * 4}))
     assert found.graded == 3
     assert [(line.contender.name, line.unscored, line.ratings.correlations.n) for line in found.lines] == [
@@ -144,7 +144,7 @@ def test_what_has_no_score_or_no_grade_is_in_no_number() -> None:
 
 
 def test_calibration_is_of_scores_that_can_be_probabilities() -> None:
-    grades: list[tuple[Opinion, ...]] = [(1.0,), (0.0,)]
+    grades: list[tuple[HumanRating, ...]] = [(1.0,), (0.0,)]
     found = grade_report(heard(grades, {"share": [0.95, 0.05], "length": [90.0, 5.0]}))
     share, length = found.lines
     assert share.calibration is not None
@@ -153,7 +153,7 @@ def test_calibration_is_of_scores_that_can_be_probabilities() -> None:
 
 
 def test_intervals_draw_whole_groups() -> None:
-    grades: list[tuple[Opinion, ...]] = [(float(place % 4),) for place in range(48)]
+    grades: list[tuple[HumanRating, ...]] = [(float(place % 4),) for place in range(48)]
     scores: list[float | None] = [place % 4 + place % 3 for place in range(48)]
     twelve = grade_report(heard(grades, {"ours": scores}, clusters=[f"c{place // 4}" for place in range(48)]))
     interval = twelve.lines[0].ratings.correlations.spearman.interval
@@ -175,8 +175,8 @@ def test_a_dimension_that_nobody_judged_is_named() -> None:
 
 
 def test_mtrag_has_the_embedded_judge_beside_the_published_scores_by_conversation(data: Path, store: Store) -> None:
-    agree(store, read_opinions(str(data / "mtrag" / "mtrag_human_eval_12conv.jsonl")), Panel(judge=EmbeddedJudge()))
-    report = grade_report(listen(store, agreement_named(store, "mtrag_human_eval_12conv")), "faithfulness")
+    agree(store, read_labels(str(data / "mtrag" / "mtrag_human_eval_12conv.jsonl")), Panel(judge=EmbeddedJudge()))
+    report = grade_report(load_agreement(store, agreement_named(store, "mtrag_human_eval_12conv")), "faithfulness")
     lines = {line.contender.name: line for line in report.lines}
     assert (report.graded, report.clusters, report.people.raters) == (294, 12, 3)
     assert {"RougeL", "Bert-Rec", "Bert-KPrec", "rb_agg", "rb_llm", "rl_f"} <= lines.keys()

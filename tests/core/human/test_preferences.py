@@ -14,14 +14,14 @@ from scipy import stats as scipy
 
 from ragboard import EmbeddedJudge, Panel, Score, Store, Unscored
 from ragboard.errors import SettingError
-from ragboard.human.agreement import agree
-from ragboard.human.agreement_data import Heard, KeptAgreement, agreement_named, listen
-from ragboard.human.pair_agreement import pair_verdicts, preference_report
+from ragboard.human.agree import agree
+from ragboard.human.agreement import AgreementData, agreement_named, load_agreement
+from ragboard.human.preferences import pair_verdicts, preference_report
 from ragboard.metrics import metrics_named
-from ragboard.opinions import Agreement, Contender, Opinion
-from ragboard.readers.labels import read_opinions
+from ragboard.readers.labels import HumanRating, read_labels
 from ragboard.records import Outcome
 from ragboard.stats import NoInterval
+from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement
 
 SEED = 0
 
@@ -31,15 +31,15 @@ def outcome(value: float | None) -> Outcome:
 
 
 def heard(
-    votes: list[tuple[Opinion, ...]],
+    votes: list[tuple[HumanRating, ...]],
     scores: Mapping[str, list[tuple[float | None, float | None]]],
     *,
     dimension: str = "quality",
     clusters: list[str] | None = None,
     lower: str = "",
-) -> Heard:
+) -> AgreementData:
     """Pairs of one dimension, with the scores of A and B that each contender gives."""
-    contenders = tuple(Contender(name=name, kind="metric", lower=name == lower) for name in scores)
+    contenders = tuple(Scorer(name=name, kind="metric", lower=name == lower) for name in scores)
     agreement = Agreement(
         id="x",
         name="said",
@@ -51,18 +51,18 @@ def heard(
         contenders=contenders,
     )
     ids = tuple(f"p{place}" for place in range(len(votes)))
-    kept = KeptAgreement(
+    kept = StoredAgreement(
         agreement=agreement,
         dimensions=(dimension,),
         items=len(ids),
         clusters=len(set(clusters or ids)),
         made=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    return Heard(
-        kept=kept,
+    return AgreementData(
+        stored=kept,
         ids=ids,
         clusters=tuple(clusters or ids),
-        said=tuple({dimension: given} for given in votes),
+        ratings=tuple({dimension: given} for given in votes),
         outcomes={
             (dimension, name): {place: (outcome(a), outcome(b)) for place, (a, b) in enumerate(given)}
             for name, given in scores.items()
@@ -70,7 +70,7 @@ def heard(
     )
 
 
-VOTES: list[tuple[Opinion, ...]] = [(-1.0,), (1.0,), (1.0,), (-1.0,), (0.0,)]
+VOTES: list[tuple[HumanRating, ...]] = [(-1.0,), (1.0,), (1.0,), (-1.0,), (0.0,)]
 SCORES: list[tuple[float | None, float | None]] = [(0.9, 0.1), (0.2, 0.8), (0.8, 0.2), (0.5, 0.5), (0.1, 0.9)]
 
 
@@ -98,7 +98,7 @@ def test_a_contender_of_which_less_is_better_is_turned() -> None:
 
 
 def test_duels_are_mcnemar_against_one_contender_corrected_for_their_number() -> None:
-    votes: list[tuple[Opinion, ...]] = [(1.0,)] * 8
+    votes: list[tuple[HumanRating, ...]] = [(1.0,)] * 8
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 8
     wrong: list[tuple[float | None, float | None]] = [(1.0, 0.0)] * 8
     found = preference_report(heard(votes, {"good": right, "bad": wrong, "same": right}))
@@ -120,7 +120,7 @@ def test_duels_are_mcnemar_against_one_contender_corrected_for_their_number() ->
 
 
 def test_pairs_of_one_question_are_one_witness_in_a_duel() -> None:
-    votes: list[tuple[Opinion, ...]] = [(1.0,)] * 12
+    votes: list[tuple[HumanRating, ...]] = [(1.0,)] * 12
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 12
     wrong: list[tuple[float | None, float | None]] = [(1.0, 0.0)] * 12
     clusters = [f"q{place % 3}" for place in range(12)]
@@ -131,19 +131,19 @@ def test_pairs_of_one_question_are_one_witness_in_a_duel() -> None:
 
 
 def test_the_sentence_says_where_the_reference_beats_all_that_reads_nothing() -> None:
-    votes: list[tuple[Opinion, ...]] = [(1.0,)] * 10
+    votes: list[tuple[HumanRating, ...]] = [(1.0,)] * 10
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 10
     wrong: list[tuple[float | None, float | None]] = [(1.0, 0.0)] * 10
     for idle, where in ((wrong, "in quality."), (right, "in no dimension.")):
         found = heard(votes, {"good": right, "idle": idle})
-        agreement = found.kept.agreement
+        agreement = found.stored.agreement
         trivial = (agreement.contenders[0], replace(agreement.contenders[1], kind="trivial"))
-        kept = replace(found.kept, agreement=replace(agreement, contenders=trivial))
-        assert preference_report(replace(found, kept=kept)).sentence.endswith(where)
+        kept = replace(found.stored, agreement=replace(agreement, contenders=trivial))
+        assert preference_report(replace(found, stored=kept)).sentence.endswith(where)
 
 
 def test_the_interval_to_read_draws_groups_where_pairs_share_one() -> None:
-    votes: list[tuple[Opinion, ...]] = [(1.0,)] * 24
+    votes: list[tuple[HumanRating, ...]] = [(1.0,)] * 24
     scores: list[tuple[float | None, float | None]] = [(0.0, 1.0 if place % 5 else -1.0) for place in range(24)]
     alone = preference_report(heard(votes, {"ours": scores})).lines[0].cells["quality"]
     assert alone.interval == alone.accuracy.wilson
@@ -155,7 +155,7 @@ def test_the_interval_to_read_draws_groups_where_pairs_share_one() -> None:
 
 
 def test_people_with_each_other_are_the_ceiling() -> None:
-    votes: list[tuple[Opinion, ...]] = [(1.0, 2.0), (-1.0, -1.0), (1.0, -1.0), (2.0, None), (0.0, 1.0)]
+    votes: list[tuple[HumanRating, ...]] = [(1.0, 2.0), (-1.0, -1.0), (1.0, -1.0), (2.0, None), (0.0, 1.0)]
     people = preference_report(heard(votes, {"ours": [(0.0, 1.0)] * 5})).people["quality"]
     assert (people.pairs, people.raters, people.undecided) == (5, 2, 1)
     assert people.accuracy is not None
@@ -174,7 +174,7 @@ def test_votes_that_only_name_a_side_have_no_correlation() -> None:
 
 
 def test_a_score_that_never_differs_has_no_correlation_and_says_why() -> None:
-    votes: list[tuple[Opinion, ...]] = [(1.0, 2.0), (-1.0, 1.0)]
+    votes: list[tuple[HumanRating, ...]] = [(1.0, 2.0), (-1.0, 1.0)]
     found = preference_report(heard(votes, {"ours": [(0.5, 0.5)] * 2})).lines[0].cells["quality"].votes
     assert found is not None
     assert found.pearson.value is None
@@ -208,9 +208,9 @@ def test_the_papers_figures_stand_beside_its_dimensions_only() -> None:
 
 def test_correlations_of_published_scores_with_votes_are_those_of_scipy(data: Path, store: Store) -> None:
     path = data / "ragchecker" / "meta_pairs_5domains.jsonl"
-    judged = read_opinions(str(path))
+    judged = read_labels(str(path))
     agree(store, judged, Panel(judge=EmbeddedJudge()), metrics_named(["overlap.token_f1"]))
-    report = preference_report(listen(store, agreement_named(store, "meta_pairs_5domains")))
+    report = preference_report(load_agreement(store, agreement_named(store, "meta_pairs_5domains")))
     cells = next(line.cells for line in report.lines if line.contender.name == "published ragchecker")
     rows: list[dict[str, Any]] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for dimension in ("correctness", "completeness", "overall"):
@@ -229,8 +229,8 @@ def test_correlations_of_published_scores_with_votes_are_those_of_scipy(data: Pa
 
 
 def test_the_wikieval_ten_have_every_contender_of_the_embedded_judge(data: Path, store: Store) -> None:
-    agree(store, read_opinions(str(data / "wikieval" / "wikieval_10.jsonl")), Panel(judge=EmbeddedJudge()))
-    report = preference_report(listen(store, agreement_named(store, "wikieval_10")))
+    agree(store, read_labels(str(data / "wikieval" / "wikieval_10.jsonl")), Panel(judge=EmbeddedJudge()))
+    report = preference_report(load_agreement(store, agreement_named(store, "wikieval_10")))
     assert report.kept.dimensions == ("faithfulness", "answer_relevance", "context_relevance")
     assert [line.contender.name for line in report.lines] == ["ragas", "longer", "shorter", "word overlap", "coin"]
     assert all(cell.accuracy.n == 10 for line in report.lines for cell in line.cells.values())

@@ -1,4 +1,4 @@
-"""How often contenders prefer what people prefer, of two."""
+"""How often scorers prefer what people prefer, of two."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragboard.errors import SettingError
-from ragboard.human.agreement_data import Heard, KeptAgreement, orient
-from ragboard.human.measures import DRAWS, Correlations, Measure, correlations, measure
-from ragboard.opinions import Contender, Opinion
+from ragboard.human.agreement import (
+    AgreementData,
+    Correlations,
+    Measure,
+    annotators_alpha,
+    correlations,
+)
+from ragboard.readers.labels import HumanRating
 from ragboard.stats import (
     Interval,
     NoInterval,
     Pair,
     PairwiseAccuracy,
     SignTest,
-    alpha_interval,
     compare_contenders,
     holm,
-    krippendorff_alpha,
     outcomes,
     pairwise_accuracy,
 )
 from ragboard.stats.pairwise import Ties
+from ragboard.store.queries.agreements import Scorer, StoredAgreement
 
 __all__ = [
     "PAPER",
@@ -79,7 +83,7 @@ class PairCell:
 class PairLine:
     """A contender in all dimensions."""
 
-    contender: Contender
+    contender: Scorer
     cells: Mapping[str, PairCell]
 
 
@@ -104,7 +108,7 @@ class PairPeople:
 class PreferenceReport:
     """Contenders by dimension, in the layout of the RAGAS paper's Table 1."""
 
-    kept: KeptAgreement
+    kept: StoredAgreement
     policy: Ties
     against: str
     """The reference contender of the duels."""
@@ -142,41 +146,43 @@ class PairVerdict:
     """1 right, 0 wrong, between them by the policy for ties; None where it does not count."""
 
 
-def preference_report(heard: Heard, *, ties: Ties = "random", against: str = "") -> PreferenceReport:
+def preference_report(data: AgreementData, *, ties: Ties = "random", against: str = "") -> PreferenceReport:
     """Every contender's accuracy by dimension, and how it fares against one of them (else the first).
 
     Raises SettingError for a contender that is not there.
     """
-    names = [contender.name for contender in heard.kept.agreement.contenders]
+    names = [contender.name for contender in data.stored.agreement.contenders]
     if against and against not in names:
         raise SettingError(f"no contender is called {against!r}; there are {', '.join(names)}")
     reference = against or names[0]
-    columns = {dimension: _column(heard, dimension, ties, reference) for dimension in heard.kept.dimensions}
+    columns = {dimension: _column(data, dimension, ties, reference) for dimension in data.stored.dimensions}
     lines = (
         PairLine(
             contender=contender,
             cells={name: column[contender.name] for name, column in columns.items() if contender.name in column},
         )
-        for contender in heard.kept.agreement.contenders
+        for contender in data.stored.agreement.contenders
     )
     return PreferenceReport(
-        kept=heard.kept,
+        kept=data.stored,
         policy=ties,
         against=reference,
         lines=tuple(lines),
-        people={dimension: _people(heard, dimension, ties) for dimension in heard.kept.dimensions},
+        people={dimension: _people(data, dimension, ties) for dimension in data.stored.dimensions},
         published=tuple(
             replace(line, accuracy={name: line.accuracy[name] for name in columns if name in line.accuracy})
             for line in PAPER
-            if line.accuracy.keys() & set(heard.kept.dimensions)
+            if line.accuracy.keys() & set(data.stored.dimensions)
         ),
     )
 
 
-def pair_verdicts(heard: Heard, dimension: str, contender: str, *, ties: Ties = "random") -> tuple[PairVerdict, ...]:
+def pair_verdicts(
+    data: AgreementData, dimension: str, contender: str, *, ties: Ties = "random"
+) -> tuple[PairVerdict, ...]:
     """What became of every pair that people decided: the wrong ones first, then undecided, unscored and right ones."""
-    pairs = _pairs(heard, dimension, contender)
-    won = outcomes(list(pairs.values()), ties=ties, seed=heard.kept.agreement.seed)
+    pairs = _pairs(data, dimension, contender)
+    won = outcomes(list(pairs.values()), ties=ties, seed=data.seed)
     found = [
         PairVerdict(
             position=position,
@@ -186,7 +192,7 @@ def pair_verdicts(heard: Heard, dimension: str, contender: str, *, ties: Ties = 
             right=won[pair.id],
         )
         for position, pair in pairs.items()
-        if (mean := _mean(heard.said[position][dimension])) is not None
+        if (mean := _mean(data.ratings[position][dimension])) is not None
     ]
     return tuple(sorted(found, key=_wrong_first))
 
@@ -206,93 +212,86 @@ def _difference(pair: Pair, mean: float) -> float | None:
     return (pair.preferred - pair.other) * (1 if mean > 0 else -1)
 
 
-def _mean(opinions: Sequence[Opinion]) -> float | None:
-    """None where nobody said anything, and 0 where people prefer neither."""
-    given = [opinion for opinion in opinions if opinion is not None]
+def _mean(ratings: Sequence[HumanRating]) -> float | None:
+    """None if nobody said anything, and 0 if people prefer neither."""
+    given = [rating for rating in ratings if rating is not None]
     return sum(given) / len(given) if given else None
 
 
-def _scores(heard: Heard, dimension: str, contender: str) -> dict[int, tuple[float | None, float | None]]:
-    """By item the scores of A and B, more being better."""
-    lower = any(one.lower for one in heard.kept.agreement.contenders if one.name == contender)
-    found = heard.outcomes.get((dimension, contender), {})
-    return {place: (orient(a, lower=lower), orient(b, lower=lower)) for place, (a, b) in found.items()}
-
-
-def _pairs(heard: Heard, dimension: str, contender: str) -> dict[int, Pair]:
+def _pairs(data: AgreementData, dimension: str, contender: str) -> dict[int, Pair]:
     """The pairs of which people prefer one, by item; without scores where the contender says nothing of one."""
     found: dict[int, Pair] = {}
-    scores = _scores(heard, dimension, contender)
-    for position, said in enumerate(heard.said):
+    scores = data.scores(dimension, contender)
+    for position, said in enumerate(data.ratings):
         mean = _mean(said.get(dimension, ()))
         if mean:
             a, b = scores.get(position, (None, None))
             preferred, other = (b, a) if mean > 0 else (a, b)
-            found[position] = Pair(id=heard.ids[position], preferred=preferred, other=other)
+            found[position] = Pair(id=data.ids[position], preferred=preferred, other=other)
     return found
 
 
-def _column(heard: Heard, dimension: str, ties: Ties, reference: str) -> dict[str, PairCell]:
-    seed = heard.kept.agreement.seed
+def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairCell]:
+    seed = data.seed
     pairs = {
-        contender.name: _pairs(heard, dimension, contender.name)
-        for contender in heard.kept.agreement.contenders
-        if (dimension, contender.name) in heard.outcomes
+        contender.name: _pairs(data, dimension, contender.name)
+        for contender in data.stored.agreement.contenders
+        if (dimension, contender.name) in data.outcomes
     }
     won = {name: outcomes(list(found.values()), ties=ties, seed=seed) for name, found in pairs.items()}
-    groups = dict(zip(heard.ids, heard.clusters, strict=True))
+    groups = dict(zip(data.ids, data.clusters, strict=True))
     duels = {
         name: compare_contenders(won[reference], won[name], groups=groups)
         for name in pairs
         if reference in won and name != reference
     }
     corrected = dict(zip(duels, holm([duel.p for duel in duels.values()]), strict=True))
-    metrics = {one.name: one.metrics.get(dimension, "") for one in heard.kept.agreement.contenders}
+    metrics = {one.name: one.metrics.get(dimension, "") for one in data.stored.agreement.contenders}
     return {
         name: PairCell(
             metric=metrics[name],
-            accuracy=(accuracy := _accuracy(heard, found, ties)),
-            interval=accuracy.bootstrap if _grouped(heard, found) else accuracy.wilson,
+            accuracy=(accuracy := _accuracy(data, found, ties)),
+            interval=accuracy.bootstrap if _grouped(data, found) else accuracy.wilson,
             duel=duels.get(name),
             p=corrected.get(name),
-            votes=_votes(heard, dimension, name),
+            votes=_votes(data, dimension, name),
         )
         for name, found in pairs.items()
     }
 
 
-def _accuracy(heard: Heard, pairs: Mapping[int, Pair], ties: Ties) -> PairwiseAccuracy:
-    groups: dict[str, Hashable] = {pair.id: heard.clusters[position] for position, pair in pairs.items()}
-    return pairwise_accuracy(list(pairs.values()), ties=ties, seed=heard.kept.agreement.seed, groups=groups)
+def _accuracy(data: AgreementData, pairs: Mapping[int, Pair], ties: Ties) -> PairwiseAccuracy:
+    groups: dict[str, Hashable] = {pair.id: data.clusters[position] for position, pair in pairs.items()}
+    return pairwise_accuracy(list(pairs.values()), ties=ties, seed=data.seed, groups=groups)
 
 
-def _grouped(heard: Heard, pairs: Mapping[int, Pair]) -> bool:
+def _grouped(data: AgreementData, pairs: Mapping[int, Pair]) -> bool:
     """Whether pairs share what they belong to."""
-    return len({heard.clusters[position] for position in pairs}) < len(pairs)
+    return len({data.clusters[position] for position in pairs}) < len(pairs)
 
 
-def _votes(heard: Heard, dimension: str, contender: str) -> Correlations | None:
-    if not _graded(heard, dimension):
+def _votes(data: AgreementData, dimension: str, contender: str) -> Correlations | None:
+    if not _graded(data, dimension):
         return None
     rows = [
-        (b - a, vote, heard.clusters[position])
-        for position, (a, b) in _scores(heard, dimension, contender).items()
+        (b - a, vote, data.clusters[position])
+        for position, (a, b) in data.scores(dimension, contender).items()
         if a is not None and b is not None
-        for vote in heard.said[position][dimension]
+        for vote in data.ratings[position][dimension]
         if vote is not None
     ]
     differences, votes, groups = ([row[place] for row in rows] for place in range(3))
-    return correlations(differences, votes, groups, heard.kept.agreement.seed)  # type: ignore[arg-type]
+    return correlations(differences, votes, groups, data.seed)  # type: ignore[arg-type]
 
 
-def _graded(heard: Heard, dimension: str) -> bool:
+def _graded(data: AgreementData, dimension: str) -> bool:
     """Whether votes say more than one side: several annotators, how much better, or neither."""
-    said = [item[dimension] for item in heard.said if dimension in item]
+    said = [item[dimension] for item in data.ratings if dimension in item]
     return any(len(votes) > 1 for votes in said) or len({abs(vote) for votes in said for vote in votes if vote}) > 1
 
 
-def _people(heard: Heard, dimension: str, ties: Ties) -> PairPeople:
-    said = {position: item[dimension] for position, item in enumerate(heard.said) if dimension in item}
+def _people(data: AgreementData, dimension: str, ties: Ties) -> PairPeople:
+    said = {position: item[dimension] for position, item in enumerate(data.ratings) if dimension in item}
     means = [_mean(votes) for votes in said.values()]
     several = {
         position: given
@@ -303,45 +302,36 @@ def _people(heard: Heard, dimension: str, ties: Ties) -> PairPeople:
         pairs=len(said),
         undecided=sum(not mean for mean in means),
         raters=max((len(votes) for votes in said.values()), default=0),
-        accuracy=_ceiling(heard, several, ties) if several else None,
-        votes=_with_each_other(heard, several) if several else None,
-        alpha=_alpha(heard, several) if several else None,
+        accuracy=_ceiling(data, several, ties) if several else None,
+        votes=_with_each_other(data, several) if several else None,
+        alpha=annotators_alpha(data, several) if several else None,
     )
 
 
-def _ceiling(heard: Heard, several: Mapping[int, Sequence[float]], ties: Ties) -> PairwiseAccuracy:
-    rows = list(_one_against_others(heard, several))
-    groups: dict[str, Hashable] = {pair.id: heard.clusters[position] for position, pair in rows}
-    return pairwise_accuracy([pair for _, pair in rows], ties=ties, seed=heard.kept.agreement.seed, groups=groups)
+def _ceiling(data: AgreementData, several: Mapping[int, Sequence[float]], ties: Ties) -> PairwiseAccuracy:
+    rows = list(_one_against_others(data, several))
+    groups: dict[str, Hashable] = {pair.id: data.clusters[position] for position, pair in rows}
+    return pairwise_accuracy([pair for _, pair in rows], ties=ties, seed=data.seed, groups=groups)
 
 
-def _one_against_others(heard: Heard, several: Mapping[int, Sequence[float]]) -> Iterator[tuple[int, Pair]]:
+def _one_against_others(data: AgreementData, several: Mapping[int, Sequence[float]]) -> Iterator[tuple[int, Pair]]:
     for position, votes in several.items():
         for place, vote in enumerate(votes):
             others = sum(votes) - vote
             if others:
                 yield (
                     position,
-                    Pair(id=f"{heard.ids[position]}#{place}", preferred=vote * (1 if others > 0 else -1), other=0),
+                    Pair(id=f"{data.ids[position]}#{place}", preferred=vote * (1 if others > 0 else -1), other=0),
                 )
 
 
-def _with_each_other(heard: Heard, several: Mapping[int, Sequence[float]]) -> Correlations:
+def _with_each_other(data: AgreementData, several: Mapping[int, Sequence[float]]) -> Correlations:
     rows = [
-        (one, other, heard.clusters[position])
+        (one, other, data.clusters[position])
         for position, votes in several.items()
         for place, one in enumerate(votes)
         for again, other in enumerate(votes)
         if place != again
     ]
     x, y, groups = ([row[place] for row in rows] for place in range(3))
-    return correlations(x, y, groups, heard.kept.agreement.seed)  # type: ignore[arg-type]
-
-
-def _alpha(heard: Heard, several: Mapping[int, Sequence[float]]) -> Measure:
-    groups = [heard.clusters[position] for position in several]
-    votes = list(several.values())
-    return measure(
-        lambda: krippendorff_alpha(votes, scale="ordinal"),
-        lambda: alpha_interval(votes, groups, scale="ordinal", draws=DRAWS, seed=heard.kept.agreement.seed),
-    )
+    return correlations(x, y, groups, data.seed)  # type: ignore[arg-type]
