@@ -1,8 +1,10 @@
-"""The command that holds metrics and judges against what people said."""
+"""The commands that compare metrics and judges with people's labels."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
@@ -24,8 +26,9 @@ from ragboard.evaluation.terms import Terms
 from ragboard.human.agree import Agreed, agree
 from ragboard.human.agreement import Correlations, Measure, agreement_named, load_agreement
 from ragboard.human.grades import GradeLine, GradeReport, grade_report
+from ragboard.human.judge_report import JudgeReport, judge_report, read_judged_rows
 from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport, preference_report
-from ragboard.judges import JudgeOptions, panel_named
+from ragboard.judges import JudgeOptions, judge_named, panel_named
 from ragboard.metrics import metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
 from ragboard.readers.labels import read_labels
@@ -33,7 +36,7 @@ from ragboard.stats import Interval, NoInterval
 from ragboard.stats.pairwise import Ties
 from ragboard.store import Store
 
-__all__ = ["agree_with_people"]
+__all__ = ["agree_with_people", "report_judge"]
 
 
 @click.command("agree")
@@ -69,10 +72,10 @@ def agree_with_people(
     store: Store,
     as_json: bool,
 ) -> None:
-    """Hold metrics and judges against what people said in FILE: pairs, graded answers or labelled statements.
+    """Compare metrics and judges with the labels in FILE: pairs, graded answers or labelled statements.
 
-    The columns tell which; `hf:OWNER/NAME` is a data set of the Hugging Face hub. Beside metrics stand what reads
-    nothing (length, shared words, a coin) and people with each other. The result is kept for the dashboard.
+    The columns tell which; `hf:OWNER/NAME` is a data set of the Hugging Face hub. Trivial baselines
+    (length, shared words, a coin) and people with each other are shown beside them. The dashboard shows the result too.
 
     \b
     ragboard agree wikieval.jsonl
@@ -272,3 +275,61 @@ def _plain_number(found: Measure) -> str:
 def _number(value: float, bounds: Interval | NoInterval) -> str:
     interval = f" [{bounds.low:.2f}, {bounds.high:.2f}]" if isinstance(bounds, Interval) else ""
     return f"{value:.2f}{interval}"
+
+
+@click.command("judge-report")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--judge",
+    default="embedded",
+    envvar="RAGBOARD_JUDGE",
+    show_default=True,
+    show_envvar=True,
+    help="embedded, openai:MODEL, or replay:FILE.",
+)
+@click.option("--label", help="A number in the row that judges its whole answer.  [human.faithfulness]")
+@click.option(
+    "--at-least", type=Finite(), default=1.0, show_default=True, help="From which number an answer counts as faithful."
+)
+@click.option("--cluster", help="Field that rows share which belong together; else the question.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the drawn intervals.")
+@as_json
+def report_judge(
+    file: Path, judge: str, label: str | None, at_least: float, cluster: str | None, seed: int, as_json: bool
+) -> None:
+    """Compare a judge with the labels in FILE, beside word overlap and length: now part of `ragboard agree FILE`.
+
+    `agree` compares any metrics and judges so, and keeps the result for the dashboard.
+
+    \b
+    ragboard judge-report statements.jsonl
+    ragboard judge-report statements.jsonl --judge openai:gpt-4o-mini --json
+    ragboard judge-report answers.jsonl --label human.faithfulness --at-least 3 --cluster conversation
+    """
+    click.echo("ragboard judge-report is now part of ragboard agree FILE, which keeps its result", err=True)
+    rows = read_judged_rows(file, cluster=cluster, label=label, at_least=at_least)
+    report = asyncio.run(judge_report(judge_named(judge), rows, seed=seed))
+    if as_json:
+        print_json(asdict(report) | {"times_plain": report.times_plain})
+        return
+    _print_report(report)
+
+
+def _print_report(report: JudgeReport) -> None:
+    unscored = f", {report.unscored} more without a score" if report.unscored else ""
+    click.echo(f"{report.n} {report.kind}, {report.positive} positive, {report.clusters} clusters{unscored}")
+    rows = [[report.judge, _signed(report.auroc), ""]]
+    rows += [
+        [name, _signed(each.auroc), _signed(each.judge_better_by, sign=True)]
+        for name, each in report.contenders.items()
+    ]
+    print_table(("", "AUROC", "judge better by"), rows)
+    click.echo(f"balanced accuracy {report.balanced_accuracy:.2f}, calibration error {report.calibration.error:.2f}")
+    click.echo(f"{report.seconds:.2f} s, {report.times_plain:.0f} times a plain pass over the words")
+
+
+def _signed(value: Interval | NoInterval, *, sign: bool = False) -> str:
+    if isinstance(value, NoInterval):
+        return f"no interval: {value.reason}"
+    form = "+.3f" if sign else ".3f"
+    return f"{value.estimate:{form}} [{value.low:{form}}, {value.high:{form}}]"

@@ -1,4 +1,4 @@
-"""Runs ordered, quality by quality, by a judge's scores put right by the labels of a file."""
+"""Runs ranked, quality by quality, by a judge's scores, bias-corrected with the labels of a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     "answer_relevance": ("ares.answer_relevance",),
     "context_relevance": ("ares.context_relevance", "ragas.context_relevance"),
 }
-"""Whose scores are put right by what people said, where nobody names a metric: the first that all runs have."""
+"""Whose scores the labels correct if nobody names a metric: the first that all runs have."""
 
 
 Text = tuple[str, str]

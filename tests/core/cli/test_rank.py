@@ -44,7 +44,8 @@ def labels(store: Store) -> Path:
 def told(store: Store, *words: str) -> str:
     found = CliRunner().invoke(main, ["rank", *words, "--store", str(store.folder)])
     assert found.exit_code == 0, found.output
-    return found.output
+    assert "ragboard estimate RUN... --from FILE" in found.stderr
+    return found.stdout
 
 
 def test_the_table_has_estimates_ranks_and_the_judges_accuracy(store: Store, labels: Path) -> None:
@@ -90,7 +91,7 @@ def test_the_three_qualities_of_ares_have_a_table_each(store: Store, tmp_path: P
     file = tmp_path / "gold.tsv"
     file.write_text("\n".join([head, *lines]), encoding="utf-8")
     said = told(store, "classified", "--labels", str(file), "--design", "random")
-    assert [line.split("(")[1].split(")")[0] for line in said.splitlines() if "put right by" in line] == [
+    assert [line.split("(")[1].split(")")[0] for line in said.splitlines() if "bias-corrected with" in line] == [
         "ares.context_relevance",
         "ares.answer_faithfulness",
         "ares.answer_relevance",

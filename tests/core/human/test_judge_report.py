@@ -97,7 +97,8 @@ def test_labels_of_one_class_tell_nothing(tmp_path: Path) -> None:
 def test_the_command_reports_on_the_sample(name: str) -> None:
     path = str(sample_folder() / "labels" / f"{name}.jsonl")
     said = CliRunner().invoke(main, ["judge-report", path, "--json"], catch_exceptions=False)
-    found = json.loads(said.output)
+    found = json.loads(said.stdout)
+    assert "ragboard agree FILE" in said.stderr
     assert found["kind"] == name
     assert found["auroc"]["low"] <= found["auroc"]["estimate"] <= found["auroc"]["high"]
     assert found["contenders"]["length"]["judge_better_by"]["low"] > 0
