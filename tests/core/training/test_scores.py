@@ -38,12 +38,15 @@ def test_scores_are_counted_by_hand() -> None:
     assert (found.n, found.positive, found.clusters) == (20, 10, 20)
     judge, overlap, _ = found.contenders
     assert judge.auroc.value == pytest.approx(0.9)
+    assert judge.balanced_accuracy
+    assert overlap.balanced_accuracy
+    assert overlap.judge_better_by
     assert judge.balanced_accuracy.value == pytest.approx(0.95)
     assert overlap.balanced_accuracy.value == pytest.approx(0.95)
-    assert overlap.judge_better_by
     assert overlap.judge_better_by.value == pytest.approx(0.9 - 0.95)
     for figure in (judge.auroc, judge.balanced_accuracy, overlap.judge_better_by):
         assert isinstance(figure.interval, Interval)
+        assert figure.value is not None
         assert figure.interval.estimate == pytest.approx(figure.value)
         assert figure.interval.low < figure.value < figure.interval.high
 
