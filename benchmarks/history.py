@@ -48,7 +48,9 @@ def main(path: str) -> None:
     items = [item for item in read_labels(path).items if item.sides[0].history]
     samples, clusters = [item.sides[0] for item in items], [item.cluster for item in items]
     for dimension in DIMENSIONS:
-        grades = [statistics.fmean(grade for grade in item.ratings[dimension] if grade is not None) for item in items]
+        grades = [
+            statistics.fmean(grade for grade in item.human_ratings[dimension] if grade is not None) for item in items
+        ]
         good = [grade >= statistics.median(grades) for grade in grades]
         for name, score in SCORES.items():
             alone: list[float] = []

@@ -84,13 +84,13 @@ def show_item(kept: StoredAgreement, wanted: str) -> None:
         plain(str(error))
         return
     plain(found.sides[0].question or found.item_id, "title")
-    facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.ratings.items()])
+    facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.human_ratings.items()])
     if len(found.sides) == 2:
         plain("Struck through: only in A. Bold and underlined: only in B.", "note")
         opened_pair(found, key=safe_key("opened", kept.agreement.id, wanted))
     else:
         _alone(found)
-    for dimension in found.ratings:
+    for dimension in found.human_ratings:
         st.subheader(f"What contenders make of it: {escaped(dimension)}", anchor=False)
         facts(_contenders(kept, found, dimension))
 

@@ -97,6 +97,11 @@ class MetricComparison:
     judges: JudgePair | None = None
     """Who judged it on either side; None where that was the same judge setup."""
 
+    @property
+    def better(self) -> Literal["higher", "lower", "neutral"]:
+        """Which difference of a pair is better: neither where different judges scored it."""
+        return "neutral" if self.change == DIFFERENT_JUDGES else self.direction
+
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalComparison:
@@ -151,6 +156,19 @@ class Comparison:
     sentence: str
     """The result, to copy."""
 
+    @property
+    def judged_by(self) -> str:
+        """Who judged what is compared, `gpt-4o-mini`; of several judge setups which metrics. Empty where none did."""
+        by_judge: dict[str, list[str]] = {}
+        for metric in self.metrics:
+            ours, theirs = (run.metrics.get(metric.metric) for run in (self.a, self.b))
+            if metric.pairs and not metric.judges and ours and ours.judged and theirs and theirs.judged:
+                names = JudgePair(a=ours.judged.in_words, b=theirs.judged.in_words)
+                by_judge.setdefault(names.a if names.a == names.b else str(names), []).append(metric.label)
+        if len(by_judge) == 1 and not any(metric.judges for metric in self.metrics):
+            return next(iter(by_judge))
+        return "; ".join(f"{who} ({', '.join(labels)})" for who, labels in by_judge.items())
+
 
 def compare_runs(
     store: Store,
@@ -177,6 +195,7 @@ def compare_runs(
         refusals = _refusals(connection, a, b, paired, clusters) if alike else None
         claims = claim_counts(connection, a, b, paired) if alike else (None, None)
         cautions = cautions_of(connection, first, second, {one.label: one.judges for one in metrics if one.judges})
+        cautions = (*cautions, *_same_ids(connection, a, b, paired))
         unpaired = [
             _unpaired(connection, a, paired.only_a, paired.ambiguous_a),
             _unpaired(connection, b, paired.only_b, paired.ambiguous_b),
@@ -310,6 +329,26 @@ def _unpaired(connection: duckdb.DuckDBPyConnection, run: RunRef, only: Places, 
         [run.run_id, np.sort(np.concatenate([only, ambiguous]))[:NAMED].tolist()],
     ).fetchall()
     return Unpaired(only=only.size, ambiguous=ambiguous.size, ids=tuple(row[0] for row in rows))
+
+
+def _same_ids(connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[str, ...]:
+    """A caution where both runs have unpaired samples of the same id."""
+    found = connection.execute(
+        "SELECT count(*) FROM samples ours JOIN samples theirs USING (sample_id) WHERE ours.run_id = $a"
+        " AND theirs.run_id = $b AND ours.position IN (SELECT unnest($ours))"
+        " AND theirs.position IN (SELECT unnest($theirs))",
+        {
+            "a": a.run_id,
+            "b": b.run_id,
+            "ours": np.concatenate([paired.only_a, paired.ambiguous_a]).tolist(),
+            "theirs": np.concatenate([paired.only_b, paired.ambiguous_b]).tolist(),
+        },
+    ).fetchone()
+    count = found[0] if found else 0
+    if not count:
+        return ()
+    samples = f"{count:,} samples have" if count > 1 else "1 sample has"
+    return (f"Not paired: {samples} the same id in A and B, but another question or conversation history.",)
 
 
 def _counting(policy: UnscoredPolicy) -> str:

@@ -43,9 +43,16 @@ def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
 
 
 def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
-    """The run by each of its evaluations in which something failed."""
-    each = (RunRef(run_id=run.run_id, name=run.name, evaluation_id=one) for one in run.evaluations)
-    return tuple(one for one in each if failures(store, one))
+    """The run by each of its evaluations that a missing score is shown from because something failed."""
+    own, given = own_scores(run)
+    with store.database.read() as connection:
+        rows = connection.execute(
+            f"SELECT DISTINCT evaluation_id FROM scores WHERE {own} AND reason = 'failed'", given
+        ).fetchall()
+    failed = {row[0] for row in rows}
+    return tuple(
+        RunRef(run_id=run.run_id, name=run.name, evaluation_id=one) for one in run.evaluations if one in failed
+    )
 
 
 def _kind(message: str, found: Iterable[tuple[str, str, int, str]]) -> FailureKind:

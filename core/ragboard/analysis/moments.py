@@ -73,14 +73,25 @@ def _known(
     return Moments(n=n, mean=mean, deviation=deviation or 0.0, varying=varying)
 
 
-def clustered_runs(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, str]:
-    """By what the samples of these runs are clustered, `12 conversations`; runs of independent samples are left out."""
+def clustered_runs(
+    connection: duckdb.DuckDBPyConnection, whole: Sequence[str], parts: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """By what the evaluated samples of runs are clustered, `12 conversations`; without runs of independent samples.
+
+    All samples of the runs `whole`; of the others those that these evaluations cover, as pairs of a run and one of
+    its evaluations.
+    """
     rows = connection.execute(
-        "SELECT run_id, count(DISTINCT cluster) + count(*) - count(cluster),"
-        " bool_or(starts_with(cluster, 'conversation:')) FROM samples"
-        " WHERE run_id IN (SELECT run_id FROM samples WHERE cluster IS NOT NULL AND run_id IN (SELECT unnest(?)))"
-        " GROUP BY run_id",
-        [list(run_ids)],
+        "WITH part AS (SELECT unnest($runs) AS run_id, unnest($evaluations) AS evaluation_id),"
+        " clustered AS (SELECT DISTINCT run_id FROM samples WHERE cluster IS NOT NULL"
+        " AND (run_id IN (SELECT unnest($whole)) OR run_id IN (SELECT run_id FROM part)))"
+        " SELECT run_id, count(DISTINCT cluster) + count(*) - count(cluster) AS clusters,"
+        " coalesce(bool_or(starts_with(cluster, 'conversation:')), false)"
+        " FROM samples SEMI JOIN clustered USING (run_id)"
+        " WHERE run_id IN (SELECT unnest($whole)) OR (run_id, position) IN (SELECT (run_id, position)"
+        " FROM part SEMI JOIN clustered USING (run_id) JOIN scores USING (evaluation_id))"
+        " GROUP BY run_id HAVING clusters < count(*)",
+        {"whole": list(whole), "runs": [run for run, _ in parts], "evaluations": [one for _, one in parts]},
     ).fetchall()
     return {run_id: _in_words(count, conversations=conversations) for run_id, count, conversations in rows}
 
@@ -101,19 +112,31 @@ def clusters_of(connection: duckdb.DuckDBPyConnection, run_id: str) -> Clusters 
 
 
 def pair_clusters(connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns) -> Clusters | None:
-    """Of each pair: those of the run whose samples are in fewer clusters. None where all pairs are independent."""
+    """Pairs depend on each other where their samples do, in either run. None where all pairs are independent."""
     sides = ((clusters_of(connection, run.run_id), places) for run, places in ((a, paired.a), (b, paired.b)))
-    found = [Clusters(of=one.of[places], conversations=one.conversations) for one, places in sides if one]
-    fewest = min(found, key=_coarseness, default=None)
-    return fewest if fewest and np.unique(fewest.of).size < fewest.of.size else None
+    found = [(clusters, places) for clusters, places in sides if clusters]
+    joined = _joined([clusters.of[places] for clusters, places in found], paired.a.size)
+    if np.unique(joined).size == joined.size:
+        return None
+    return Clusters(of=joined, conversations=any(clusters.conversations for clusters, _ in found))
 
 
-def _coarseness(clusters: Clusters) -> tuple[int, tuple[int, ...]]:
-    """How many clusters there are; of equally many the order is that of their members, whichever side they are of."""
-    _, numbers = np.unique(clusters.of, return_inverse=True)
-    first: dict[int, int] = {}
-    return len(set(numbers.tolist())), tuple(first.setdefault(number, len(first)) for number in numbers.tolist())
+def _joined(partitions: Sequence[Places], rows: int) -> Places:
+    """For each row a number that it shares with every row it is connected to through clusters of any partition."""
+    above = list(range(rows))
+
+    def top(row: int) -> int:
+        while above[row] != row:
+            above[row] = above[above[row]]
+            row = above[row]
+        return row
+
+    for partition in partitions:
+        first: dict[int, int] = {}
+        for row, number in enumerate(partition.tolist()):
+            above[top(row)] = top(first.setdefault(number, row))
+    return np.array([top(row) for row in range(rows)], dtype=np.int64)
 
 
 def _in_words(count: int, *, conversations: bool) -> str:
-    return f"{count:,} {'conversations' if conversations else 'questions'}"
+    return f"{count:,} {'conversation' if conversations else 'question'}{'' if count == 1 else 's'}"

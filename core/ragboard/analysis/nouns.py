@@ -106,6 +106,11 @@ class JudgedBy:
     """Samples of the run now; more may have been logged since."""
 
     @property
+    def in_words(self) -> str:
+        """`embedded (heuristic)`."""
+        return f"{self.judge}{' (heuristic)' if self.heuristic else ''}"
+
+    @property
     def part(self) -> str:
         """`50 of 2,000 samples evaluated`; empty where all were."""
         if self.covered >= self.samples:
@@ -238,9 +243,7 @@ class RunSummary:
         judged = summary.judged if summary else None
         if judged is None or (self.judged and judged.evaluation_id == self.judged.evaluation_id):
             return ""
-        return ", ".join(
-            filter(None, (f"judge {judged.judge}{' (heuristic)' if judged.heuristic else ''}", judged.part))
-        )
+        return ", ".join(filter(None, (f"judge {judged.in_words}", judged.part)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,10 +254,10 @@ class ListedEvaluation:
     metrics: tuple[str, ...]
 
     def __str__(self) -> str:
-        """`gpt-4o-mini, 2026-11-20 14:03 UTC, 3 metrics, 20 of 60 samples evaluated`."""
+        """`gpt-4o-mini, 20 of 60 samples evaluated, 3 metrics, 2026-11-20 14:03 UTC`."""
         count = f"{len(self.metrics)} metric{'' if len(self.metrics) == 1 else 's'}"
-        judge = f"{self.judged.judge}{' (heuristic)' if self.judged.heuristic else ''}"
-        return ", ".join(filter(None, (judge, f"{self.judged.finished:%Y-%m-%d %H:%M} UTC", count, self.judged.part)))
+        when = f"{self.judged.finished:%Y-%m-%d %H:%M} UTC"
+        return ", ".join(filter(None, (self.judged.in_words, self.judged.part, count, when)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ragboard.analysis.alignment import align
 from ragboard.analysis.columns import MetricColumn, metric_columns
-from ragboard.analysis.comparability import comparable_refs
+from ragboard.analysis.comparability import comparable_refs, different_judges
 from ragboard.analysis.metrics import described
 from ragboard.analysis.nouns import JudgedStatement, SampleReport
 from ragboard.analysis.pairing import PairedRuns, Places
@@ -247,12 +247,13 @@ def _passages(
 def _column(
     connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, spec: str
 ) -> tuple[MetricColumn, str]:
-    """A metric over all pairs, and which way is better."""
+    """A metric over all pairs, and which way is better: neither where different judges scored it."""
     column = metric_columns(connection, a, b, paired, spec).get(spec)
     if column is None:
         raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
     metric = described(connection).get(spec)
-    return column, metric.direction if metric else "neutral"
+    alike = metric is not None and spec not in different_judges(connection, a, b, (spec,))
+    return column, metric.direction if metric and alike else "neutral"
 
 
 def _gains(column: MetricColumn, direction: str) -> NDArray[np.float64]:

@@ -138,7 +138,11 @@ def _summaries(
     judged = _judged(connection, [*every, *files.values()])
     totals = {one: by.covered for one, by in judged.items()}
     metrics = metric_summaries(connection, list(judged), totals, unscored)
-    clustered = clustered_runs(connection, list(samples))
+    clustered = _clustered(
+        connection,
+        [(row[0], one) for row in rows for one in (row[9], *others[row[0]].values(), files.get(row[0])) if one],
+        judged,
+    )
     labels = _labels(connection, evaluations)
     origins = _origins(connection, evaluations)
     spending = spending_read(connection, every)
@@ -172,6 +176,14 @@ def _summaries(
         )
         for row in rows
     )
+
+
+def _clustered(
+    connection: duckdb.DuckDBPyConnection, shown: Sequence[tuple[str, str]], judged: Mapping[str, JudgedBy]
+) -> dict[str, str]:
+    """For each run with an evaluation to show by what the intervals are clustered; not for independent samples."""
+    whole = {run_id for run_id, one in shown if one not in judged or not judged[one].part}
+    return clustered_runs(connection, list(whole), [(run_id, one) for run_id, one in shown if run_id not in whole])
 
 
 def _file_evaluations(

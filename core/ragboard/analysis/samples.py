@@ -25,7 +25,7 @@ from ragboard.analysis.overruled import recounted
 from ragboard.analysis.runs import judged_by
 from ragboard.analysis.statements import judged_statements
 from ragboard.analysis.thresholds import Threshold, thresholds_read
-from ragboard.analysis.values import column_values, own_scores, shown_scores
+from ragboard.analysis.values import OF_FILE, column_values, own_scores, shown_scores
 from ragboard.metrics.needs import Sentence
 from ragboard.records import Outcome, Score, Unscored, Verdict
 from ragboard.store import RunRef, Store, find_sample
@@ -142,10 +142,7 @@ def _sample_filter(run: RunRef, query: SampleQuery, limit: Threshold | None) -> 
 
 
 _SCORES = "SELECT position, metric, value, counted, reason, detail FROM scores WHERE "
-_FILE_SCORES = _SCORES + (
-    "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported"
-    " AND evaluation_id IS DISTINCT FROM $evaluation)"
-)
+_FILE_SCORES = f"{_SCORES}{OF_FILE} AND evaluation_id IS DISTINCT FROM $evaluation"
 
 
 def _by_position(connection: duckdb.DuckDBPyConnection, sql: str, given: Mapping[str, object]) -> dict[int, Rows]:

@@ -17,6 +17,7 @@ from ragboard.store import RunRef
 
 __all__ = [
     "META",
+    "OF_FILE",
     "Values",
     "column_fill",
     "column_values",
@@ -29,7 +30,8 @@ __all__ = [
 
 META = "metadata."
 
-_OF_FILE = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)"
+OF_FILE = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)"
+"""A condition on rows of `scores`: those that the run file brought."""
 
 
 def own_scores(run: RunRef) -> tuple[str, dict[str, Any]]:
@@ -52,7 +54,7 @@ def own_scores(run: RunRef) -> tuple[str, dict[str, Any]]:
 def shown_scores(run: RunRef) -> tuple[str, dict[str, Any]]:
     """The same, and beside them the scores that the run file brought, whose names tell whose they are."""
     own, given = own_scores(run)
-    return f"({own} OR {_OF_FILE})", given | {"run": run.run_id}
+    return f"({own} OR {OF_FILE})", given | {"run": run.run_id}
 
 
 def column_values(run: RunRef, column: str, name: str, fill: float | None = None) -> tuple[str, dict[str, Any]]:
@@ -70,7 +72,7 @@ def column_values(run: RunRef, column: str, name: str, fill: float | None = None
     value = "value" if fill is None else f"coalesce(value, $fill_{name}) AS value"
     sql = (
         f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, {value} FROM scores WHERE"
-        f" (evaluation_id = $evaluation_{name} OR {_OF_FILE}) AND metric = $metric_{name}) c USING (position)"
+        f" (evaluation_id = $evaluation_{name} OR {OF_FILE}) AND metric = $metric_{name}) c USING (position)"
         " WHERE m.run_id = $run"
     )
     given = {"run": run.run_id, f"evaluation_{name}": run.evaluation_of(column), f"metric_{name}": column}

@@ -109,7 +109,7 @@ def _agreement(labelled: LabelFile, panel: Panel, lined: LineUp, seed: int) -> A
     digest = blake2b(digest_size=6)
     for one in labelled.items:
         written = (
-            f"Item(id={one.id!r}, cluster={one.cluster!r}, sides={one.sides!r}, said={one.ratings!r},"
+            f"Item(id={one.id!r}, cluster={one.cluster!r}, sides={one.sides!r}, said={one.human_ratings!r},"
             f" published={one.published!r})"
         )
         digest.update(written.encode("utf-8", errors="surrogatepass"))
@@ -164,7 +164,7 @@ def _answer_of(numbered: NumberedItem) -> tuple[object, ...]:
     """What a judge is asked about at once: the statements of one answer."""
     _, item = numbered
     side = item.sides[0]
-    return (item.cluster, side.question, side.history, side.contexts, tuple(item.ratings))
+    return (item.cluster, side.question, side.history, side.contexts, tuple(item.human_ratings))
 
 
 async def _item(numbered: NumberedItem, lined: LineUp, asker: Asker) -> list[ScorerResult]:
@@ -175,15 +175,15 @@ async def _item(numbered: NumberedItem, lined: LineUp, asker: Asker) -> list[Sco
         ScorerResult(
             position=position, dimension=dimension, scorer=name, outcomes=tuple(each[metric] for each in counted)
         )
-        for dimension in item.ratings
+        for dimension in item.human_ratings
         for name, metric in lined.metrics[dimension]
     ]
-    ranked: list[Quality] = [one for one in QUALITIES if one in lined.ranked and one in item.ratings]
+    ranked: list[Quality] = [one for one in QUALITIES if one in lined.ranked and one in item.human_ratings]
     return [*results, *[await _ranked(position, item, quality, asker.for_sample(item.id)) for quality in ranked]]
 
 
 async def _outcomes(sample: Sample, item: Item, lined: LineUp, asker: Asker, ask: Ask) -> dict[Metric, Outcome]:
-    metrics = [metric for dimension in item.ratings for _, metric in lined.metrics[dimension]]
+    metrics = [metric for dimension in item.human_ratings for _, metric in lined.metrics[dimension]]
     findings = await gather(sample, (need for metric in metrics for need in metric.needs()), ask, asker.knows)
     return {metric: outcome(metric, sample, findings) for metric in metrics}
 
@@ -212,7 +212,7 @@ def _chosen(times: int) -> Score:
 
 async def _statements(group: Sequence[NumberedItem], judge: str, asker: Asker) -> list[ScorerResult]:
     """The judge's verdict and score on the statements, or sentences, of one answer."""
-    (dimension,) = group[0][1].ratings
+    (dimension,) = group[0][1].human_ratings
     sample = group[0][1].sides[0]
     texts = tuple(item.sides[0].answer or "" for _, item in group)
     outcomes = await ask_about_texts(sample, texts, asker.for_sample(sample.id), helping=dimension == "helps")
@@ -273,7 +273,7 @@ def _unanswered(reply: object) -> Outcome:
 def _unasked(labelled: LabelFile, seed: int) -> Iterator[ScorerResult]:
     """What nobody needs to be asked for: the trivial baselines, and the scores that the file brings."""
     for position, item in enumerate(labelled.items):
-        for dimension in item.ratings:
+        for dimension in item.human_ratings:
             for name, outcomes in trivial_outcomes(item, dimension, seed):
                 yield ScorerResult(position=position, dimension=dimension, scorer=name, outcomes=outcomes)
         for name, by_dimension in item.published.items():

@@ -48,7 +48,7 @@ class AgreementData:
     stored: StoredAgreement
     ids: tuple[str, ...]
     clusters: tuple[str, ...]
-    ratings: tuple[Mapping[str, tuple[HumanRating, ...]], ...]
+    human_ratings: tuple[Mapping[str, tuple[HumanRating, ...]], ...]
     """Of each item, by dimension, the rating of each annotator."""
     outcomes: Outcomes
     """By dimension and scorer, for each item that it scored, an outcome for each side."""
@@ -60,7 +60,7 @@ class AgreementData:
 
     def given(self, dimension: str) -> dict[int, list[float]]:
         """By item the ratings in a dimension that annotators gave; empty if all of them left it open."""
-        rated = {at: item[dimension] for at, item in enumerate(self.ratings) if dimension in item}
+        rated = {at: item[dimension] for at, item in enumerate(self.human_ratings) if dimension in item}
         return {at: [rating for rating in ratings if rating is not None] for at, ratings in rated.items()}
 
     def scores(self, dimension: str, scorer: str) -> dict[int, tuple[float | None, ...]]:
@@ -78,7 +78,7 @@ class ItemDetail:
     item_id: str
     cluster: str
     sides: tuple[Sample, ...]
-    ratings: Mapping[str, tuple[HumanRating, ...]]
+    human_ratings: Mapping[str, tuple[HumanRating, ...]]
     outcomes: Mapping[str, Mapping[str, tuple[Outcome, ...]]]
     """By dimension and scorer, an outcome for each side."""
     changes: tuple[Change, ...]
@@ -130,7 +130,7 @@ def load_agreement(store: Store, stored: StoredAgreement) -> AgreementData:
         stored=stored,
         ids=tuple(item for item, _, _ in items),
         clusters=tuple(cluster for _, cluster, _ in items),
-        ratings=tuple(ratings for _, _, ratings in items),
+        human_ratings=tuple(ratings for _, _, ratings in items),
         outcomes=outcomes,
     )
 
@@ -155,7 +155,7 @@ def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDeta
         item_id=item_id,
         cluster=cluster,
         sides=sides,
-        ratings=ratings,
+        human_ratings=ratings,
         outcomes=by_dimension,
         changes=word_diff(*texts) if len(texts) == 2 else (),
     )

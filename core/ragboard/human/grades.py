@@ -132,7 +132,7 @@ def grade_report(
     """
     name = _dimension(data, dimension)
     means = _means(data, name)
-    grades = [grade for item in data.ratings for grade in item.get(name, ()) if grade is not None]
+    grades = [grade for item in data.human_ratings for grade in item.get(name, ()) if grade is not None]
     threshold = (min(grades) + max(grades)) / 2 if at_least is None else at_least
     good = sum(mean >= threshold for mean in means.values())
     if not 0 < good < len(means):
@@ -168,7 +168,7 @@ def grade_verdicts(data: AgreementData, dimension: str, contender: str) -> tuple
         GradeVerdict(
             position=position,
             item_id=data.ids[position],
-            said=data.ratings[position][dimension],
+            said=data.human_ratings[position][dimension],
             people=mean,
             contender=scores.get(position),
             gap=gaps.get(position),
@@ -265,7 +265,7 @@ def _ratings(
 
 def _levels(data: AgreementData, dimension: str) -> list[float]:
     """The grades that somebody gave, ascending."""
-    return sorted({grade for item in data.ratings for grade in item.get(dimension, ()) if grade is not None})
+    return sorted({grade for item in data.human_ratings for grade in item.get(dimension, ()) if grade is not None})
 
 
 def _nearest(value: float, levels: Sequence[float]) -> float:
@@ -294,7 +294,7 @@ def _places(values: Sequence[float]) -> list[float]:
 def _people(data: AgreementData, dimension: str, at_least: float) -> GradePeople:
     several = {position: grades for position, grades in data.given(dimension).items() if len(grades) > 1}
     return GradePeople(
-        raters=max((len(item.get(dimension, ())) for item in data.ratings), default=0),
+        raters=max((len(item.get(dimension, ())) for item in data.human_ratings), default=0),
         rated=len(several),
         ratings=_with_each_other(data, dimension, several, at_least) if several else None,
         alpha=annotators_alpha(data, several) if several else None,

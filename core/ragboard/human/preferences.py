@@ -192,7 +192,7 @@ def pair_verdicts(
             right=won[pair.id],
         )
         for position, pair in pairs.items()
-        if (mean := _mean(data.ratings[position][dimension])) is not None
+        if (mean := _mean(data.human_ratings[position][dimension])) is not None
     ]
     return tuple(sorted(found, key=_wrong_first))
 
@@ -222,7 +222,7 @@ def _pairs(data: AgreementData, dimension: str, contender: str) -> dict[int, Pai
     """The pairs of which people prefer one, by item; without scores where the contender says nothing of one."""
     found: dict[int, Pair] = {}
     scores = data.scores(dimension, contender)
-    for position, said in enumerate(data.ratings):
+    for position, said in enumerate(data.human_ratings):
         mean = _mean(said.get(dimension, ()))
         if mean:
             a, b = scores.get(position, (None, None))
@@ -277,7 +277,7 @@ def _votes(data: AgreementData, dimension: str, contender: str) -> Correlations 
         (b - a, vote, data.clusters[position])
         for position, (a, b) in data.scores(dimension, contender).items()
         if a is not None and b is not None
-        for vote in data.ratings[position][dimension]
+        for vote in data.human_ratings[position][dimension]
         if vote is not None
     ]
     differences, votes, groups = ([row[place] for row in rows] for place in range(3))
@@ -286,12 +286,12 @@ def _votes(data: AgreementData, dimension: str, contender: str) -> Correlations 
 
 def _graded(data: AgreementData, dimension: str) -> bool:
     """Whether votes say more than one side: several annotators, how much better, or neither."""
-    said = [item[dimension] for item in data.ratings if dimension in item]
+    said = [item[dimension] for item in data.human_ratings if dimension in item]
     return any(len(votes) > 1 for votes in said) or len({abs(vote) for votes in said for vote in votes if vote}) > 1
 
 
 def _people(data: AgreementData, dimension: str, ties: Ties) -> PairPeople:
-    said = {position: item[dimension] for position, item in enumerate(data.ratings) if dimension in item}
+    said = {position: item[dimension] for position, item in enumerate(data.human_ratings) if dimension in item}
     means = [_mean(votes) for votes in said.values()]
     several = {
         position: given

@@ -117,7 +117,7 @@ class Item:
     """What items have in common that are not independent of each other: the question, the conversation."""
     sides: tuple[Sample, ...]
     """The answer, or the candidates A and B; for a statement the answer is the statement."""
-    ratings: Mapping[str, tuple[HumanRating, ...]]
+    human_ratings: Mapping[str, tuple[HumanRating, ...]]
     """By dimension the rating of each annotator."""
     published: Mapping[str, Mapping[str, tuple[float, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[float, ...]]]
@@ -140,7 +140,7 @@ class LabelFile:
     @property
     def dimensions(self) -> tuple[str, ...]:
         """What people labelled, in order of first appearance."""
-        return tuple(dict.fromkeys(dimension for item in self.items for dimension in item.ratings))
+        return tuple(dict.fromkeys(dimension for item in self.items for dimension in item.human_ratings))
 
 
 def read_labels(source: str, *, cluster: str | None = None) -> LabelFile:
@@ -156,7 +156,7 @@ def read_labels(source: str, *, cluster: str | None = None) -> LabelFile:
         raise RunFileError(path, f"holds {other.form}, but {first.form} on line {first.line}", line=other.line)
     items = list(_merged([(item, row.annotator) for row in rows for item in _items(row)]))
     if not first or not any(
-        rating is not None for item in items for given in item.ratings.values() for rating in given
+        rating is not None for item in items for given in item.human_ratings.values() for rating in given
     ):
         raise RunFileError(path, "has no labels")
     unique, renamed = _unique(items)
@@ -416,7 +416,7 @@ def _labelled(row: _Row) -> LabelRow:
         raise BadCellError(kind, f"got {kind_of_value(listed)}, expected a list of objects with text and label")
     texts = tuple(_text(f"{kind}[{number}]", each) for number, each in enumerate(cast("list[Any]", listed), 1))
     sample = replace(_answer(row, row.text("answer"), question=row.text("question") or ""), contexts=_contexts(row))
-    grades = row.object("grades") if row.has("grades") else {}
+    grades = row.object("grades") if row.cells.get("grades") else {}
     return LabelRow(
         **row.origin(),
         sides=(sample,),
@@ -504,7 +504,7 @@ def _items(row: LabelRow) -> Iterator[Item]:
             id=row.id or f"{row.line}",
             cluster=row.cluster or row.sides[0].answer or "",
             sides=row.sides,
-            ratings=row.ratings,
+            human_ratings=row.ratings,
             published=row.published,
         )
     base = replace(row.sides[0], reference=None)
@@ -514,7 +514,7 @@ def _items(row: LabelRow) -> Iterator[Item]:
             id=name or f"{row.line}",
             cluster=row.cluster or text.text,
             sides=(replace(base, id=name, answer=text.text),),
-            ratings={"supported" if row.kind == "statements" else "helps": (text.rating,)},
+            human_ratings={"supported" if row.kind == "statements" else "helps": (text.rating,)},
         )
 
 
@@ -532,15 +532,18 @@ def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
         )
         alike.setdefault(subject, []).append((item, annotator))
     for group in alike.values():
-        dimensions = dict.fromkeys(dimension for item, _ in group for dimension in item.ratings)
+        dimensions = dict.fromkeys(dimension for item, _ in group for dimension in item.human_ratings)
         ratings = {
             name: tuple(
-                next((item.ratings[name][0] for item, by in group if by == who and item.ratings.get(name)), None)
+                next(
+                    (item.human_ratings[name][0] for item, by in group if by == who and item.human_ratings.get(name)),
+                    None,
+                )
                 for who in annotators
             )
             for name in dimensions
         }
-        yield replace(group[0][0], ratings=ratings)
+        yield replace(group[0][0], human_ratings=ratings)
 
 
 def _unique(items: Sequence[Item]) -> tuple[tuple[Item, ...], int]:

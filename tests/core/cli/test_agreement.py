@@ -118,7 +118,7 @@ def test_what_cannot_be_read_is_one_line_and_nothing_is_kept(tmp_path: Path) -> 
     path.write_text('{"question": "q", "answer": "a"}\n', encoding="utf-8")
     said = ragboard("agree", path, "--store", tmp_path / "s")
     assert said.exit_code == 2
-    assert said.stderr.startswith(f"ragboard: {path}: has the columns question, answer, expected pairs")
+    assert said.stderr.startswith(f"ragboard: {path}:1: has the columns question, answer, expected pairs")
     assert not (tmp_path / "s").exists()
 
 

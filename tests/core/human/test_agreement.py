@@ -184,7 +184,7 @@ def test_an_item_is_opened_with_its_texts_and_what_everybody_said(store: Store, 
     kept = agreement_named(store, "said")
     found = item_detail(store, kept, "p1")
     assert found.sides == rows.items[1].sides
-    assert found.ratings == {"faithfulness": (-1.0,)}
+    assert found.human_ratings == {"faithfulness": (-1.0,)}
     assert set(found.outcomes["faithfulness"]) == {one.name for one in kept.agreement.contenders}
     with pytest.raises(NotFoundError, match="said has no item 'p9'"):
         item_detail(store, kept, "p9")

@@ -47,7 +47,7 @@ def heard(
         stored=kept,
         ids=ids,
         clusters=tuple(clusters or ids),
-        ratings=tuple({"quality": given} for given in grades),
+        human_ratings=tuple({"quality": given} for given in grades),
         outcomes={
             ("quality", name): {
                 place: (Unscored(reason="failed", detail="broken") if value is None else Score(value=value),)

@@ -62,7 +62,7 @@ def heard(
         stored=kept,
         ids=ids,
         clusters=tuple(clusters or ids),
-        ratings=tuple({dimension: given} for given in votes),
+        human_ratings=tuple({dimension: given} for given in votes),
         outcomes={
             (dimension, name): {place: (outcome(a), outcome(b)) for place, (a, b) in enumerate(given)}
             for name, given in scores.items()

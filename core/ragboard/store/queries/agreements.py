@@ -112,7 +112,7 @@ def keep_agreement(
     rows: list[tuple[Any, ...]] = []
     for position, item in enumerate(items):
         sides = as_json([asdict(side) for side in item.sides])
-        rows.append((agreement.id, position, item.id, item.cluster, json.dumps(item.ratings), sides))
+        rows.append((agreement.id, position, item.id, item.cluster, json.dumps(item.human_ratings), sides))
     append_rows(connection, "agreement_items", rows)
     scores: list[tuple[Any, ...]] = []
     for one in results:
