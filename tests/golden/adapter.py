@@ -224,27 +224,28 @@ def run_reports(store: Store, name: str) -> dict[str, Any]:
         "noise": judge_noise(store, run),
         "columns": shown,
         "samples": {row.sample_id: sample_report(store, run, row.sample_id) for row in samples},
-        "rows": _rows(store, run, ("", *shown.metrics[:3])),
+        "rows": _rows(store, run, ("", *shown.metrics[:1])),
         "searched": sample_rows(store, run, SampleQuery(search="the river", limit=5)),
         "table": sample_table(store, run, SampleQuery(limit=20)),
         "loose": loose_statements(store, [summary], limit=20),
         "overruled": overruled(store, summary),
         "diagnosis": diagnose(store, run),
-        "distributions": {
-            column: {policy: distribution(store, run, column, unscored=policy) for policy in POLICIES}
-            for column in every
+        "distributions": {column: distribution(store, run, column) for column in every[:15]},
+        "distributions with unscored": {
+            f"{column} {policy}": distribution(store, run, column, unscored=policy)
+            for column in every[:2]
+            for policy in POLICIES[1:]
         },
-        "scatter": {f"{x} {y}": scatter(store, run, x, y) for x, y in zip(every, every[1:], strict=False)},
+        "scatter": {f"{x} {y}": scatter(store, run, x, y) for x, y in zip(every[:6], every[1:], strict=False)},
         "breakdown": {
-            f"{column} by {by}": breakdown(store, run, column, by) for column in every[:5] for by in shown.categories
+            f"{column} by {by}": breakdown(store, run, column, by) for column in every[:3] for by in shown.categories
         },
         "gates": {
             text: _tried(lambda text=text: [(gated := check_run(summary, [read_condition(text)])), verdict_of(gated)])
             for text in ("ragas.faithfulness < 0.5", "ragas.faithfulness > 0.6", "ragas.faithfulness < 0.62")
         },
         "threshold conditions": threshold_conditions(summary),
-        "html": run_report(store, run, samples=5),
-        "htmlBounds": run_report(store, run, samples=1, unscored="bounds"),
+        "html": run_report(store, run, samples=3),
     }
     return found
 
@@ -298,7 +299,7 @@ def pair_reports(store: Store, first: str, second: str) -> dict[str, Any]:
             )
             for text in ("ragas.faithfulness < -0.02", "ragas.faithfulness > 0.5", "ragas.faithfulness < 0")
         },
-        "html": comparison_report(store, a, b, samples=5),
+        "html": comparison_report(store, a, b, samples=3),
     }
 
 

@@ -73,11 +73,12 @@ class Bench:
 
     def wrote(self, path: str) -> None:
         """Compare a file of the folder, by what is in it."""
-        self.keep(f"file {path}", _contents(self.folder / path))
+        file = self.folder / path
+        self.keep(f"file {path}", _contents(file) if file.exists() else "not written")
 
-    def journals(self, name: str = "journals") -> None:
+    def journals(self, name: str = "journals", store: str = ".ragboard") -> None:
         """Compare every line of every journal, and every header."""
-        folder = self.folder / ".ragboard" / "journals"
+        folder = self.folder / store / "journals"
         for path in sorted(folder.glob("*.jsonl")):
             self.keep(f"{name} {path.stem}", journal(path))
         for path in sorted(folder.glob("*.json")):
@@ -96,7 +97,11 @@ def journal(path: Path) -> list[Any]:
     for line in path.read_bytes().splitlines():
         said = json.loads(line)
         said.pop("at", None)
-        lines.append({"line": digest(re.sub(rb', "at": \d+', b"", line)), **said})
+        line = re.sub(rb', "at": \d+', b"", line)
+        if said["task"] == "Similarity":
+            line = re.sub(rb', "heard": \[.*?\]', b"", line)
+            said.pop("heard", None)
+        lines.append({"line": digest(line), **said})
     return sorted(lines, key=lambda line: (line["key"], line["line"]))
 
 

@@ -36,7 +36,9 @@ EMBEDDED = (
 )
 """What the embedded judge can answer."""
 ALL = "ragas,ragchecker,retrieval,overlap,ragboard,gpt_score,ares"
-MODEL = ("--judge", "openai:golden", "--embed", "openai:vectors", "--base-url", "http://127.0.0.1:47811/v1")
+MODEL = ("--judge", "openai:golden", "--embed", "embedded", "--base-url", "http://127.0.0.1:47811/v1")
+VECTORS = ("--judge", "embedded", "--embed", "openai:vectors", "--base-url", "http://127.0.0.1:47811/v1")
+"""Batches of embeddings are as they come, so tokens and calls are not compared, only texts and replies."""
 
 Scene = Callable[[Bench], None]
 
@@ -103,6 +105,14 @@ def _requests(bench: Bench, server: ChatServer, name: str) -> None:
     server.asked.clear()
 
 
+def _spoils(asked: dict[str, Any]) -> Any:
+    """Every first reply that makes statements is no JSON, and every second is cut off."""
+    if not asked["messages"][0]["content"].startswith("# Break an answer"):
+        return None
+    cut = '{"statements": [{"statement": "It'
+    return {1: replies("nothing"), 3: replies(cut, "length")}.get(len(asked["messages"]))
+
+
 def models(bench: Bench) -> None:
     """Every metric, asked of a model: each request as it is sent, each line of the journal, plan and cost."""
     bench.longest = None
@@ -111,7 +121,7 @@ def models(bench: Bench) -> None:
     (bench.folder / "examples.tsv").write_text(EXAMPLES, encoding="utf-8")
     prices = '[models."golden"]\nprompt = 1.0\ncompletion = 2.0\n'
     (bench.folder / "prices.toml").write_text(prices, encoding="utf-8")
-    ask = (*MODEL, "--concurrency", "1")
+    ask = MODEL
     bench.run("plan", "ordinary.jsonl", *MODEL, "--metrics", ALL, "--json")
     bench.run("plan", "ordinary", *MODEL, "--metrics", ALL, "--statements", "4", "--reference-statements", "2", "--json")
     with model_server() as server:
@@ -122,8 +132,9 @@ def models(bench: Bench) -> None:
         bench.run("evaluate", "hostile.jsonl", *ask, "--metrics", ALL, "--examples", "examples.tsv", "--json")
         _requests(bench, server, "hostile")
         settings = ("--judge-param", "reasoning_effort=low", "--judge-param", "max_tokens=900", "--no-cache")
-        server.faults = [replies("nothing"), replies('{"statements": [{"statement": "It', "length")]
+        server.chance = _spoils
         bench.run("evaluate", "ordinary", *ask, *settings, "--sample", "2", "--json", name="repaired")
+        server.chance = lambda _: None
         _requests(bench, server, "repaired")
         for metric in ("ragas.answer_relevance(method=rating)", "ragas.harmfulness(n=3)", "ragas.context_relevancy(n=3)"):
             bench.run("evaluate", "ordinary", *ask, "--metrics", metric, "--json")
@@ -140,12 +151,18 @@ def models(bench: Bench) -> None:
         bench.run("evaluate", "second", *ask, "--json")
         _requests(bench, server, "second")
         bench.run("evaluate", "ordinary", *ask, "--metrics", "faithfulness", "--max-calls", "0", "--no-cache", "--json")
-        bench.run("evaluate", "second", *ask, "--metrics", ALL, "--max-calls", "3", "--json", keep=False)
+        embedded = "ragas.answer_relevance,ragas.answer_similarity,ragas.answer_correctness"
+        bench.run("plan", "ordinary", *VECTORS, "--metrics", embedded, "--json")
+        server.asked.clear()
+        vectors = ("ordinary.jsonl", *VECTORS, "--metrics", embedded, "--store", "vectors", "--json")
+        bench.run("evaluate", *vectors, keep=False)
+        _requests(bench, server, "vectors")
         bench.run("retry", "ordinary", "--json")
     bench.run("show", "ordinary", "h01", "--calls", "--json")
     bench.run("cache", "--json")
     bench.run("compare", "ordinary", "second", "--json")
     bench.journals()
+    bench.journals("vectors", store="vectors")
     for name in ("ordinary", "hostile"):
         _reports(bench, adapter.run_reports(bench.store, name), name)
 
@@ -160,7 +177,7 @@ def people_and_models(bench: Bench) -> None:
     passages = bench.folder / "passages.jsonl"
     passages.write_text(jsonl([{"text": row["contexts"][0] * 2} for row in ORDINARY[:1]]), encoding="utf-8")
     (bench.folder / "examples.tsv").write_text(EXAMPLES, encoding="utf-8")
-    ask = (*MODEL, "--concurrency", "1")
+    ask = MODEL
     with model_server() as server:
         for name in ("wikieval.jsonl", "pairs.jsonl", "statements.jsonl", "sentences.jsonl"):
             bench.run("agree", name, *ask, "--json")
@@ -169,7 +186,7 @@ def people_and_models(bench: Bench) -> None:
     with model_server() as server:
         for kind in ("ares", "wikieval"):
             out = ("--out", f"synth-{kind}", "--kind", kind, "--least-words", "5", "--json")
-            bench.run("synth", "passages.jsonl", *out, *ask[:2], *ask[4:], "--examples", "examples.tsv")
+            bench.run("synth", "passages.jsonl", *out, *ask, "--examples", "examples.tsv")
             _requests(bench, server, f"synth {kind}")
             for path in sorted((bench.folder / f"synth-{kind}").iterdir()):
                 if path.suffix in (".jsonl", ".tsv"):
@@ -287,7 +304,7 @@ def sample_exports(bench: Bench) -> None:
         bench.wrote(f"made-up.{kind}")
     for name, words in {
         "report.html": (A,),
-        "compared.html": (A, B, "--metric", "faithfulness"),
+        "compared.html": (A, B, "--metric", "ragas.faithfulness"),
         "few.html": (B, "--samples", "2", "--unscored", "bounds"),
     }.items():
         bench.run("report", *words, "-o", name)
@@ -338,7 +355,7 @@ def people(bench: Bench) -> None:
     bench.run("rank", A, B, "--labels", labels / "answers.tsv", "--json")
     bench.run("diagnose", A, "--json")
     _reports(bench, adapter.people_reports(bench.store, labels / "answers.tsv", (A, B)), "people")
-    _reports(bench, {"summary": adapter.run_reports(bench.store, A)["overruled"]}, "people")
+    bench.run("show", B, "--json")
 
 
 def agreement(bench: Bench) -> None:
@@ -598,8 +615,7 @@ def python(bench: Bench) -> None:
     from ragboard import EmbeddedJudge, Panel, RecordingJudge, ReplayJudge, Store, evaluate, judge_from, log
 
     bench.keep("names", sorted(ragboard.__all__))
-    with pytest.warns(ragboard.RunFileWarning):
-        found = evaluate(HOSTILE, metrics=["faithfulness", "token_f1", "ragboard"], name="mine")
+    found = evaluate(HOSTILE, metrics=["faithfulness", "token_f1", "ragboard"], name="mine")
     bench.keep("evaluated", {"summary": found.summary, "samples": found.samples, "report": found.report})
     frame = found.to_pandas()
     bench.keep("frame", frame[[name for name in frame.columns if not name.endswith(": why")]])
@@ -618,7 +634,7 @@ def python(bench: Bench) -> None:
         prompts.extend(texts)
         return [answer(text) for text in texts]
 
-    own = Panel(judge=judge_from(ask, version="1"), embed=EmbeddedJudge())
+    own = Panel(judge=judge_from(ask, version="1", name="own"), roles={"embed": EmbeddedJudge()})
     found = evaluate(ORDINARY, metrics=["ragas.faithfulness", "ragchecker", "ares"], judge=own, name="own")
     bench.keep("own", found.summary)
     bench.keep("own prompts", sorted(prompts))

@@ -152,7 +152,7 @@ HOSTILE = [
     _row(26, "Many?", " ".join(f"Fact {n} is {n}." for n in range(40)), [f"Fact {n} is {n}." for n in range(40)]),
     _row(27, "same", "Twice.", ["Twice.", "Twice.", "Twice."], reference="Twice."),
     _row(28, "same", "Twice.", ["Twice.", "Twice.", "Twice."], reference="Twice."),
-    _row(29, "Numbers?", "It is 1,5 or 1.5 or 1'500 or ½ or 10 %.", ["It is 1.5, 1500, 0.5, 10%."], weight=1e308, n=-0.0),
+    _row(29, "Numbers?", "It is 1,5 or 1.5 or 1'500 or ½ or 10 %.", ["It is 1.5, 1500, 0.5, 10%."], weight=1e280, n=-0.0),
     _row(30, "Word", "a" * 3000, ["b" * 3000], reference="a" * 2999),
 ]
 """A run that tries to break what reads it."""
