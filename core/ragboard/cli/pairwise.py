@@ -8,7 +8,7 @@ import click
 
 from ragboard.cli.options import as_json, judging_options, store_option
 from ragboard.cli.output import one_line, print_json, print_table
-from ragboard.human.pairwise import Preferences, ShareFound, prefer_runs
+from ragboard.human.pairwise import PairShare, Preferences, prefer_runs
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.stats import Interval
 from ragboard.store import Store
@@ -65,7 +65,7 @@ def _print(found: Preferences) -> None:
         )
 
 
-def _share(found: ShareFound | None) -> str:
+def _share(found: PairShare | None) -> str:
     if found is None:
         return "none"
     bounds = found.interval

@@ -14,7 +14,7 @@ from ragboard.errors import RunFileError
 from ragboard.human.labels import GRADES, LabelledAnswer, NewLabel, Preferred, add_labels, swap_preference
 from ragboard.readers.cells import BadCellError
 from ragboard.readers.labels import Design, HumanRating, LabelledText, LabelRow, read_label_rows
-from ragboard.records import Sample, Span
+from ragboard.records import Passage, Sample, Span
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.labels import (
     answer_keys_of_runs,
@@ -175,7 +175,8 @@ def _labels(row: LabelRow, annotator: str, design: Design | None) -> _Labels:
 
 def _subject(side: Sample) -> Sample:
     """What a label hangs on."""
-    return Sample(id="", question=side.question, answer=side.answer, contexts=side.contexts or (), history=side.history)
+    contexts = tuple(Passage(id="", text=one.text, rank=rank) for rank, one in enumerate(side.contexts or (), 1))
+    return Sample(id="", question=side.question, answer=side.answer, contexts=contexts, history=side.history)
 
 
 def _span(number: int, text: LabelledText, sample: Sample) -> Span | None:

@@ -28,7 +28,7 @@ from ragboard.stats import Interval, Moments, NoInterval, mean_interval, moments
 from ragboard.store import RunRef, Store
 from ragboard.tasks import Failure, Prefer, Preference, Quality
 
-__all__ = ["PairChoice", "Preferences", "ShareFound", "choose_better", "comparable", "prefer_runs"]
+__all__ = ["PairChoice", "PairShare", "Preferences", "choose_better", "comparable", "compared_text", "prefer_runs"]
 
 Choice: TypeAlias = Literal["a", "b"]
 
@@ -56,7 +56,7 @@ class PairChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShareFound:
+class PairShare:
     """A share of pairs, from 0 to 1."""
 
     share: float
@@ -89,9 +89,9 @@ class Preferences:
     """Pairs of which one side lacks what the quality is about."""
     alike: int
     """Pairs of the same text on both sides, of which neither can be the better."""
-    share_a: ShareFound | None
+    share_a: PairShare | None
     """A's share of the pairs that one side won. None where no side won any."""
-    first_chosen: ShareFound | None
+    first_chosen: PairShare | None
     """How often the one shown first was chosen; 0.5 is no order bias. The two answers to a pair depend on each other:
     each pair counts once, with the share of its answers."""
 
@@ -107,7 +107,7 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     paired = pair_samples(ours, theirs)
     both = [(ours[one], theirs[other]) for one, other in paired.pairs]
     whole = [pair for pair in both if comparable(quality, *pair)]
-    unlike = [pair for pair in whole if _shown(quality, pair[0]) != _shown(quality, pair[1])]
+    unlike = [pair for pair in whole if compared_text(quality, pair[0]) != compared_text(quality, pair[1])]
     identity = [a.run_id, b.run_id, quality, judge.identity(Prefer)]
     key = blake2b(json.dumps(identity).encode(), digest_size=6).hexdigest()
     clusters = store.clusters(a.run_id)
@@ -124,15 +124,17 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
         choices=choices,
         a=sum(choice.winner == "a" for choice in choices),
         b=sum(choice.winner == "b" for choice in choices),
-        by_order=sum(_by_order(choice) for choice in choices),
+        by_order=sum(bool(one.a_first and one.b_first and not one.winner) for one in choices),
         failed=sum(choice.a_first is None or choice.b_first is None for choice in choices),
         only_a=len(paired.only_a),
         only_b=len(paired.only_b),
         ambiguous=len(paired.ambiguous_a) + len(paired.ambiguous_b),
         left_out=len(both) - len(whole),
         alike=len(whole) - len(unlike),
-        share_a=_share({one.sample_a: float(one.winner == "a") for one in choices if one.winner}, clusters),
-        first_chosen=_share({one.sample_a: mean(said) for one in choices if (said := _first_chosen(one))}, clusters),
+        share_a=_pair_share({one.sample_a: float(one.winner == "a") for one in choices if one.winner}, clusters),
+        first_chosen=_pair_share(
+            {one.sample_a: mean(said) for one in choices if (said := _first_chosen(one))}, clusters
+        ),
     )
 
 
@@ -155,7 +157,7 @@ async def choose_better(quality: Quality, a: Sample, b: Sample, ask: AnswerTask)
         sample_a=a.id,
         sample_b=b.id,
         a_first=first.better if isinstance(first, Preference) else None,
-        b_first=_swapped(second.better) if isinstance(second, Preference) else None,
+        b_first=("b" if second.better == "a" else "a") if isinstance(second, Preference) else None,
         problem=problems[0] if problems else "",
     )
 
@@ -164,26 +166,24 @@ def _task(quality: Quality, first: Sample, second: Sample) -> Prefer:
     return Prefer(
         quality=quality,
         question=first.question,
-        a=_shown(quality, first),
-        b=_shown(quality, second),
+        a=compared_text(quality, first),
+        b=compared_text(quality, second),
         contexts=_of_both(first, second) if quality == "faithfulness" else (),
         history=first.history,
     )
 
 
-def _shown(quality: Quality, sample: Sample) -> str:
-    """What the judge chooses by: the passages or the answer."""
-    return _passages(sample) if quality == "context_relevance" else sample.answer or ""
+def compared_text(quality: str, sample: Sample) -> str:
+    """What two sides are compared by: the passages or the answer."""
+    if quality == "context_relevance":
+        return "\n\n".join(passage.text for passage in sample.contexts or ())
+    return sample.answer or ""
 
 
 def _of_both(first: Sample, second: Sample) -> tuple[str, ...]:
-    """The passages of both, each once, in an order that does not depend on who is shown first."""
+    """The passages of both, each once, in an order that does not depend on which is shown first."""
     texts = (passage.text for sample in (first, second) for passage in sample.contexts or ())
     return tuple(sorted(set(texts)))
-
-
-def _passages(sample: Sample) -> str:
-    return "\n\n".join(passage.text for passage in sample.contexts or ())
 
 
 def comparable(quality: Quality, a: Sample, b: Sample) -> bool:
@@ -193,25 +193,17 @@ def comparable(quality: Quality, a: Sample, b: Sample) -> bool:
     return answers and contexts
 
 
-def _swapped(choice: Choice) -> Choice:
-    return "b" if choice == "a" else "a"
-
-
-def _by_order(choice: PairChoice) -> bool:
-    return choice.a_first is not None and choice.b_first is not None and choice.winner is None
-
-
 def _first_chosen(choice: PairChoice) -> list[bool]:
     """Of each order that was answered, whether the one shown first was chosen."""
     orders = ((choice.a_first, "a"), (choice.b_first, "b"))
     return [chosen == first for chosen, first in orders if chosen is not None]
 
 
-def _share(values: Mapping[str, float], clusters: Mapping[str, str]) -> ShareFound | None:
+def _pair_share(values: Mapping[str, float], clusters: Mapping[str, str]) -> PairShare | None:
     """Of values from 0 to 1, by the sample of A that each is of."""
     if not values:
         return None
     known = moments(list(values.values()), [clusters.get(sample, sample) for sample in values])
     if isinstance(known, Moments) and set(values.values()) <= {0.0, 1.0}:
-        return ShareFound(share=known.mean, interval=wilson_interval(known.mean, known.n))
-    return ShareFound(share=known.mean, interval=mean_interval(known, bounds=(0.0, 1.0)))
+        return PairShare(share=known.mean, interval=wilson_interval(known.mean, known.n))
+    return PairShare(share=known.mean, interval=mean_interval(known, bounds=(0.0, 1.0)))

@@ -11,6 +11,7 @@ from typing import get_args
 import numpy as np
 
 from ragboard.human.agreement import Measure
+from ragboard.human.pairwise import compared_text
 from ragboard.judges.panel import Panel
 from ragboard.metrics import DEFAULT_METRICS, Metric, gpt_score, ragchecker
 from ragboard.readers.labels import Item, LabelFile
@@ -146,7 +147,7 @@ def _published(labelled: LabelFile) -> Iterator[Scorer]:
 
 def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
     """What the trivial baselines make of an item; they look at nothing but words and their number."""
-    texts = [_text(sample, dimension) for sample in item.sides]
+    texts = [compared_text(dimension, sample) for sample in item.sides]
     yield "shorter", tuple(Score(value=-len(text), counted=f"{len(text):,} characters") for text in texts)
     yield "word overlap", tuple(_overlap(sample, dimension) for sample in item.sides)
     if len(texts) == 2:
@@ -155,17 +156,10 @@ def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[st
         yield "coin", (Score(value=float(heads), counted="a coin"), Score(value=float(1 - heads), counted="a coin"))
 
 
-def _text(sample: Sample, dimension: str) -> str:
-    return _passages(sample) if dimension == "context_relevance" else sample.answer or ""
-
-
-def _passages(sample: Sample) -> str:
-    return "\n\n".join(passage.text for passage in sample.contexts or ())
-
-
 def _overlap(sample: Sample, dimension: str) -> Outcome:
     """The share of one text's words that another has, of what the dimension is about."""
-    answer, passages, reference = sample.answer or "", _passages(sample), sample.reference
+    answer, reference = sample.answer or "", sample.reference
+    passages = compared_text("context_relevance", sample)
     if dimension == "context_relevance":
         return _share("of the passages' words are the question's", passages, sample.question)
     if dimension in ("answer_relevance", "helps"):
