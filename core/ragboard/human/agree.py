@@ -17,12 +17,13 @@ from ragboard.evaluation.engine import check_roles
 from ragboard.evaluation.gather import gather
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
-from ragboard.evaluation.runner import Ask, TaskRunner
+from ragboard.evaluation.runner import TaskRunner
 from ragboard.evaluation.terms import Terms
 from ragboard.human.pairwise import choose_better, comparable
 from ragboard.human.scorers import GPT_RANKING, QUALITIES, LineUp, judge_scorers, line_up, trivial_outcomes
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, outcome
+from ragboard.metrics.base import AnswerTask
 from ragboard.readers.labels import Item, LabelFile
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.store import Store
@@ -182,13 +183,15 @@ async def _item(numbered: NumberedItem, lined: LineUp, asker: TaskRunner) -> lis
     return [*results, *[await _ranked(position, item, quality, asker.for_sample(item.id)) for quality in ranked]]
 
 
-async def _outcomes(sample: Sample, item: Item, lined: LineUp, asker: TaskRunner, ask: Ask) -> dict[Metric, Outcome]:
+async def _outcomes(
+    sample: Sample, item: Item, lined: LineUp, asker: TaskRunner, ask: AnswerTask
+) -> dict[Metric, Outcome]:
     metrics = [metric for dimension in item.human_ratings for _, metric in lined.metrics[dimension]]
     findings = await gather(sample, (need for metric in metrics for need in metric.needs()), ask, asker.knows)
     return {metric: outcome(metric, sample, findings) for metric in metrics}
 
 
-async def _ranked(position: int, item: Item, quality: Quality, ask: Ask) -> ScorerResult:
+async def _ranked(position: int, item: Item, quality: Quality, ask: AnswerTask) -> ScorerResult:
     """In how many of the two orders each side was chosen; if the order decides neither is better."""
     a, b = item.sides
     outcomes: tuple[Outcome, Outcome]
@@ -225,7 +228,7 @@ async def _statements(group: Sequence[NumberedItem], judge: str, asker: TaskRunn
 
 
 async def ask_about_texts(
-    sample: Sample, texts: tuple[str, ...], ask: Ask, *, helping: bool = False
+    sample: Sample, texts: tuple[str, ...], ask: AnswerTask, *, helping: bool = False
 ) -> list[TextOutcomes]:
     """Whether the passages support each statement; with `helping`, whether each sentence helps with the question."""
     if helping:
