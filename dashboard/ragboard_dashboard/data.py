@@ -48,9 +48,8 @@ from ragboard.analysis import (
     set_threshold,
     store_tables,
 )
-from ragboard.evaluation.background import Surroundings
-from ragboard.evaluation.calls import SampleCalls
-from ragboard.evaluation.sample_calls import sample_calls
+from ragboard.evaluation.background import LaunchContext
+from ragboard.evaluation.calls import SampleCalls, sample_calls
 from ragboard.human.agreement import (
     AgreementData,
     ItemDetail,
@@ -146,9 +145,9 @@ def plugins() -> tuple[Path, ...]:
     return settings().plugins
 
 
-def surroundings() -> Surroundings:
+def surroundings() -> LaunchContext:
     """What goes with every evaluation started from this server."""
-    return Surroundings(plugins=plugins(), prices=settings().prices, may_start=evaluates())
+    return LaunchContext(plugins=plugins(), prices=settings().prices, may_start=evaluates())
 
 
 def known_metrics() -> Mapping[str, Metric]:

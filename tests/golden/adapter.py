@@ -137,7 +137,7 @@ def asked(one: Task, examples: Path) -> dict[str, Any]:
         "simulated": {},
     }
     for size, sizes in (("likely", LIKELY), ("worst", WORST)):
-        reply, text = one.simulate(replace(sizes, split=extract))
+        reply, text = one.simulate(replace(sizes, split=extract, statements=None))
         found["simulated"][size] = {
             "reply": encode(reply).decode(),
             "text": text,

@@ -11,7 +11,7 @@ from ragboard.judges.trained.files import Taught
 from ragboard.tasks import AresQuality
 from ragboard.training.scores import Scored
 
-__all__ = ["Course", "Epoch", "OnCall", "Pupil", "Trained"]
+__all__ = ["Course", "Epoch", "Hear", "Pupil", "Trained"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,5 +75,5 @@ class Trained:
     """Qualities that were not trained, and why."""
 
 
-OnCall: TypeAlias = Callable[[AresQuality, int, int, Epoch | None], None]
+Hear: TypeAlias = Callable[[AresQuality, int, int, Epoch | None], None]
 """Told of every step: the quality, steps done, steps at most, and the epoch where one just ended."""

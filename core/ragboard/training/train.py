@@ -18,7 +18,7 @@ from ragboard.tasks import AresQuality
 from ragboard.training.card import card_of
 from ragboard.training.examples import documents_in, sides_of
 from ragboard.training.lesson import NothingToLearnError, School, lesson
-from ragboard.training.nouns import Course, OnCall, Pupil, Trained
+from ragboard.training.nouns import Course, Hear, Pupil, Trained
 
 __all__ = ["train_judge"]
 
@@ -35,7 +35,7 @@ def train_judge(
     course: Course | None = None,
     *,
     labels: Sequence[Path] = (),
-    hear: OnCall | None = None,
+    hear: Hear | None = None,
     force: bool = False,
 ) -> Trained:
     """Train a judge on ARES rows and write it, with its card, into the folder `out`.
@@ -94,7 +94,7 @@ def _written(trained: Trained, school: School, file: Path, labels: Sequence[str]
         raise _unwritable(out, error) from error
 
 
-def _all_taught(school: School, out: Path, hear: OnCall | None) -> tuple[tuple[Pupil, ...], dict[AresQuality, str]]:
+def _all_taught(school: School, out: Path, hear: Hear | None) -> tuple[tuple[Pupil, ...], dict[AresQuality, str]]:
     """A pupil for each quality, and why others have none."""
     pupils: list[Pupil] = []
     left_out: dict[AresQuality, str] = {}
