@@ -44,12 +44,10 @@ __all__ = ["agree_with_people", "report_judge"]
 @judging_options
 @click.option("--metrics", "names", help="Names separated by commas; else the one that stands for each dimension.")
 @click.option("--ties", type=click.Choice(get_args(Ties)), default="random", show_default=True, help="What a tie is.")
-@click.option("--against", default="", metavar="NAME", help="Contender that others are tested against; else the first.")
+@click.option("--against", default="", metavar="NAME", help="Scorer that others are tested against; else the first.")
 @click.option("--dimension", default="", help="Of graded answers: which grades; else the first.")
 @click.option("--at-least", type=Finite(), help="Grade from which on an answer is good; else halfway up the scale.")
-@click.option(
-    "--cut", type=Finite(), help="Score from which on the first contender says good; else where it fits best."
-)
+@click.option("--cut", type=Finite(), help="Score from which on the first scorer says good; else where it fits best.")
 @click.option("--cluster", metavar="COLUMN", help="Rows that share it belong together; else conversation or question.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of coins and of drawn intervals.")
 @no_cache_option
