@@ -28,7 +28,7 @@ from ragboard.labels.saying import (
     undo,
     withdraw_statement,
 )
-from ragboard.labels.table import add_labels, human_verdicts, latest_verdicts, people_of_statements
+from ragboard.labels.table import add_labels
 
 __all__ = [
     "Design",
@@ -51,12 +51,9 @@ __all__ = [
     "export_labels",
     "filed_answers",
     "grade_answer",
-    "human_verdicts",
     "import_labels",
     "label_statement",
     "labelled_samples",
-    "latest_verdicts",
-    "people_of_statements",
     "prefer_answer",
     "turned",
     "undo",

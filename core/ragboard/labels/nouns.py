@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Literal
 
 from ragboard.judges.tasks import Quality
-from ragboard.records import Label, Sample, Span
+from ragboard.records import Sample, Span
+from ragboard.store.queries.labels import HumanVerdict
+from ragboard.store.queries.labels import LabelQueue as Queue
 
 __all__ = [
     "Design",
@@ -23,10 +25,6 @@ __all__ = [
 ]
 
 LabelKind = Literal["verdict", "grade", "preference"]
-
-Queue = Literal["browsing", "random", "disagreement", "imported"]
-"""What a person was doing: looking at a sample with its verdicts in sight; going through a random draw, or through
-disagreements, without seeing them; or it came from a file."""
 
 Design = Literal["random", "not random", "unknown"]
 """How the answers of an imported file were chosen, as whoever imported it declares."""
@@ -65,18 +63,6 @@ class NewLabel:
     """Of an imported label a `Design`."""
     run_id: str = ""
     sample_id: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HumanVerdict:
-    """What a person says of a statement in the light of all the passages together."""
-
-    label: Label
-    annotator: str
-    note: str
-    at: datetime
-    """UTC."""
-    queue: Queue
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,21 +12,8 @@ from ragboard.report.agreements import (
     listen,
     questions_of,
 )
-from ragboard.report.annotating import (
-    AnnotationQueue,
-    Kappa,
-    QueueItem,
-    annotation_queue,
-    annotator_agreement,
-)
-from ragboard.report.estimates import (
-    Estimated,
-    Estimates,
-    Measured,
-    estimate_runs,
-    estimated_metrics,
-    needed_for,
-)
+from ragboard.report.annotating import AnnotationQueue, Kappa, QueueItem, annotation_queue, annotator_agreement
+from ragboard.report.estimates import Estimated, Estimates, Measured, estimate_runs, estimated_metrics, needed_for
 from ragboard.report.grading import (
     GradeLine,
     GradePeople,
@@ -36,10 +23,7 @@ from ragboard.report.grading import (
     grade_report,
     grade_verdicts,
 )
-from ragboard.report.measuring import (
-    Correlations,
-    Measure,
-)
+from ragboard.report.measuring import Correlations, Measure
 from ragboard.report.preferring import (
     PAPER,
     PairCell,
@@ -51,11 +35,7 @@ from ragboard.report.preferring import (
     pair_verdicts,
     preference_report,
 )
-from ragboard.report.ranks import (
-    RankedRuns,
-    Ranking,
-    rank_runs,
-)
+from ragboard.report.ranks import RankedRuns, Ranking, rank_runs
 from ragboard.report.systems import (
     KnownOrder,
     System,

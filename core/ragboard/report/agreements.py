@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from ragboard.analysis.worddiff import Change, word_diff
+from ragboard.analysis.word_diff import Change, word_diff
 from ragboard.errors import NotFoundError
 from ragboard.opinions import Agreement, Contender, Opinion
 from ragboard.records import Outcome, Passage, Sample, Score, Turn, Unscored

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 import duckdb
 
-from ragboard.analysis.values import shown_scores
 from ragboard.judges.tasks import Quality
 from ragboard.labels import Draw, LabelKind, Queue
 from ragboard.labels.draws import newest_draw, partners
 from ragboard.records import Label
 from ragboard.stats import cohen_kappa
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.scores import shown_scores
 
 __all__ = ["AnnotationQueue", "Kappa", "QueueItem", "annotation_queue", "annotator_agreement"]
 
@@ -224,7 +224,7 @@ def _wanted(
 
 def _disagreements(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[int, str]:
     """By position, the plainest first, what disagrees: people and the judge, two judges, two metrics of one name."""
-    shown, given = shown_scores(run)
+    shown = shown_scores(run)
     rows = connection.execute(
         "WITH ours AS (SELECT v.position, v.statement, v.label, t.text FROM verdicts v JOIN statements t"
         " USING (evaluation_id, position, side, statement) WHERE v.evaluation_id = $evaluation"
@@ -239,13 +239,13 @@ def _disagreements(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[i
         " AND v.side = 'response' AND v.statement = t.statement AND v.target = 'joint' WHERE v.label <> o.label"
         " GROUP BY 1),"
         " named AS (SELECT position, split_part(split_part(metric, '(', 1), '.', 2) AS name, value FROM scores"
-        f" WHERE {shown} AND value BETWEEN 0 AND 1),"
+        f" WHERE {shown.sql} AND value BETWEEN 0 AND 1),"
         " metrics AS (SELECT position, 'metrics of ' || name AS why, max(value) - min(value) AS much FROM named"
         " GROUP BY position, name HAVING max(value) - min(value) >= $apart)"
         " SELECT position, string_agg(why, ', ' ORDER BY much DESC), sum(much) AS much FROM (FROM people UNION ALL"
         " FROM judges UNION ALL FROM metrics) WHERE position IN (SELECT position FROM statements"
         " WHERE evaluation_id = $evaluation AND side = 'response')"
         " GROUP BY position ORDER BY much DESC, position LIMIT $limit",
-        given | {"apart": APART, "limit": DISAGREEMENTS},
+        {**shown.given, "apart": APART, "limit": DISAGREEMENTS},
     ).fetchall()
     return {position: why for position, why, _ in rows}

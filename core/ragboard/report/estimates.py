@@ -11,8 +11,7 @@ import numpy as np
 
 from ragboard.analysis.gates import spec_named
 from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.nouns import JudgedBy, RunSummary
-from ragboard.analysis.runs import run_summary
+from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.errors import SettingError
 from ragboard.judges.tasks import Quality
 from ragboard.labels import Design, LabelledSamples, Measured, draw_of, labelled_samples
@@ -21,6 +20,7 @@ from ragboard.records import MetricDescription
 from ragboard.report.systems import System, SystemsReport, systems_report
 from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.evaluations import JudgedBy
 
 __all__ = [
     "Estimated",

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from ragboard.analysis.gates import spec_named
-from ragboard.analysis.nouns import RunSummary
-from ragboard.analysis.runs import run_summary
+from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.errors import SettingError
 from ragboard.labels import Design, FiledAnswer
 from ragboard.report.estimates import estimated_metrics, judged_by, judged_scores, metric_of, not_random

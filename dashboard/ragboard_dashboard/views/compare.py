@@ -18,7 +18,6 @@ from ragboard.analysis import (
     Which,
     pair_rows,
     pair_runs,
-    pairs_sql,
 )
 from ragboard.errors import NotFoundError
 from ragboard.exporting import comparison_frame, pairs_frame
@@ -34,6 +33,7 @@ from ragboard_dashboard.data import (
     get_pair,
     get_pair_place,
     get_pair_rows,
+    get_pairs_sql,
     get_runs,
     resolve,
     store,
@@ -237,9 +237,8 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     if compared.policy != "excluded":
         address["unscored"] = compared.policy
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
-    shown = next(one for one in compared.metrics if one.metric == metric)
     opened = pair_list(page.rows, compared, address, caption, key="pairs")
-    offer_sql(pairs_sql(a, b, query, shown.direction), "pairs")
+    offer_sql(get_pairs_sql(a, b, query), "pairs")
     if opened:
         st.query_params["pair"] = opened
         st.rerun()

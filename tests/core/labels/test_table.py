@@ -24,9 +24,10 @@ from ragboard import (
 )
 from ragboard.analysis import sample_report
 from ragboard.answer_keys import answer_key
-from ragboard.labels import LabelledAnswer, NewLabel, add_labels, human_verdicts, label_statement, withdraw_statement
+from ragboard.labels import LabelledAnswer, NewLabel, add_labels, label_statement, withdraw_statement
 from ragboard.records import Turn
 from ragboard.store import RunRef
+from ragboard.store.queries.labels import human_verdicts
 
 
 def kept(store: Store, *samples: Sample, name: str = "run") -> RunRef:
@@ -132,7 +133,7 @@ def test_a_label_finds_the_statement_of_a_better_splitter_but_no_other(
     )
     add_labels(store, [LabelledAnswer(key=key, sample=sample)], [label])
     with store.database.read() as connection:
-        assert bool(human_verdicts(connection, run.evaluation_id, 0)) is found
+        assert bool(human_verdicts(connection, [(run.evaluation_id or "", 0, 0)])) is found
 
 
 def test_what_cannot_be_labelled_is_said(store: Store) -> None:

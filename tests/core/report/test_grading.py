@@ -14,14 +14,7 @@ from ragboard.errors import SettingError
 from ragboard.evaluation.agreeing import agree
 from ragboard.opinions import Agreement, Contender, Form, Opinion
 from ragboard.readers.opinions import read_opinions
-from ragboard.report import (
-    Heard,
-    KeptAgreement,
-    agreement_named,
-    grade_report,
-    grade_verdicts,
-    listen,
-)
+from ragboard.report import Heard, KeptAgreement, agreement_named, grade_report, grade_verdicts, listen
 from ragboard.stats import Interval, NoInterval, cohen_kappa, krippendorff_alpha
 
 

@@ -19,14 +19,7 @@ from ragboard.metrics import metrics_named
 from ragboard.opinions import Agreement, Contender, Opinion
 from ragboard.readers.opinions import read_opinions
 from ragboard.records import Outcome
-from ragboard.report import (
-    Heard,
-    KeptAgreement,
-    agreement_named,
-    listen,
-    pair_verdicts,
-    preference_report,
-)
+from ragboard.report import Heard, KeptAgreement, agreement_named, listen, pair_verdicts, preference_report
 from ragboard.stats import NoInterval
 
 SEED = 0

@@ -7,14 +7,7 @@ import pytest
 from tests.core.analysis.diagnosis.made_runs import ALL, Texts, keep, make_run, spread
 
 from ragboard import Store
-from ragboard.analysis import (
-    Diagnosis,
-    HallucinationQuery,
-    command_for,
-    diagnose,
-    hallucinations,
-    topic_in_words,
-)
+from ragboard.analysis import Diagnosis, HallucinationQuery, command_for, diagnose, hallucinations, topic_in_words
 
 Claims = list[str]
 
