@@ -450,8 +450,8 @@ def cluster_coverage(
 
 def cluster_table(repeats: int) -> Iterator[str]:
     counts = (10, 15, 30, 60)
-    heads = " | ".join(f"{count} groups" for count in counts)
-    yield f"| scores | group sizes | correlation | {heads} | 30, as if independent |"
+    heads = " | ".join(f"{count} clusters" for count in counts)
+    yield f"| scores | cluster sizes | correlation | {heads} | 30, as if independent |"
     yield "|---|---|---|" + "---|" * (len(counts) + 1)
     for grid in ("0/1, p = .8", "beta(4, 3)", "beta(5, .5)", "beta(.3, 6)"):
         for sizes in ("5", "1 to 10", "lognormal"):

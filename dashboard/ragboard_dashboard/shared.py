@@ -195,7 +195,7 @@ def config_line(of: RunSummary | SampleReport) -> str:
 
 
 def judged_line(summary: RunSummary) -> None:
-    """Dataset, configuration, judge and when, in one line."""
+    """Dataset, configuration, judge and when, in one line; under it by what the intervals are clustered."""
     config = config_line(summary)
     part = summary.judged.part if summary.judged else ""
     if summary.judged is None:
@@ -205,6 +205,8 @@ def judged_line(summary: RunSummary) -> None:
         now = datetime.now(UTC).replace(tzinfo=None)
         judge = f"{summary.judged.judge}{heuristic}, {ago(summary.judged.finished, now)}"
     plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
+    if summary.clustered:
+        plain(f"Intervals are clustered by {summary.clustered}.", "note")
 
 
 def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
@@ -281,7 +283,7 @@ def choose_evaluation(run: RunRef, key: str) -> None:
         on_change=chose,
         label_visibility="collapsed",
         help="Which evaluation of this run to show",
-        width="stretch" if key != "run" else 520,
+        width="stretch" if key != "run" else 720,
     )
 
 
@@ -320,8 +322,11 @@ def first_page() -> None:
 
 
 def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
-    """The newest run and the next over the same questions, the older as the baseline, of at least two runs."""
-    newest = runs[0]
-    other = next((run for run in runs[1:] if run.dataset_key == newest.dataset_key), runs[1])
+    """The newest run and the next over the same questions, the older as the baseline, of at least two runs.
+
+    Runs that were never evaluated only where there are not two others.
+    """
+    newest, *others = sorted(runs, key=lambda run: not run.evaluated)
+    other = next((run for run in others if (run.dataset_key, run.evaluated) == (newest.dataset_key, True)), others[0])
     a, b = sorted((newest, other), key=lambda run: run.imported)
     return a.name, b.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -36,7 +37,7 @@ def _written(frame: Callable[[], pd.DataFrame], kind: str) -> bytes:
     return table_bytes(frame(), kind)
 
 
-def report_button(name: str, written: Callable[[], str]) -> None:
+def report_button(name: str, written: Callable[[], str], width: Literal["content", "stretch"] = "content") -> None:
     """Draw the button that gives the page as one HTML file."""
     st.download_button(
         "Report",
@@ -47,6 +48,7 @@ def report_button(name: str, written: Callable[[], str]) -> None:
         on_click="ignore",
         icon=":material/share:",
         help="One HTML file that opens anywhere, without a server or a network",
+        width=width,
     )
 
 

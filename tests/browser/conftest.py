@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import socket
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tests.browser.server_process import ragboard
 
 from ragboard import Store
 from ragboard_dashboard.server import wait_until_healthy
@@ -40,6 +42,11 @@ given = ServerSettings(store=Path('.ragboard'))
 app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
 """
 AT_REST = "() => new Promise(done => requestIdleCallback(() => done(), {timeout: 5000}))"
+SERVERS = multiprocessing.get_context("forkserver")
+SERVERS.set_forkserver_preload(
+    ["ragboard.cli", "ragboard_dashboard.server", "pandas", "plotly.graph_objects", "scipy.stats"]
+)
+"""Each server is forked from one process that has imported what takes seconds to import."""
 OpenPage = Callable[..., Page]
 expect.set_options(timeout=PATIENCE * 1000)
 
@@ -48,6 +55,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_database() -> None:
+    """The server is another process: the store is opened as it is."""
 
 
 @pytest.fixture(scope="session")
@@ -114,13 +126,16 @@ def unused_port() -> int:
 def serving(folder: Path, *options: str) -> Generator[str]:
     """`ragboard serve` over a folder, in a process of its own, until the end of the block."""
     port = unused_port()
-    command = [sys.executable, "-m", "ragboard", "serve", "--port", str(port), "--no-browser", "--store", str(folder)]
-    command += options
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+    words = ("serve", "--port", str(port), "--no-browser", "--store", str(folder), *options)
+    process = SERVERS.Process(target=ragboard, args=(words,))
+    process.start()
+    try:
         address = f"http://127.0.0.1:{port}"
         assert wait_until_healthy(address, PATIENCE)
         yield address
+    finally:
         process.terminate()
+        process.join()
 
 
 def settled(page: Page) -> Page:

@@ -32,7 +32,7 @@ from ragboard.records import JsonValue
 from ragboard.stats import Interval, PairedDifference, SignTest, holm, paired_difference
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters
-from ragboard.store.queries.pairs import Direction, PairedRuns
+from ragboard.store.queries.pairs import Direction, PairedRuns, shared_ids
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.samples import sample_texts
 from ragboard.store.queries.scores import Places
@@ -99,6 +99,11 @@ class MetricComparison:
     judges: JudgePair | None = None
     """Who judged it on either side; None where that was the same judge setup."""
 
+    @property
+    def better(self) -> Literal["higher", "lower", "neutral"]:
+        """Which difference of a pair is better: neither where different judges scored it."""
+        return "neutral" if self.change == DIFFERENT_JUDGES else self.direction
+
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalComparison:
@@ -153,6 +158,19 @@ class Comparison:
     sentence: str
     """The result, to copy."""
 
+    @property
+    def judged_by(self) -> str:
+        """Who judged what is compared, `gpt-4o-mini`; of several judge setups which metrics. Empty where none did."""
+        by_judge: dict[str, list[str]] = {}
+        for metric in self.metrics:
+            ours, theirs = (run.metrics.get(metric.metric) for run in (self.a, self.b))
+            if metric.pairs and not metric.judges and ours and ours.judged and theirs and theirs.judged:
+                names = JudgePair(a=ours.judged.in_words, b=theirs.judged.in_words)
+                by_judge.setdefault(names.a if names.a == names.b else str(names), []).append(metric.label)
+        if len(by_judge) == 1 and not any(metric.judges for metric in self.metrics):
+            return next(iter(by_judge))
+        return "; ".join(f"{who} ({', '.join(labels)})" for who, labels in by_judge.items())
+
 
 def compare_runs(
     store: Store,
@@ -179,6 +197,7 @@ def compare_runs(
         refusals = _refusals(connection, a, b, paired, clusters) if alike else None
         claims = claim_counts(connection, a, b, paired) if alike else (None, None)
         cautions = cautions_of(connection, first, second, {one.label: one.judges for one in metrics if one.judges})
+        cautions = (*cautions, *_same_ids(connection, a, b, paired))
         unpaired = [
             _unpaired(connection, a, paired.only_a, paired.ambiguous_a),
             _unpaired(connection, b, paired.only_b, paired.ambiguous_b),
@@ -295,6 +314,19 @@ def _refusals(
 def _unpaired(connection: Connection, run: RunRef, only: Places, ambiguous: Places) -> Unpaired:
     first = sample_texts(connection, run.run_id, np.sort(np.concatenate([only, ambiguous]))[:NAMED].tolist())
     return Unpaired(only=only.size, ambiguous=ambiguous.size, ids=tuple(one.sample_id for one in first.values()))
+
+
+def _same_ids(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[str, ...]:
+    """A caution where both runs have unpaired samples of the same id."""
+    count = shared_ids(
+        connection,
+        (a.run_id, np.concatenate([paired.only_a, paired.ambiguous_a])),
+        (b.run_id, np.concatenate([paired.only_b, paired.ambiguous_b])),
+    )
+    if not count:
+        return ()
+    samples = f"{count:,} samples have" if count > 1 else "1 sample has"
+    return (f"Not paired: {samples} the same id in A and B, but another question or conversation history.",)
 
 
 def _counting(policy: UnscoredPolicy) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -132,18 +132,30 @@ def _at(given: Scored, rows: Places) -> tuple[Floats, Flags]:
 
 
 def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> SampleClusters | None:
-    """Of each pair: those of the run whose samples are in fewer clusters. None where all pairs are independent."""
+    """Pairs depend on each other where their samples do, in either run. None where all pairs are independent."""
     sides = ((sample_clusters(connection, run.run_id), places) for run, places in ((a, paired.a), (b, paired.b)))
-    found = [SampleClusters(of=one.of[places], conversations=one.conversations) for one, places in sides if one]
-    fewest = min(found, key=_coarseness, default=None)
-    return fewest if fewest and np.unique(fewest.of).size < fewest.of.size else None
+    found = [(clusters, places) for clusters, places in sides if clusters]
+    joined = _joined([clusters.of[places] for clusters, places in found], paired.a.size)
+    if np.unique(joined).size == joined.size:
+        return None
+    return SampleClusters(of=joined, conversations=any(clusters.conversations for clusters, _ in found))
 
 
-def _coarseness(clusters: SampleClusters) -> tuple[int, tuple[int, ...]]:
-    """How many clusters there are; of equally many the order is that of their members, whichever side they are of."""
-    _, numbers = np.unique(clusters.of, return_inverse=True)
-    first: dict[int, int] = {}
-    return len(set(numbers.tolist())), tuple(first.setdefault(number, len(first)) for number in numbers.tolist())
+def _joined(partitions: Sequence[Places], rows: int) -> Places:
+    """For each row a number that it shares with every row it is connected to through clusters of any partition."""
+    above = list(range(rows))
+
+    def top(row: int) -> int:
+        while above[row] != row:
+            above[row] = above[above[row]]
+            row = above[row]
+        return row
+
+    for partition in partitions:
+        first: dict[int, int] = {}
+        for row, number in enumerate(partition.tolist()):
+            above[top(row)] = top(first.setdefault(number, row))
+    return np.array([top(row) for row in range(rows)], dtype=np.int64)
 
 
 def difference_of(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragboard.analysis.alignment import align
-from ragboard.analysis.comparability import comparable_refs
+from ragboard.analysis.comparability import comparable_refs, different_judges
 from ragboard.analysis.metrics import described
 from ragboard.analysis.samples import SampleReport, sample_report
 from ragboard.analysis.word_diff import Change, word_diff
@@ -188,11 +188,12 @@ def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pa
 
 
 def _direction(connection: Connection, a: RunRef, b: RunRef, spec: str) -> Direction:
-    """Which way a metric is better that both runs have."""
+    """Which way a metric is better that both runs have: neither where different judges scored it."""
     if not all(spec in metric_names(connection, run) for run in (a, b)):
         raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
     metric = described(connection).get(spec)
-    return metric.direction if metric else "neutral"
+    alike = spec not in different_judges(connection, a, b, (spec,))
+    return metric.direction if metric and alike else "neutral"
 
 
 def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_id: str) -> PairReport:

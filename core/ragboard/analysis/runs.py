@@ -19,7 +19,7 @@ from ragboard.store.queries.evaluations import JudgedBy, elsewhere_by_run, file_
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.runs import ListedRun, RunRow, StoreTable, all_runs, described_tables, listed_runs, run_row
 from ragboard.store.queries.samples import refusing_runs
-from ragboard.store.queries.scores import Failure, failed_scores, means_query
+from ragboard.store.queries.scores import Failure, failed_scores, failing_evaluations, means_query
 from ragboard.store.queries.statements import label_counts, origin_counts
 
 __all__ = [
@@ -119,9 +119,7 @@ class RunSummary:
         judged = summary.judged if summary else None
         if judged is None or (self.judged and judged.evaluation_id == self.judged.evaluation_id):
             return ""
-        return ", ".join(
-            filter(None, (f"judge {judged.judge}{' (heuristic)' if judged.heuristic else ''}", judged.part))
-        )
+        return ", ".join(filter(None, (f"judge {judged.in_words}", judged.part)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,10 +130,10 @@ class ListedEvaluation:
     metrics: tuple[str, ...]
 
     def __str__(self) -> str:
-        """`gpt-4o-mini, 2026-11-20 14:03 UTC, 3 metrics, 20 of 60 samples evaluated`."""
+        """`gpt-4o-mini, 20 of 60 samples evaluated, 3 metrics, 2026-11-20 14:03 UTC`."""
         count = f"{len(self.metrics)} metric{'' if len(self.metrics) == 1 else 's'}"
-        judge = f"{self.judged.judge}{' (heuristic)' if self.judged.heuristic else ''}"
-        return ", ".join(filter(None, (judge, f"{self.judged.finished:%Y-%m-%d %H:%M} UTC", count, self.judged.part)))
+        when = f"{self.judged.finished:%Y-%m-%d %H:%M} UTC"
+        return ", ".join(filter(None, (self.judged.in_words, self.judged.part, count, when)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,9 +249,12 @@ def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
 
 
 def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
-    """The run by each of its evaluations in which something failed."""
-    each = (RunRef(run_id=run.run_id, name=run.name, evaluation_id=one) for one in run.evaluations)
-    return tuple(one for one in each if failures(store, one))
+    """The run by each of its evaluations that a missing score is shown from because something failed."""
+    with store.database.read() as connection:
+        failed = failing_evaluations(connection, run)
+    return tuple(
+        RunRef(run_id=run.run_id, name=run.name, evaluation_id=one) for one in run.evaluations if one in failed
+    )
 
 
 def _summaries(
@@ -270,7 +271,14 @@ def _summaries(
     files = {run: one for run, one in file_evaluations(connection, runs).items() if one not in every}
     judged = judged_by(connection, [*every, *files.values()])
     metrics = metric_summaries(connection, list(judged), {one: by.covered for one, by in judged.items()}, unscored)
-    clustered = run_clusters(connection, runs)
+    shown = [
+        (row.run_id, one)
+        for row in rows
+        for one in (row.evaluation_id, *others[row.run_id].values(), files.get(row.run_id))
+        if one
+    ]
+    whole = {run_id for run_id, one in shown if one not in judged or not judged[one].part}
+    clustered = run_clusters(connection, list(whole), [(run, one) for run, one in shown if run not in whole])
     labels, origins = label_counts(connection, evaluations), origin_counts(connection, evaluations)
     spending = spends(connection, every)
     refusals = refusing_runs(connection, evaluations)
@@ -278,8 +286,8 @@ def _summaries(
     for row in rows:
         main, moved = row.evaluation_id or "", others[row.run_id]
         own = {spec: main for spec in metrics.get(main, {}) if spec not in moved}
-        shown = own | {spec: one for spec, one in moved.items() if spec in metrics.get(one, {})}
-        taken = [spend for one in dict.fromkeys((main, *moved.values())) for spend in spending.get(one, ())]
+        taken = own | {spec: one for spec, one in moved.items() if spec in metrics.get(one, {})}
+        spent = [spend for one in dict.fromkeys((main, *moved.values())) for spend in spending.get(one, ())]
         summary = RunSummary(
             run_id=row.run_id,
             name=row.name,
@@ -291,12 +299,12 @@ def _summaries(
             samples=row.samples,
             imported=row.imported,
             judged=judged.get(main),
-            metrics={spec: replace(metrics[shown[spec]][spec], judged=judged[shown[spec]]) for spec in in_order(shown)},
+            metrics={spec: replace(metrics[taken[spec]][spec], judged=judged[taken[spec]]) for spec in in_order(taken)},
             file_scores=metrics.get(files.get(row.run_id, ""), {}),
             labels=labels.get(main, {}),
             origins=origins.get(main, {}),
             refusals=refusals.get(main),
-            spending=_spending(taken) if taken else None,
+            spending=_spending(spent) if spent else None,
             notes=row.notes,
             clustered=str(clustered.get(row.run_id, "")),
         )

@@ -195,6 +195,8 @@ def _leave(gated: Sequence[Gated]) -> None:
 
 def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> None:
     click.echo(one_line(found.sentence))
+    if found.judged_by:
+        click.echo(one_line(f"  judge: {found.judged_by}"))
     for setting in found.config:
         click.echo(one_line(f"  {setting.key}: {_given(setting.a)} in A, {_given(setting.b)} in B"))
     for caution in found.cautions:

@@ -22,6 +22,7 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
         f"### {escaped(found.b.name)} against {escaped(found.a.name)}",
         _gates(gated),
         escaped(found.sentence),
+        f"Judge: {escaped(found.judged_by)}" if found.judged_by else "",
         "\n".join(f"- ⚠️ {escaped(caution)}" for caution in (*found.cautions, *refusals)),
         markdown_table(
             ["metric", "A", "B", "B - A (95% interval)", "p (Holm)", "", "won / tied / lost", "pairs"],

@@ -67,6 +67,7 @@ def comparison_report(
         f"{title} · ragboard",
         element("header", element("p", "Comparison", class_="note"), element("h1", title)),
         element("p", compared.sentence, class_="lead"),
+        *([element("p", f"Judge: {compared.judged_by}", class_="note")] if compared.judged_by else []),
         *_cautions(compared),
         _metrics(compared),
         _runs(compared),

@@ -126,13 +126,19 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
     found = _labelled(store, run, measured)
     scores, unscored = judged_scores(store, run, spec, measured)
     usable = [row for row in (found.leading if found.draw else found.rows) if row.position in scores]
+    refusal = _refusal(store, run, found, measured) or ("" if usable else _uncounted(found))
     keys = {position: key for position, (key, _) in scores.items()}
     system = System(
         name=run.name,
         scores=dict(scores.values()),
         labels={keys[row.position]: row.outcome for row in usable},
-        refusal=_refusal(store, run, found, measured) or ("" if usable else _uncounted(found)),
-        notes=(*unscored, *_dependent(summary), *_notes(found), *_never_drawn(store, run, found, measured)),
+        refusal=refusal,
+        notes=(
+            *unscored,
+            *(() if refusal else _dependent(summary)),
+            *_notes(found),
+            *_never_drawn(store, run, found, measured),
+        ),
     )
     return Estimated(run=run.name, judged=judged, labels=found, left_out=len(found.rows) - len(usable), system=system)
 

@@ -381,6 +381,5 @@ class Store:
         with self.database.write() as connection:
             if not drop_agreement(connection, agreement_id):
                 raise NotFoundError("the agreement is no longer in the store")
-        for ending in (".jsonl", ".json", ".lock"):
-            self.journal_path(f"agree-{agreement_id}").with_suffix(ending).unlink(missing_ok=True)
+        remove_journals([self.journal_path(f"agree-{agreement_id}")])
         drop_uploads(self._uploads, [agreement_id])

@@ -72,10 +72,18 @@ def board_data(
     specs = list(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
     sources = {metrics[spec].source for spec in specs if spec in metrics}
     return {
-        "caption": CAPTIONS[unscored],
+        "caption": " ".join(filter(None, (CAPTIONS[unscored], _judges(runs)))),
         "columns": [_column(spec, metrics.get(spec), named=len(sources) > 1) for spec in specs],
         "rows": [_row(run, specs, now, {} if unscored == "excluded" else {"unscored": unscored}) for run in runs],
     }
+
+
+def _judges(runs: Sequence[RunSummary]) -> str:
+    """A warning where not all runs were judged by the same judge."""
+    judges = {run.judged.in_words for run in runs if run.judged}
+    return (
+        f"Judged by different judges, so not comparable: {inert('; '.join(sorted(judges)))}." if len(judges) > 1 else ""
+    )
 
 
 def _column(spec: str, metric: MetricDescription | None, *, named: bool) -> dict[str, Any]:

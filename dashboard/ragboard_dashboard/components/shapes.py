@@ -133,14 +133,14 @@ def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
     low, high = _ends(groups)
     places = decimals(low, high)
     rows = [row for group in groups if (row := _group(group, places)) is not None]
+    drawn = sum(row["low"] is not None for row in rows)
+    said = "Means with 95% intervals" if drawn else "Means; no group has enough samples for an interval"
     return {
         "name": inert(f"{title} by group"),
         "rows": rows,
         "low": low,
         "high": high,
-        "ends": f"Means with 95% intervals, on a scale from {low:.{places}f} to {high:.{places}f}."
-        if rows
-        else "No group is scored.",
+        "ends": f"{said}, on a scale from {low:.{places}f} to {high:.{places}f}." if rows else "No group is scored.",
     }
 
 

@@ -2,8 +2,8 @@
 // a range. All text enters as text nodes.
 
 const SVG = "http://www.w3.org/2000/svg"
-const HEIGHT = 250
-const EDGE = { left: 46, right: 10, top: 22, bottom: 40 }
+const HEIGHT = 266
+const EDGE = { left: 46, right: 10, top: 38, bottom: 40 } // above: what the axis counts, and under it the mean
 const FLOOR = HEIGHT - EDGE.bottom
 const SHORTEST = 4 // pixels that a drag must go to be one
 
@@ -74,7 +74,7 @@ function mean(svg, data, x, width) {
   }
   svg.append(shape("line", { x1: x(data.mean), x2: x(data.mean), y1: EDGE.top, y2: FLOOR, class: "mean" }))
   const at = Math.min(Math.max(x(data.mean), EDGE.left + 40), width - EDGE.right - 40)
-  svg.append(shape("text", { x: at, y: 14, class: "title", "text-anchor": "middle" }, data.said))
+  svg.append(shape("text", { x: at, y: 30, class: "title", "text-anchor": "middle" }, data.said))
 }
 
 function threshold(svg, data, x, width) {

@@ -11,14 +11,7 @@ from ragboard.judges.tasks import Quality
 from ragboard.labels import LabelKind, Queue, draw_samples, undo
 from ragboard.report import AnnotationQueue, QueueItem
 from ragboard.store import RunRef
-from ragboard_dashboard.annotating import (
-    Sitting,
-    draw_answer,
-    draw_pair,
-    draw_statements,
-    note_field,
-    take_statements,
-)
+from ragboard_dashboard.annotating import Sitting, draw_answer, draw_pair, draw_statements, note_field, take_statements
 from ragboard_dashboard.data import get_kappas, get_queue, get_runs, resolve, store, writable
 from ragboard_dashboard.navigation import open_run
 from ragboard_dashboard.shared import choose_evaluation, choose_run, plain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from ragboard.analysis import (
     Comparison,
     JudgeNoise,
     ListedRun,
+    MetricComparison,
     PairQuery,
     Unpaired,
     UnscoredPolicy,
@@ -62,6 +64,8 @@ WHICH: dict[Which, str] = {
     "same": "= Same",
     "unscored": "Unscored",
 }
+DIFFERS: dict[Which, str] = {"all": "All", "worse": "≠ Differs", "same": "= Same", "unscored": "Unscored"}
+"""The same of a metric that is better neither way, or that different judges scored."""
 
 
 def page() -> None:
@@ -113,7 +117,7 @@ def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> 
         plain(str(error))
         return None
     run = resolve(wanted)
-    st.selectbox(label, names, **_bound(key, run.name), args=(key,))
+    st.selectbox(label, names, format_func=inert, **_bound(key, run.name), args=(key,))
     choose_evaluation(run, key)
     return run
 
@@ -145,7 +149,9 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
         st.code(inert(compared.sentence), language=None, wrap_lines=True)
     with report:
         metric = asked.metric if asked else ""
-        report_button(name, lambda: comparison_report(store(), a, b, metric=metric, unscored=compared.policy))
+        report_button(
+            name, lambda: comparison_report(store(), a, b, metric=metric, unscored=compared.policy), width="stretch"
+        )
     with export:
         export_control(name, lambda: comparison_frame(compared))
     plain(compared.sentence)
@@ -156,9 +162,10 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
 
 
 def _notes(compared: Comparison) -> None:
-    """What differs in configuration, and what else a difference may come from."""
+    """Who judged, what differs in configuration, and what else a difference may come from."""
     said = [f"{one.key}: {_given(one.a)} → {_given(one.b)}" for one in compared.config]
-    lines = [f"Configuration, A → B: {'; '.join(said) or 'no setting differs'}"]
+    lines = [f"Judge: {compared.judged_by}"] if compared.judged_by else []
+    lines.append(f"Configuration, A → B: {'; '.join(said) or 'no setting differs'}")
     refusals = compared.refusals
     if refusals:
         lines.append(
@@ -196,12 +203,17 @@ def _left(left: Unpaired) -> str:
 
 def _wanted(compared: Comparison) -> PairQuery | None:
     """The metric and the pairs that the address names, else the first; None where no metric has a pair."""
-    specs = [metric.metric for metric in compared.metrics if metric.pairs]
-    if not specs:
+    there = {metric.metric: metric for metric in compared.metrics if metric.pairs}
+    if not there:
         return None
     metric, wanted = (st.query_params.get(key, "") for key in ("metric", "which"))
-    known: dict[str, Which] = {which: which for which in WHICH}
-    return PairQuery(metric=metric if metric in specs else specs[0], which=known.get(wanted, "all"))
+    shown = there.get(metric) or next(iter(there.values()))
+    known: dict[str, Which] = {which: which for which in _titles(shown)}
+    return PairQuery(metric=shown.metric, which=known.get(wanted, "all"))
+
+
+def _titles(metric: MetricComparison) -> Mapping[Which, str]:
+    return DIFFERS if metric.better == "neutral" else WHICH
 
 
 def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
@@ -210,7 +222,8 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     if asked is None:
         return
     specs = [metric.metric for metric in compared.metrics if metric.pairs]
-    st.subheader("Questions, greatest losses first", anchor=False)
+    shown = next(one for one in compared.metrics if one.metric == asked.metric)
+    st.subheader(f"Questions, greatest {'differences' if shown.better == 'neutral' else 'losses'} first", anchor=False)
     choice, kind, number, export = st.columns([3, 5, 2, 1.2], vertical_alignment="bottom")
     metric = choice.selectbox(
         "Metric", specs, format_func=column_title, **_bound("metric", asked.metric), args=("metric",)
@@ -218,8 +231,8 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
     which: Which = kind.segmented_control(
         "Which",
-        list(WHICH),
-        format_func=lambda one: f"{WHICH[one]} {counts[one]:,}",
+        list(_titles(shown)),
+        format_func=lambda one: f"{_titles(shown)[one]} {counts[one]:,}",
         required=True,
         label_visibility="collapsed",
         **_bound("which", asked.which),
@@ -287,4 +300,5 @@ def _step(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
             st.query_params["pair"] = str(to)
             st.rerun()
     place = f"{at.place:,} of {at.total:,}" if at.place else f"not among these {at.total:,}"
-    plain(f"{place} pairs ({WHICH[query.which]}, by {column_title(query.metric)})", "note")
+    shown = next(one for one in compared.metrics if one.metric == query.metric)
+    plain(f"{place} pairs ({_titles(shown)[query.which]}, by {column_title(query.metric)})", "note")

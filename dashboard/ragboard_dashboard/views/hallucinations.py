@@ -7,13 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.analysis import (
-    Grouping,
-    HallucinationPage,
-    HallucinationQuery,
-    Human,
-    hallucination_table,
-)
+from ragboard.analysis import Grouping, HallucinationPage, HallucinationQuery, Human, hallucination_table
 from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.errors import NotFoundError
 from ragboard.records import Label

@@ -103,8 +103,6 @@ def page() -> None:
     run_panels(run)
     facts(summary_facts(summary.metrics, get_overruled(run, unscored), summary))
     file_facts(summary_facts(summary.file_scores))
-    if summary.clustered:
-        plain(f"Intervals are clustered by {summary.clustered}.", "note")
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
         plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
@@ -112,8 +110,9 @@ def page() -> None:
         plain(f"Spent: {summary.spending}", "note")
     _failed(run)
     there = get_columns(run)
-    if not (there.metrics or there.numeric):
+    if not there.metrics:
         st.info("This run was never evaluated: evaluate it to see verdicts.", icon=":material/info:")
+    if not (there.metrics or there.numeric):
         _samples(run, summary, "", None)
         return
     _origins(summary)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from ragboard.analysis import ListedRun, RunSummary, UnscoredPolicy, runs_matching, runs_sql
 from ragboard.exporting import runs_frame
+from ragboard.spans import inert
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
 from ragboard_dashboard.data import get_leaderboard, get_metrics, get_runs, get_unsupported_statements, writable
@@ -53,7 +54,13 @@ def _compare(runs: tuple[ListedRun, ...]) -> None:
         return
     choice, action = st.columns([5, 1], vertical_alignment="bottom")
     chosen = choice.multiselect(
-        "Compare two runs", names, default=default_pair(runs), max_selections=2, key="two", bind="query-params"
+        "Compare two runs",
+        names,
+        default=default_pair(runs),
+        format_func=inert,
+        max_selections=2,
+        key="two",
+        bind="query-params",
     )
     if action.button("Compare", icon=":material/compare_arrows:", width="stretch", disabled=len(chosen) != BOTH):
         open_comparison(*chosen)

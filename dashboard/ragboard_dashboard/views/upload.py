@@ -89,15 +89,16 @@ def _file(file: UploadedFile) -> None:
     with uploaded(file) as path:
         seen = preview(path)
         unclear = seen.unclear
+        above = st.container()
         mapping = _mapping(seen)
         if mapping:
             seen = preview(path, mapping=mapping)
         _detected(seen, unclear)
         if "question" in seen.missing:
-            st.warning("To continue, choose the column with the question.", icon=":material/help:")
+            above.warning("To continue, choose the column with the question.", icon=":material/help:")
             return
         if unclear and mapping.get("answer") is None:
-            st.warning(
+            above.warning(
                 "To continue, choose the column with the system's answer and, if there is one, the column with the"
                 " reference.",
                 icon=":material/help:",
@@ -110,7 +111,9 @@ def _detected(seen: Preview, unclear: tuple[str, ...]) -> None:
     found = ", ".join(f"{use.field} from {use.column}" for use in seen.columns if use.field)
     absent = [field for field in seen.missing if not (unclear and field in ("answer", "reference"))]
     missing = f" Not in the file: {', '.join(absent)}." if absent else ""
-    asked = f" Each of these may be the system's answer or the reference: {', '.join(unclear)}." if unclear else ""
+    asked = ""
+    if unclear and "answer" in seen.missing:
+        asked = f" Each of these may be the system's answer or the reference: {', '.join(unclear)}."
     plain(f"Read as {seen.format}. {found or 'No column recognised'}.{missing}{asked}")
     with st.expander("First rows", expanded=True):
         st.dataframe(pd.DataFrame(seen.rows, columns=[use.column for use in seen.columns]), hide_index=True)

@@ -22,7 +22,7 @@ from ragboard.analysis import (
     statement_changes,
 )
 from ragboard.metrics import metrics_named
-from ragboard.records import Statement
+from ragboard.records import Statement, Turn
 
 FAITHFULNESS = "ragas.faithfulness"
 
@@ -110,6 +110,33 @@ def test_another_judge_prompt_dataset_and_part_are_said(store: Store) -> None:
     assert "plain in both, with other prompts, settings or versions" in compare(store, "a", "prompt").cautions[0]
     assert "do not ask the same set of questions" in compare(store, "a", "questions").cautions[0]
     assert "same run" in compare(store, "a", "a").cautions[0]
+
+
+def test_the_judge_of_a_comparison_is_named(store: Store) -> None:
+    keep(store, answers("a", [ALL, ALL]))
+    keep(store, answers("b", [HALF, ALL]))
+    keep(store, answers("judge", [HALF, NONE]), PlainJudge(name="strict", version="2"))
+    assert compare(store, "a", "b").judged_by == "plain"
+    assert compare(store, "a", "judge").judged_by == ""
+
+
+def test_pairs_that_different_judges_scored_are_neither_better_nor_worse(store: Store) -> None:
+    keep(store, answers("a", [ALL, NONE]))
+    keep(store, answers("b", [NONE, ALL]), PlainJudge(name="strict", version="2"))
+    a, b = store.resolve("a"), store.resolve("b")
+    page = pair_rows(store, a, b, pair_runs(store, a, b), PairQuery(metric=FAITHFULNESS))
+    assert [row.change for row in page.rows] == ["differs", "differs"]
+    assert page.counts["better"] == 0
+
+
+def test_that_samples_of_one_id_ask_something_else_is_said(store: Store) -> None:
+    keep(store, answers("a", [ALL, ALL, ALL]))
+    other = answers("b", [ALL, ALL, ALL])
+    turn = replace(other.samples[1], history=(Turn(role="user", text="Before?"),))
+    keep(store, replace(other, samples=(other.samples[0], turn, replace(other.samples[2], question="Other?"))))
+    assert compare(store, "a", "b").cautions[-1] == (
+        "Not paired: 2 samples have the same id in A and B, but another question or conversation history."
+    )
 
 
 def test_other_settings_of_a_metric_and_metrics_of_one_run_alone_are_said(store: Store) -> None:

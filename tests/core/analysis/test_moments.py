@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
+from tests.core.report.test_estimates import label
 
 from ragboard import DEFAULT_METRICS, Interval, JudgeOptions, Panel, Run, Store, Terms, evaluate_run
 from ragboard.analysis import (
@@ -20,7 +21,7 @@ from ragboard.analysis import (
     run_summary,
 )
 from ragboard.htmlreport import run_report
-from ragboard.labels import label_statement
+from ragboard.labels import draw_samples, label_statement
 from ragboard.report import estimate_runs
 from ragboard.stats import NoInterval, mean_interval, moments
 
@@ -145,10 +146,41 @@ def test_the_noise_of_a_judge(both: Store) -> None:
 
 
 def test_an_estimate_from_labels_says_that_it_does_not_know_them(both: Store) -> None:
+    for name in ("turns", "alone"):
+        run = both.resolve(name)
+        label(both, run, draw_samples(both, run, size=30, seed=1).positions)
     found = estimate_runs(both, [both.resolve(name) for name in ("turns", "alone")])
     notes = {one.run: " ".join(one.system.notes) for one in found.sources}
     assert "the samples come from 24 conversations but are treated as independent" in notes["turns"]
     assert "independent" not in notes["alone"]
+
+
+def test_no_estimate_is_not_said_to_have_narrow_intervals(both: Store) -> None:
+    (found,) = estimate_runs(both, [both.resolve("turns")]).sources
+    assert found.system.refusal
+    assert not any("intervals" in note for note in found.system.notes)
+
+
+def test_of_a_part_the_conversations_in_it_are_counted(both: Store, store: Store) -> None:
+    samples = tuple(replace(make_sample(number), metadata={"chat_id": conversation(number)}) for number in range(24))
+    (run,) = store.add_runs([Run(name="part", samples=samples)])
+    evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), Terms(sample=8))
+    (part,) = {one.clustered for one in leaderboard(both) if one.name == "part"}
+    scored = store.resolve("part")
+    with store.database.read() as connection:
+        known = connection.execute(
+            "SELECT count(DISTINCT cluster) FROM samples JOIN scores USING (position) WHERE run_id = ?"
+            " AND evaluation_id = ?",
+            [run.id, scored.evaluation_id],
+        ).fetchall()
+    assert part == f"{known[0][0]} conversations"
+    assert known[0][0] < 6
+
+
+def test_a_run_without_scores_has_no_intervals_to_cluster(store: Store) -> None:
+    samples = tuple(replace(make_sample(number), metadata={"chat_id": number // 4}) for number in range(24))
+    store.add_runs([Run(name="never", samples=samples)])
+    assert run_summary(store, store.resolve("never")).clustered == ""
 
 
 def test_a_report_in_html(both: Store) -> None:

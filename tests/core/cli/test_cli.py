@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from starlette.responses import PlainTextResponse
 from tests.chat_server import chat_server, status
 
 from ragboard import Store, sample_runs
@@ -336,6 +337,48 @@ def test_an_evaluation_in_which_nothing_could_be_scored_is_no_success(
         mended = ragboard(folder, "retry", "answers")
     assert (done.exit_code, "out of order" in done.stderr) == (1, True)
     assert mended.exit_code == 0, mended.stderr
+
+
+def test_of_several_evaluations_with_failures_one_is_retried_and_the_others_are_named(
+    folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = ("# Hold statements", "# Choose the sentences")
+    with chat_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        server.rules = [
+            lambda asked: PlainTextResponse("", 400) if asked["messages"][0]["content"].startswith(failing) else None
+        ]
+        for model, metric in (("first", "ragas.faithfulness"), ("second", "ragas.context_relevance")):
+            ragboard(folder, "evaluate", file, "--name", "a", "--judge", f"openai:{model}", "--metrics", metric)
+        server.rules = []
+        done: list[Result] = []
+        asked: list[set[str]] = []
+        for _ in range(3):
+            server.asked = []
+            done.append(ragboard(folder, "retry", "a"))
+            asked.append({one["model"] for one in server.asked})
+    first = Store(folder).resolve("a").evaluation_of("ragas.faithfulness")
+    assert [one.exit_code for one in done] == [0, 0, 0]
+    assert asked == [{"second"}, {"first"}, set()]
+    named = f"another evaluation has failures: ragboard retry a@{first}\n"
+    assert [named in one.stderr for one in done] == [True, False, False]
+
+
+def test_a_failure_that_a_later_evaluation_replaced_is_not_retried_before_one_that_is_shown(
+    folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics = {"first": "ragas.faithfulness,ragas.context_relevance", "second": "ragas.context_relevance"}
+    with chat_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        server.rules = [
+            lambda asked: PlainTextResponse("", 400) if "# Choose the sent" in asked["messages"][0]["content"] else None
+        ]
+        for model, names in metrics.items():
+            ragboard(folder, "evaluate", file, "--name", "a", "--judge", f"openai:{model}", "--metrics", names)
+        server.rules, server.asked = [], []
+        done = ragboard(folder, "retry", "a")
+    assert {asked["model"] for asked in server.asked} == {"second"}
+    assert "another evaluation" not in done.stderr
 
 
 def test_the_help_lists_every_command_with_its_whole_sentence() -> None:

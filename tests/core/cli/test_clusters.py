@@ -149,3 +149,27 @@ def test_the_turns_of_mtrag_are_clustered_by_its_twelve_conversations(tmp_path: 
     comparison = printed(store, "compare", *names)["comparison"]
     assert comparison["clustered"] == "12 conversations"
     assert comparison["metrics"][0]["pairs"]["interval"]["method"].endswith("12 clusters")
+
+
+def test_pairs_depend_on_each_other_through_either_run_whichever_comes_first(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    for name, first, step in (("even", 3, 1), ("uneven", 2, -1)):
+        rows = [
+            {
+                "id": f"q{number}",
+                "question": f"{number}?",
+                "answer": "yes" if number * (5 + first) % 11 < 6 else "no",
+                "reference": "yes",
+                "conversation_id": f"{number // 6}{'a' if number % 6 < first else 'b'}",
+            }
+            for number in range(60)
+        ]
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows[::step]), encoding="utf-8")
+        ragboard(store, "evaluate", path, "--metrics", "overlap.exact_match")
+    assert {run["clustered"] for run in printed(store, "runs")["runs"]} == {"20 conversations"}
+    there, back = (printed(store, "compare", *pair)["comparison"] for pair in (("even", "uneven"), ("uneven", "even")))
+    assert there["clustered"] == back["clustered"] == "10 conversations"
+    one, other = (found["metrics"][0]["pairs"]["interval"] for found in (there, back))
+    assert (one["method"], one["low"], one["high"]) == (other["method"], -other["high"], -other["low"])
+    assert there["metrics"][0]["p"] == back["metrics"][0]["p"]

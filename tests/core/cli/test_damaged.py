@@ -22,6 +22,8 @@ from ragboard.cli import main
 from ragboard.evaluation import cache
 from ragboard.evaluation.cache import cache_contents, open_cache, read_cache
 
+pytestmark = pytest.mark.plain_database
+
 READING = [
     ["runs"],
     ["show", "run", "s1"],

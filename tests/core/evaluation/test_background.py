@@ -34,6 +34,8 @@ from ragboard.metrics import metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.store import RunRef
 
+pytestmark = pytest.mark.plain_database
+
 SECRET = "sk-verysecret"
 SPECS = ("ragas.faithfulness", "mine.brevity")
 

@@ -36,6 +36,7 @@ class Clocks:
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     found = Clocks()
     monkeypatch.setattr(progress, "time", found)
+    monkeypatch.setattr(progress, "HEARTBEAT_SECONDS", 0.0)  # each step is told, even just after a beat of real time
     return found
 
 

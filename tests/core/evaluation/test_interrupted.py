@@ -28,6 +28,8 @@ from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.progress import read_progress
 from ragboard.records import Outcome
 
+pytestmark = pytest.mark.plain_database
+
 ROOT = Path(__file__).parents[3]
 CONCURRENCY = 8
 PATIENCE = 300.0
@@ -64,6 +66,11 @@ def start(store: Store, server: ChatServer, *given: str, **how: Any) -> subproce
     command += ["--concurrency", str(CONCURRENCY), "--no-cache", *given]
     environment = os.environ | {"OPENAI_API_KEY": "key", "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True, **how)
+
+
+def heed_ctrl_c() -> None:
+    """A shell has what it starts in the background ignore Ctrl-C, which each process passes on to its own."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
@@ -178,7 +185,7 @@ def test_results_that_a_killed_evaluation_left_are_deleted_by_the_next_of_any_ru
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_keeps_all_that_was_answered(tmp_path: Path, server: ChatServer) -> None:
     store = kept(Store(tmp_path), 60)
-    process = start(store, server)
+    process = start(store, server, preexec_fn=heed_ctrl_c)
     server.rules = [At(120, lambda: process.send_signal(signal.SIGINT))]
     code, said = ended(process)
     assert (code, "Traceback" in said) == (130, False)
@@ -200,7 +207,7 @@ def test_ctrl_c_does_not_wait_for_a_server_that_does_not_answer(tmp_path: Path, 
     """The server would take ten minutes for each response, twice as long as the test waits."""
     store = kept(Store(tmp_path), 20)
     server.delay = lambda: 2 * PATIENCE
-    process = start(store, server)
+    process = start(store, server, preexec_fn=heed_ctrl_c)
     server.rules = [At(CONCURRENCY, lambda: process.send_signal(signal.SIGINT))]
     assert ended(process)[0] == 130
     assert journalled(store) == []

@@ -18,7 +18,10 @@ from tests.core.evaluation.test_interrupted import PATIENCE, ROOT, At, ended, ke
 
 from ragboard import Store
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL"),
+    pytest.mark.plain_database,
+]
 
 SAMPLES = 30
 

@@ -123,3 +123,27 @@ def test_the_command_writes_it(store: Store, tmp_path: Path) -> None:
     )
     assert said.exit_code == 0, said.output
     assert json.loads(out.read_text(encoding="utf-8"))["results"][0]["answer2response"] == ["Entailment", "Neutral"]
+
+
+def test_of_several_evaluations_the_one_with_most_of_ragcheckers_metrics_is_written(
+    store: Store, tmp_path: Path
+) -> None:
+    run_id = store.add_runs([replace(make_run(), samples=tuple(map(with_reference, make_run().samples)))])[0].id
+    evaluate_run(store, run_id, ELEVEN, Panel(judge=PlainJudge(version="1")))
+    first = exported(store, tmp_path)
+    evaluate_run(store, run_id, metrics_named(["ragchecker.claim_recall"]), Panel(judge=PlainJudge(version="2")))
+    assert len(store.resolve("run").evaluations) == 2
+    assert exported(store, tmp_path) == first
+
+
+def with_reference(sample: Sample) -> Sample:
+    return replace(sample, reference="It is red.")
+
+
+def exported(store: Store, tmp_path: Path) -> dict[str, Any]:
+    out = tmp_path / "out.json"
+    words = ("export", "run", "--format", "ragchecker", "-o", str(out), "--force", "--store", str(store.folder))
+    said = CliRunner().invoke(main, words)
+    assert said.exit_code == 0, said.output
+    found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return found

@@ -11,14 +11,7 @@ from tests.core.labels.test_draws import kept, say
 
 from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, Verdict, evaluate_run
 from ragboard.judges.tasks import Verification, Verify
-from ragboard.labels import (
-    draw_samples,
-    grade_answer,
-    label_statement,
-    labelled_samples,
-    prefer_answer,
-    undo,
-)
+from ragboard.labels import draw_samples, grade_answer, label_statement, labelled_samples, prefer_answer, undo
 from ragboard.report import annotation_queue, annotator_agreement
 from ragboard.store import RunRef
 

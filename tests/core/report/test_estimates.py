@@ -14,6 +14,7 @@ from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, evaluate_
 from ragboard.answer_keys import answer_key
 from ragboard.cli import main
 from ragboard.labels import LabelledAnswer, NewLabel, Queue, add_labels, draw_samples
+from ragboard.metrics import metrics_named
 from ragboard.report import Estimates, estimate_runs, estimated_metrics, needed_for
 from ragboard.stats import PoweredMean, powered_means
 from ragboard.store import RunRef
@@ -199,3 +200,14 @@ def test_the_command_prints_what_the_report_says(store: Store) -> None:
     best = estimate(store, run).report.systems[0].best
     assert isinstance(best, PoweredMean)
     assert one["means"]["tuned"]["interval"]["estimate"] == pytest.approx(best.interval.estimate)
+
+
+def test_the_judge_that_is_named_is_the_one_that_scored_the_metric(store: Store) -> None:
+    run = kept(store)
+    evaluate_run(store, run.run_id, metrics_named(["context_relevance"]), Panel(judge=PlainJudge("other", version="2")))
+    store_option = ("--store", str(store.folder))
+    for metric, judge in (("ragas.faithfulness", "plain"), ("ragas.context_relevance", "other")):
+        said = CliRunner().invoke(main, ["estimate", "run", "--metric", metric, "--json", *store_option])
+        assert said.exit_code == 0, said.output
+        (source,) = json.loads(said.stdout)["sources"]
+        assert source["judged"]["judge"] == judge

@@ -31,6 +31,19 @@ def test_a_metric_s_source_is_named_where_there_are_several(
     assert [column["source"] for column in data["columns"]] == sources
 
 
+def test_runs_of_different_judges_are_said_to_be_not_comparable(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    (added,) = store.add_runs(sample_runs()[:1])
+    evaluate_run(store, added.id, metrics_named(["overlap.token_f1", "ragboard.refusal"]), Panel(judge=EmbeddedJudge()))
+    (run,) = leaderboard(store)
+    assert run.judged
+    other = replace(run, judged=replace(run.judged, judge="gpt", heuristic=False))
+    now = datetime.now(UTC).replace(tzinfo=None)
+    alike, unlike = (board_data(runs, {}, now)["caption"] for runs in ([run, run], [run, other]))
+    assert "judges" not in alike
+    assert unlike.endswith("Judged by different judges, so not comparable: embedded (heuristic); gpt.")
+
+
 def test_the_share_of_refusals_is_of_the_samples_that_were_evaluated(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     (added,) = store.add_runs(sample_runs()[:1])

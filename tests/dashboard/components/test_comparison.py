@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,9 @@ def test_each_answer_is_shown_whole_with_its_own_words_marked(store: Store) -> N
 
 def test_the_older_run_is_the_baseline_and_of_two_brought_together_the_first_listed(store: Store) -> None:
     assert default_pair(list_runs(store)) == ("bm25-k3", "bm25-rerank-k5")
+
+
+def test_a_run_that_was_never_evaluated_is_not_offered_first(store: Store) -> None:
+    runs = list_runs(store)
+    newest = replace(runs[0], name="never", run_id="x", evaluations=0)
+    assert default_pair([newest, *runs]) == ("bm25-k3", "bm25-rerank-k5")

@@ -90,5 +90,10 @@ def test_groups_share_a_scale_that_holds_every_interval_and_leave_out_those_with
     assert data["rows"][0]["count"] == "2/3"
 
 
+def test_groups_without_intervals_are_not_said_to_have_them() -> None:
+    alone = replace(group("a", 0.5), interval=NONE)
+    assert groups_data([alone], "x")["ends"].startswith("Means; no group has enough samples for an interval, on a")
+
+
 def test_signs_that_turn_the_direction_of_writing_are_taken_from_names_of_groups() -> None:
     assert "\u202e" not in groups_data([group("a\u202eb", 0.5)], "M")["rows"][0]["name"]

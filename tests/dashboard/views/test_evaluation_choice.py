@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 import pytest
+import streamlit as st
 from duckdb import DuckDBPyConnection
 from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw
@@ -22,12 +22,13 @@ from ragboard_dashboard.shared import evaluations_help, run_choices
 NEWEST = "Newest evaluation of each metric"
 
 
-@pytest.fixture
-def twice(kept: Store, tmp_path: Path) -> Iterator[Store]:
+@pytest.fixture(scope="module")
+def twice(kept: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Another store, in which the first run was judged by two judges and the second by one."""
-    store = Store(tmp_path / "store")
+    folder = tmp_path_factory.mktemp("twice")
+    store = Store(folder / "store")
     first, second = store.add_runs(sample_runs())
-    recording = tmp_path / "recording.jsonl"
+    recording = folder / "recording.jsonl"
     metrics = metrics_named(["faithfulness"])
     evaluate_run(store, first.id, metrics, Panel(judge=RecordingJudge(EmbeddedJudge(), recording)))
     evaluate_run(store, first.id, metrics, Panel(judge=ReplayJudge.from_file(recording)))
@@ -73,6 +74,7 @@ def test_comparing_offers_the_evaluations_and_takes_the_judge_that_both_have(dra
     said = " ".join(one.proto.body for one in page.get("html"))
     assert "different judges" not in said
     assert "p = " in said
+    assert "Judge: embedded (heuristic)" in said
 
 
 def test_comparing_other_judges_gives_no_verdict(draw: Draw, twice: Store) -> None:
@@ -81,6 +83,8 @@ def test_comparing_other_judges_gives_no_verdict(draw: Draw, twice: Store) -> No
     said = " ".join(one.proto.body for one in page.get("html"))
     assert "not comparable: different judges" in said
     assert "p = " not in said
+    (which,) = [box for box in page.get("button_group") if box.proto.label == "Which"]
+    assert [option.content.split()[0] for option in which.proto.options] == ["All", "≠", "=", "Unscored"]
 
 
 @pytest.mark.parametrize("view", ["estimate", "hallucinations"])
@@ -101,6 +105,7 @@ def test_all_runs_are_offered_with_one_read_of_their_evaluations(twice: Store, m
         return read(database)
 
     monkeypatch.setattr(Database, "read", counted)
+    st.cache_data.clear()
     first = run_choices(runs)
     assert len(opened) == 1
     assert [name.split("@")[0] for name in first].count("bm25-k3") == 3

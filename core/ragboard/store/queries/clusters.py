@@ -22,7 +22,9 @@ class Clusters(NamedTuple):
 
     def __str__(self) -> str:
         """`12 conversations`."""
-        return f"{self.number:,} {'conversations' if self.conversations else 'questions'}"
+        return (
+            f"{self.number:,} {'conversation' if self.conversations else 'question'}{'' if self.number == 1 else 's'}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,16 +41,25 @@ class SampleClusters:
         return str(Clusters(np.unique(self.of).size, self.conversations))
 
 
-def run_clusters(connection: Connection, run_ids: Sequence[str]) -> dict[str, Clusters]:
-    """By what the samples of these runs are clustered; runs of independent samples are left out."""
+def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[tuple[str, str]]) -> dict[str, Clusters]:
+    """By what the evaluated samples of runs are clustered; runs of independent samples are left out.
+
+    All samples of the runs `whole`; of the others those that these evaluations cover, as pairs of a run and one of
+    its evaluations.
+    """
     rows = connection.execute(
-        "SELECT run_id, count(DISTINCT cluster) + count(*) - count(cluster),"
-        " bool_or(starts_with(cluster, 'conversation:')) FROM samples"
-        " WHERE run_id IN (SELECT run_id FROM samples WHERE cluster IS NOT NULL AND run_id IN (SELECT unnest(?)))"
-        " GROUP BY run_id",
-        [list(run_ids)],
+        "WITH part AS (SELECT unnest($runs) AS run_id, unnest($evaluations) AS evaluation_id),"
+        " clustered AS (SELECT DISTINCT run_id FROM samples WHERE cluster IS NOT NULL"
+        " AND (run_id IN (SELECT unnest($whole)) OR run_id IN (SELECT run_id FROM part)))"
+        " SELECT run_id, count(DISTINCT cluster) + count(*) - count(cluster) AS clusters,"
+        " coalesce(bool_or(starts_with(cluster, 'conversation:')), false)"
+        " FROM samples SEMI JOIN clustered USING (run_id)"
+        " WHERE run_id IN (SELECT unnest($whole)) OR (run_id, position) IN (SELECT (run_id, position)"
+        " FROM part SEMI JOIN clustered USING (run_id) JOIN scores USING (evaluation_id))"
+        " GROUP BY run_id HAVING clusters < count(*)",
+        {"whole": list(whole), "runs": [run for run, _ in parts], "evaluations": [one for _, one in parts]},
     ).fetchall()
-    return {run_id: Clusters(*found) for run_id, *found in rows}
+    return {run_id: Clusters(number, conversations) for run_id, number, conversations in rows}
 
 
 def sample_clusters(connection: Connection, run_id: str) -> SampleClusters | None:

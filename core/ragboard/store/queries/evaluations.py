@@ -42,6 +42,11 @@ class JudgedBy:
     """Samples of the run now; more may have been logged since."""
 
     @property
+    def in_words(self) -> str:
+        """`embedded (heuristic)`."""
+        return f"{self.judge}{' (heuristic)' if self.heuristic else ''}"
+
+    @property
     def part(self) -> str:
         """`50 of 2,000 samples evaluated`; empty where all were."""
         if self.covered >= self.samples:

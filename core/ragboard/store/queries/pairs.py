@@ -26,6 +26,7 @@ __all__ = [
     "paired_runs",
     "pairs_query",
     "put_pairs",
+    "shared_ids",
 ]
 
 Direction = Literal["higher", "lower", "neutral"]
@@ -101,6 +102,16 @@ def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
 
 def _places(found: dict[str, Any], column: str, there: NDArray[np.bool_]) -> Places:
     return np.asarray(found[column], dtype=np.int64)[there]
+
+
+def shared_ids(connection: Connection, a: tuple[str, Places], b: tuple[str, Places]) -> int:
+    """How many ids are in both of two sets of samples, each a run and positions in it."""
+    row = connection.execute(
+        "SELECT count(*) FROM samples a JOIN samples b USING (sample_id) WHERE a.run_id = $run_a AND b.run_id = $run_b"
+        " AND a.position IN (SELECT unnest($places_a)) AND b.position IN (SELECT unnest($places_b))",
+        {"run_a": a[0], "run_b": b[0], "places_a": a[1].tolist(), "places_b": b[1].tolist()},
+    ).fetchone()
+    return row[0] if row else 0
 
 
 _GAIN: dict[Direction, str] = {

@@ -20,6 +20,7 @@ __all__ = [
     "Places",
     "Scored",
     "failed_scores",
+    "failing_evaluations",
     "kept_scores",
     "means_query",
     "metric_moments",
@@ -205,6 +206,15 @@ def failed_scores(connection: Connection, run: RunRef) -> tuple[Failure, ...]:
         {**own.given, "run": run.run_id},
     ).fetchall()
     return tuple(Failure(*row) for row in rows)
+
+
+def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:
+    """The evaluations from which a score that failed is shown."""
+    own = own_scores(run)
+    rows = connection.execute(
+        f"SELECT DISTINCT evaluation_id FROM scores WHERE {own.sql} AND reason = 'failed'", dict(own.given)
+    ).fetchall()
+    return frozenset(row[0] for row in rows)
 
 
 def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = None) -> Query:

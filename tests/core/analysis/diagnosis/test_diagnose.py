@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.core.analysis.diagnosis.made_runs import ALL, Texts, keep, make_run, spread
+from tests.core.analysis.diagnosis.made_runs import ALL, ReadingJudge, Texts, keep, make_run, spread
 
-from ragboard import Store
+from ragboard import Panel, Store, evaluate_run
 from ragboard.analysis import Diagnosis, HallucinationQuery, command_for, diagnose, hallucinations, topic_in_words
+from ragboard.metrics import metrics_named
 
 Claims = list[str]
 
@@ -157,6 +158,20 @@ def test_metrics_that_are_missing_are_named_with_the_command(store: Store) -> No
 def test_metrics_that_take_references_are_not_asked_for_where_there_are_none(store: Store) -> None:
     found = diagnose(store, keep(store, make_run("made", well, references=False), ["refusal"]))
     assert set(found.missing) == {"ragas.faithfulness", "ragas.context_relevance"}
+
+
+def test_what_is_counted_from_verdicts_is_of_the_evaluation_that_the_rules_metric_is_shown_from(store: Store) -> None:
+    run = keep(store, make_run("made", forgetful))
+    before = figures(diagnose(store, run))
+    another = ReadingJudge(name="another", version="2")
+    evaluate_run(store, run.run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=another))
+    both = store.resolve("made")
+    assert both.evaluation_id != run.evaluation_id
+    assert figures(diagnose(store, both)) == before
+
+
+def figures(found: Diagnosis) -> dict[str, object]:
+    return {one.rule.id: one.figure and one.figure.interval for one in (*found.findings, *found.silent)}
 
 
 def test_a_run_that_was_never_evaluated_has_silent_rules_only(store: Store) -> None:

@@ -1,0 +1,14 @@
+"""What a process forked for one dashboard runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["ragboard"]
+
+
+def ragboard(words: Sequence[str]) -> None:
+    """The command line as a process of its own has it."""
+    from ragboard.cli import main
+
+    main(list(words))
