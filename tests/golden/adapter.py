@@ -13,29 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from ragboard import EmbeddedJudge, RunRef, Store
-from ragboard.evaluation.made_up import made_up
-from ragboard.evaluation.plan import LIKELY, WORST
-from ragboard.htmlreport import comparison_report, run_report
-from ragboard.judges import tasks
-from ragboard.judges.codec import REPLIES, decode_reply, encode, task_key
-from ragboard.judges.fit import fits
-from ragboard.judges.llm.prompts import Prompts
-from ragboard.judges.llm.replies import read_reply
-from ragboard.judges.llm.shapes import reply_schema
-from ragboard.judges.tasks import Task
-from ragboard.human.draws import (
-    draw_samples,
-)
-from ragboard.human.labels import (
-    grade_answer,
-    label_statement,
-    prefer_answer,
-)
-from ragboard.human.label_files import _read, labelled_outcomes
-from ragboard.readers.ares import read_ares
-from ragboard.readers.corpus import read_corpus
-from ragboard.readers.labels import read_labels
-from ragboard.records import Turn
 from ragboard.analysis import (
     HallucinationQuery,
     PairQuery,
@@ -57,7 +34,6 @@ from ragboard.analysis import (
     judges_of,
     leaderboard,
     list_runs,
-    loose_statements,
     metric_descriptions,
     overruled,
     pair_place,
@@ -74,33 +50,32 @@ from ragboard.analysis import (
     store_tables,
     threshold_conditions,
     thresholds,
+    unsupported_statements,
     verdict_of,
 )
-from ragboard.human.agreement import (
-    agreements,
-    item_detail,
-    load_agreement,
-    questions_of,
-)
-from ragboard.human.annotation import (
-    annotation_queue,
-    annotator_agreement,
-)
-from ragboard.human.estimates import (
-    estimate_runs,
-    needed_for,
-)
-from ragboard.human.grades import (
-    grade_report,
-    grade_verdicts,
-)
-from ragboard.human.preferences import (
-    pair_verdicts,
-    preference_report,
-)
-from ragboard.human.ranking import (
-    rank_runs,
-)
+from ragboard.evaluation.made_up import made_up
+from ragboard.evaluation.plan import LIKELY, WORST
+from ragboard.htmlreport import comparison_report, run_report
+from ragboard.judges import tasks
+from ragboard.judges.codec import REPLIES, decode_reply, encode, task_key
+from ragboard.judges.fit import fits
+from ragboard.judges.llm.prompts import Prompts
+from ragboard.judges.llm.replies import read_reply
+from ragboard.judges.llm.shapes import reply_schema
+from ragboard.judges.tasks import Task
+from ragboard.human.draws import draw_samples
+from ragboard.human.labels import grade_answer, label_statement, prefer_answer
+from ragboard.human.label_files import _read, labelled_outcomes
+from ragboard.readers.ares import read_ares
+from ragboard.readers.corpus import read_corpus
+from ragboard.readers.labels import read_labels
+from ragboard.records import Turn
+from ragboard.human.agreement import agreements, item_detail, load_agreement, questions_of
+from ragboard.human.annotation import annotation_queue, annotator_agreement
+from ragboard.human.estimates import estimate_runs, needed_for
+from ragboard.human.grades import grade_report, grade_verdicts
+from ragboard.human.preferences import pair_verdicts, preference_report
+from ragboard.human.ranking import rank_runs
 
 __all__ = [
     "KINDS",
@@ -227,7 +202,7 @@ def run_reports(store: Store, name: str) -> dict[str, Any]:
         "rows": _rows(store, run, ("", *shown.metrics[:1])),
         "searched": sample_rows(store, run, SampleQuery(search="the river", limit=5)),
         "table": sample_table(store, run, SampleQuery(limit=20)),
-        "loose": loose_statements(store, [summary], limit=20),
+        "loose": unsupported_statements(store, [summary], limit=20),
         "overruled": overruled(store, summary),
         "diagnosis": diagnose(store, run),
         "distributions": {column: distribution(store, run, column) for column in every[:15]},

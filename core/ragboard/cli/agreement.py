@@ -12,15 +12,7 @@ import click
 from tqdm import tqdm
 
 from ragboard.cli.judging import STOPPED
-from ragboard.cli.options import (
-    SEED,
-    Finite,
-    as_json,
-    judging_options,
-    no_cache_option,
-    plugin_option,
-    store_option,
-)
+from ragboard.cli.options import SEED, Finite, as_json, judging_options, no_cache_option, plugin_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.evaluation.terms import Terms
 from ragboard.human.agree import Agreed, agree
@@ -295,7 +287,7 @@ def _number(value: float, bounds: Interval | NoInterval) -> str:
 def report_judge(
     file: Path, judge: str, label: str | None, at_least: float, cluster: str | None, seed: int, as_json: bool
 ) -> None:
-    """Compare a judge with the labels in FILE, beside word overlap and length: now part of `ragboard agree FILE`.
+    """Compare a judge with the labels in FILE, beside word overlap and length; use `ragboard agree` instead.
 
     `agree` compares any metrics and judges so, and keeps the result for the dashboard.
 
@@ -304,7 +296,7 @@ def report_judge(
     ragboard judge-report statements.jsonl --judge openai:gpt-4o-mini --json
     ragboard judge-report answers.jsonl --label human.faithfulness --at-least 3 --cluster conversation
     """
-    click.echo("ragboard judge-report is now part of ragboard agree FILE, which keeps its result", err=True)
+    click.echo("note: use ragboard agree FILE, which keeps its result, instead of ragboard judge-report FILE", err=True)
     rows = read_judged_rows(file, cluster=cluster, label=label, at_least=at_least)
     report = asyncio.run(judge_report(judge_named(judge), rows, seed=seed))
     if as_json:

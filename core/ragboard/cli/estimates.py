@@ -130,12 +130,13 @@ def rank(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Estimate and rank RUNs from a labelled file: now `ragboard estimate RUN... --from FILE`.
+    """Estimate and rank RUNs with a labelled file; use `ragboard estimate --from FILE` instead.
 
     \b
+    ragboard rank bm25-k3 bm25-rerank-k5 --labels labels.jsonl --design random
     ragboard estimate bm25-k3 bm25-rerank-k5 --from labels.jsonl --design random
     """
-    click.echo("ragboard rank is now ragboard estimate RUN... --from FILE", err=True)
+    click.echo("note: use ragboard estimate --from FILE instead of ragboard rank --labels FILE", err=True)
     _rank(store, runs, file, design, metrics, order, pool=pool, as_json=as_json, markdown=markdown)
 
 

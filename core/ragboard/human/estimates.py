@@ -8,8 +8,7 @@ from typing import Literal
 
 from ragboard.analysis.gates import spec_named
 from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.nouns import JudgedBy, RunSummary
-from ragboard.analysis.runs import run_summary
+from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.errors import SettingError
 from ragboard.human.draws import LabelledSamples, Measured, draw_of, labelled_samples
 from ragboard.human.systems import System, SystemsReport, systems_report
@@ -18,6 +17,7 @@ from ragboard.records import MetricDescription
 from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import judge_scores, other_evaluations, positions_to_label
+from ragboard.store.queries.evaluations import JudgedBy
 
 __all__ = [
     "Estimated",

@@ -44,7 +44,7 @@ def labels(store: Store) -> Path:
 def told(store: Store, *words: str) -> str:
     found = CliRunner().invoke(main, ["rank", *words, "--store", str(store.folder)])
     assert found.exit_code == 0, found.output
-    assert "ragboard estimate RUN... --from FILE" in found.stderr
+    assert "use ragboard estimate --from FILE" in found.stderr
     return found.stdout
 
 
