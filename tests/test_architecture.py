@@ -19,8 +19,10 @@ DASHBOARD = Path(ragboard_dashboard.__file__).parent
 LAYERS = (
     ("errors",),
     ("records",),
+    ("text",),
     ("settings", "schema", "stats", "problems", "spans", "outputs"),
     ("readers", "database", "prices"),
+    ("tasks",),
     ("judges",),
     ("metrics", "samples"),
     ("store",),

@@ -21,10 +21,10 @@ from ragboard.human.labels import (
     prefer_answer,
     swap_preference,
 )
-from ragboard.judges.tasks import Quality
 from ragboard.records import Label, Passage, Sample
 from ragboard.store import RunRef
 from ragboard.store.queries.labels import Queue
+from ragboard.tasks import Quality
 from ragboard_dashboard.components.annotator import annotator, told
 from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import get_sample, store

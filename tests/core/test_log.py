@@ -23,7 +23,7 @@ from ragboard import (
     log,
 )
 from ragboard.analysis import leaderboard
-from ragboard.judges.tasks import ExtractStatements
+from ragboard.tasks import ExtractStatements
 
 
 def samples(store: Store, run: str = "chat") -> list[Sample]:

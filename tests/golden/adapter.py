@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ragboard import EmbeddedJudge, RunRef, Store
+from ragboard import EmbeddedJudge, RunRef, Store, tasks
 from ragboard.analysis import (
     HallucinationQuery,
     PairQuery,
@@ -53,29 +54,50 @@ from ragboard.analysis import (
     unsupported_statements,
     verdict_of,
 )
-from ragboard.evaluation.made_up import made_up
 from ragboard.evaluation.plan import LIKELY, WORST
 from ragboard.htmlreport import comparison_report, run_report
-from ragboard.judges import tasks
-from ragboard.judges.codec import REPLIES, decode_reply, encode, task_key
-from ragboard.judges.fit import fits
-from ragboard.judges.llm.prompts import Prompts
-from ragboard.judges.llm.replies import read_reply
-from ragboard.judges.llm.shapes import reply_schema
-from ragboard.judges.tasks import Task
-from ragboard.human.draws import draw_samples
-from ragboard.human.labels import grade_answer, label_statement, prefer_answer
+from ragboard.human.agreement import (
+    agreements,
+    item_detail,
+    load_agreement,
+    questions_of,
+)
+from ragboard.human.annotation import (
+    annotation_queue,
+    annotator_agreement,
+)
+from ragboard.human.draws import (
+    draw_samples,
+)
+from ragboard.human.estimates import (
+    estimate_runs,
+    needed_for,
+)
+from ragboard.human.grades import (
+    grade_report,
+    grade_verdicts,
+)
 from ragboard.human.label_files import _read, labelled_outcomes
+from ragboard.human.labels import (
+    grade_answer,
+    label_statement,
+    prefer_answer,
+)
+from ragboard.human.preferences import (
+    pair_verdicts,
+    preference_report,
+)
+from ragboard.human.ranking import (
+    rank_runs,
+)
+from ragboard.judges.embedded.statements import extract
+from ragboard.judges.llm.dialogue import read_reply
+from ragboard.judges.llm.prompts import Prompts
 from ragboard.readers.ares import read_ares
 from ragboard.readers.corpus import read_corpus
 from ragboard.readers.labels import read_labels
 from ragboard.records import Turn
-from ragboard.human.agreement import agreements, item_detail, load_agreement, questions_of
-from ragboard.human.annotation import annotation_queue, annotator_agreement
-from ragboard.human.estimates import estimate_runs, needed_for
-from ragboard.human.grades import grade_report, grade_verdicts
-from ragboard.human.preferences import pair_verdicts, preference_report
-from ragboard.human.ranking import rank_runs
+from ragboard.tasks import TASKS, Task, decode_reply, encode, fits, task_key
 
 __all__ = [
     "KINDS",
@@ -94,7 +116,7 @@ __all__ = [
 RENAMED: Mapping[str, str] = {"human_ratings": "said", "stored": "kept"}
 """JSON keys and fields by their names now, and what they were called when the golden files were written."""
 
-KINDS: Mapping[str, type[Task]] = {kind.__name__: kind for kind in REPLIES}
+KINDS: Mapping[str, type[Task]] = {kind.__name__: kind for kind in TASKS}
 
 
 def task(kind: str, /, *, history: Sequence[tuple[str, str]] = (), examples: Sequence[Any] = (), **given: Any) -> Task:
@@ -115,7 +137,7 @@ def asked(one: Task, examples: Path) -> dict[str, Any]:
         "simulated": {},
     }
     for size, sizes in (("likely", LIKELY), ("worst", WORST)):
-        reply, text = made_up(one, sizes)
+        reply, text = one.simulate(replace(sizes, split=extract))
         found["simulated"][size] = {
             "reply": encode(reply).decode(),
             "text": text,
@@ -128,7 +150,7 @@ def asked(one: Task, examples: Path) -> dict[str, Any]:
         found[key] = prompts.render(one)
         found[f"instructions of {key}"] = prompts.instructions(one)
         found[f"digest of {key}"] = prompts.digest(type(one))
-    found["schema"] = reply_schema(one)
+    found["schema"] = one.schema()
     read = lambda text: _reply(one, text, Prompts.read())  # noqa: E731
     simulated = [found["simulated"][size]["text"] for size in ("likely", "worst")]
     found["read"] = {text: read(text) for text in (*simulated, *(_spoiled(simulated[0])))}

@@ -75,8 +75,8 @@ def _print_silent(found: Diagnosis) -> None:
     rows = [[condition_of(one.rule), str(one.figure), why_silent(one)] for one in measured]
     if rows:
         print_table(["silent rule", "figure", "why"], rows)
-    unheard = len(found.silent) - len(measured)
-    if unheard:
-        click.echo(f"\n{unheard} rules wait for metrics that were not evaluated")
+    ignore_call = len(found.silent) - len(measured)
+    if ignore_call:
+        click.echo(f"\n{ignore_call} rules wait for metrics that were not evaluated")
     if found.missing:
         click.echo(one_line(f"to hear them: {command_for(found)}"))

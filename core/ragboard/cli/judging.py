@@ -32,8 +32,8 @@ from ragboard.evaluation.progress import Progress
 from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
+from ragboard.judges.base import Sender
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Sender
 from ragboard.metrics import DEFAULT_METRICS, Metric, metric_of, metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices

@@ -10,9 +10,9 @@ from ragboard.cli.options import as_json, judging_options, store_option
 from ragboard.cli.output import one_line, print_json, print_table
 from ragboard.human.pairwise import PairShare, Preferences, prefer_runs
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.judges.tasks import Quality
 from ragboard.stats import Interval
 from ragboard.store import Store
+from ragboard.tasks import Quality
 
 __all__ = ["prefer"]
 

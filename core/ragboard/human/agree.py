@@ -11,23 +11,24 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import TypeAlias
 
-from ragboard.evaluation.asker import Ask, Asker
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.engine import check_roles
 from ragboard.evaluation.gather import gather
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
+from ragboard.evaluation.runner import TaskRunner
 from ragboard.evaluation.terms import Terms
 from ragboard.human.pairwise import choose_better, comparable
 from ragboard.human.scorers import GPT_RANKING, QUALITIES, LineUp, judge_scorers, line_up, trivial_outcomes
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Failure, Quality, Selection, SelectSentences, Unasked, Verification, Verify
 from ragboard.metrics import Metric, outcome
+from ragboard.metrics.base import AnswerTask
 from ragboard.readers.labels import Item, LabelFile
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.store import Store
 from ragboard.store.queries.agreements import Agreement, ScorerResult
+from ragboard.tasks import Failure, NotAsked, Quality, Selection, SelectSentences, Verification, Verify
 
 __all__ = ["Agreed", "TextOutcomes", "agree", "ask_about_texts"]
 
@@ -77,7 +78,7 @@ def agree(
         open_journal(path, {"agreement": agreement.name, "judge": panel.name}) as journal,
         open_cache(store.cache_path, path) as cache,
     ):
-        asker = Asker(panel, journal, Budget.of(terms, panel), cache if terms.cache else None)
+        asker = TaskRunner(panel, journal, Budget.of(terms, panel), cache if terms.cache else None)
         work = list(_work(labelled, panel, lined, asker))
         results = [*wait_for(_all(work, terms.together, watch)), *_unasked(labelled, seed)]
     scored = {one.scorer for one in results}
@@ -151,7 +152,7 @@ async def _all(work: Sequence[Work], together: int, watch: Callable[[int, int], 
     return [result for part in found for result in part]
 
 
-def _work(labelled: LabelFile, panel: Panel, lined: LineUp, asker: Asker) -> Iterator[Work]:
+def _work(labelled: LabelFile, panel: Panel, lined: LineUp, asker: TaskRunner) -> Iterator[Work]:
     numbered = list(enumerate(labelled.items))
     if labelled.form != "statements":
         yield from (partial(_item, each, lined, asker) for each in numbered)
@@ -167,7 +168,7 @@ def _answer_of(numbered: NumberedItem) -> tuple[object, ...]:
     return (item.cluster, side.question, side.history, side.contexts, tuple(item.human_ratings))
 
 
-async def _item(numbered: NumberedItem, lined: LineUp, asker: Asker) -> list[ScorerResult]:
+async def _item(numbered: NumberedItem, lined: LineUp, asker: TaskRunner) -> list[ScorerResult]:
     position, item = numbered
     asks = {sample.id: asker.for_sample(sample.id) for sample in item.sides}
     counted = await asyncio.gather(*(_outcomes(sample, item, lined, asker, asks[sample.id]) for sample in item.sides))
@@ -182,13 +183,15 @@ async def _item(numbered: NumberedItem, lined: LineUp, asker: Asker) -> list[Sco
     return [*results, *[await _ranked(position, item, quality, asker.for_sample(item.id)) for quality in ranked]]
 
 
-async def _outcomes(sample: Sample, item: Item, lined: LineUp, asker: Asker, ask: Ask) -> dict[Metric, Outcome]:
+async def _outcomes(
+    sample: Sample, item: Item, lined: LineUp, asker: TaskRunner, ask: AnswerTask
+) -> dict[Metric, Outcome]:
     metrics = [metric for dimension in item.human_ratings for _, metric in lined.metrics[dimension]]
     findings = await gather(sample, (need for metric in metrics for need in metric.needs()), ask, asker.knows)
     return {metric: outcome(metric, sample, findings) for metric in metrics}
 
 
-async def _ranked(position: int, item: Item, quality: Quality, ask: Ask) -> ScorerResult:
+async def _ranked(position: int, item: Item, quality: Quality, ask: AnswerTask) -> ScorerResult:
     """In how many of the two orders each side was chosen; if the order decides neither is better."""
     a, b = item.sides
     outcomes: tuple[Outcome, Outcome]
@@ -210,7 +213,7 @@ def _chosen(times: int) -> Score:
     return Score(value=times, counted=f"chosen in {times} of 2 orders")
 
 
-async def _statements(group: Sequence[NumberedItem], judge: str, asker: Asker) -> list[ScorerResult]:
+async def _statements(group: Sequence[NumberedItem], judge: str, asker: TaskRunner) -> list[ScorerResult]:
     """The judge's verdict and score on the statements, or sentences, of one answer."""
     (dimension,) = group[0][1].human_ratings
     sample = group[0][1].sides[0]
@@ -225,7 +228,7 @@ async def _statements(group: Sequence[NumberedItem], judge: str, asker: Asker) -
 
 
 async def ask_about_texts(
-    sample: Sample, texts: tuple[str, ...], ask: Ask, *, helping: bool = False
+    sample: Sample, texts: tuple[str, ...], ask: AnswerTask, *, helping: bool = False
 ) -> list[TextOutcomes]:
     """Whether the passages support each statement; with `helping`, whether each sentence helps with the question."""
     if helping:
@@ -267,7 +270,7 @@ def _outcomes_of(counted: str, score: float | None, *, yes: bool) -> TextOutcome
 
 def _unanswered(reply: object) -> Outcome:
     detail = reply.detail if isinstance(reply, Failure) else "the judge said something else"
-    return Unscored(reason="skipped" if isinstance(reply, Unasked) else "failed", detail=detail)
+    return Unscored(reason="skipped" if isinstance(reply, NotAsked) else "failed", detail=detail)
 
 
 def _unasked(labelled: LabelFile, seed: int) -> Iterator[ScorerResult]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from ragboard.judges.tasks import Quality
 from ragboard.stats import cohen_kappa
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import (
@@ -20,6 +19,7 @@ from ragboard.store.queries.annotation import (
     statement_counts,
 )
 from ragboard.store.queries.labels import LabelKind, Queue
+from ragboard.tasks import Quality
 
 __all__ = ["AnnotationQueue", "Kappa", "QueueItem", "annotation_queue", "annotator_agreement"]
 

@@ -8,7 +8,6 @@ from typing import Literal, TypeAlias
 
 from ragboard.errors import SettingError
 from ragboard.human.labels import GRADES
-from ragboard.judges.tasks import Quality
 from ragboard.readers.labels import Design
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import (
@@ -20,6 +19,7 @@ from ragboard.store.queries.annotation import (
     samples_with_verdicts,
 )
 from ragboard.store.queries.labels import LabelKind
+from ragboard.tasks import Quality
 
 __all__ = ["LabelledSample", "LabelledSamples", "Measured", "draw_of", "draw_samples", "labelled_samples"]
 

@@ -15,11 +15,11 @@ from typing import Literal, TypeAlias
 from ragboard.errors import RunFileError, SettingError
 from ragboard.human.agree import ask_about_texts
 from ragboard.human.scorers import compare_scorers, trivial_scores
-from ragboard.judges.fit import fitting
-from ragboard.judges.tasks import Extraction, ExtractStatements, Failure, Judge, Reply, Task
+from ragboard.judges.base import Judge
 from ragboard.readers.labels import read_label_rows
 from ragboard.records import Passage, Sample, Score, Turn
 from ragboard.stats import Calibration, Interval, NoInterval, binary_agreement, calibration
+from ragboard.tasks import Extraction, ExtractStatements, Failure, Reply, Task, fitting
 
 __all__ = ["Baseline", "JudgeReport", "JudgedRow", "judge_report", "read_judged_rows"]
 
@@ -118,7 +118,7 @@ def read_judged_rows(
 
 
 async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0) -> JudgeReport:
-    """Ask the judge about every labelled text. Raises SettingError if nothing of one class is scored."""
+    """AnswerTask the judge about every labelled text. Raises SettingError if nothing of one class is scored."""
     start = time.perf_counter()
     answers = [await _ask(judge, row) for row in rows]
     seconds = time.perf_counter() - start

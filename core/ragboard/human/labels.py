@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias
 import duckdb
 
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.judges.tasks import Quality
 from ragboard.records import Label, Sample, Span
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.labels import (
@@ -23,6 +22,7 @@ from ragboard.store.queries.labels import (
     statement_place,
     withdraw_labels,
 )
+from ragboard.tasks import Quality
 
 __all__ = [
     "GRADES",

@@ -15,17 +15,18 @@ from itertools import islice
 from statistics import mean
 from typing import Literal, TypeAlias
 
-from ragboard.evaluation.asker import Ask, Asker
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
+from ragboard.evaluation.runner import TaskRunner
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Failure, Prefer, Preference, Quality
+from ragboard.metrics.base import AnswerTask
 from ragboard.records import Sample
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.pairs import paired_runs
+from ragboard.tasks import Failure, Prefer, Preference, Quality
 
 __all__ = ["PairChoice", "PairShare", "Preferences", "choose_better", "comparable", "compared_text", "prefer_runs"]
 
@@ -96,7 +97,7 @@ class Preferences:
 
 
 def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Panel) -> Preferences:
-    """Ask, in both orders, which of two runs is better on each question they share.
+    """AnswerTask, in both orders, which of two runs is better on each question they share.
 
     For faithfulness both answers are held against the passages of both. What was asked before is taken
     from the journal. Raises JudgeError before anything is asked where the judge does not compare.
@@ -114,7 +115,7 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     with open_journal(
         store.journal_path(f"prefer-{key}"), {"runs": [a.run_id, b.run_id], "quality": quality}
     ) as journal:
-        asker = Asker(panel, journal, Budget.of(Terms(), panel))
+        asker = TaskRunner(panel, journal, Budget.of(Terms(), panel))
         choices = wait_for(_ask_all(unlike, quality, asker.for_sample))
     return Preferences(
         quality=quality,
@@ -139,7 +140,7 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
 
 
 async def _ask_all(
-    pairs: list[tuple[Sample, Sample]], quality: Quality, for_sample: Callable[[str], Ask]
+    pairs: list[tuple[Sample, Sample]], quality: Quality, for_sample: Callable[[str], AnswerTask]
 ) -> tuple[PairChoice, ...]:
     found: list[PairChoice] = []
     waiting = iter(pairs)
@@ -148,8 +149,8 @@ async def _ask_all(
     return tuple(found)
 
 
-async def choose_better(quality: Quality, a: Sample, b: Sample, ask: Ask) -> PairChoice:
-    """Ask in both orders which of two is better."""
+async def choose_better(quality: Quality, a: Sample, b: Sample, ask: AnswerTask) -> PairChoice:
+    """AnswerTask in both orders which of two is better."""
     first, second = await asyncio.gather(ask(_task(quality, a, b)), ask(_task(quality, b, a)))
     problems = [said.detail for said in (first, second) if isinstance(said, Failure)]
     return PairChoice(

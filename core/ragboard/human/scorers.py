@@ -13,7 +13,6 @@ import numpy as np
 from ragboard.human.agreement import Measure
 from ragboard.human.pairwise import compared_text
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Prefer, Quality, Rate
 from ragboard.metrics import DEFAULT_METRICS, Metric, gpt_score, ragchecker
 from ragboard.readers.labels import Item, LabelFile
 from ragboard.records import Outcome, Sample, Score, Unscored
@@ -21,6 +20,7 @@ from ragboard.stats import auroc, binary_agreement, clustered_interval
 from ragboard.stats.bootstrap import Rows
 from ragboard.stats.clustered import auroc_difference, clustered_auroc
 from ragboard.store.queries.agreements import Scorer
+from ragboard.tasks import Prefer, Quality, Rate
 
 __all__ = [
     "GPT_RANKING",

@@ -14,13 +14,13 @@ from typing import Any, cast
 
 from ragboard.errors import StoreError
 from ragboard.judges.local.models import load
-from ragboard.judges.tasks import AresQuality
 from ragboard.judges.trained.files import FILE, Taught
 from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
+from ragboard.tasks import AresQuality
 from ragboard.training.examples import Example, Side, examples_of, labelled_examples, unlearnt
-from ragboard.training.nouns import Course, Hear, Pupil
+from ragboard.training.nouns import Course, OnCall, Pupil
 from ragboard.training.scores import PEOPLE, Scored, cuts_of, scored
 from ragboard.training.teaching import Shown, teach
 
@@ -48,7 +48,7 @@ class School:
     labels: Sequence[AresRow]
 
 
-def lesson(school: School, quality: AresQuality, out: Path, hear: Hear | None) -> Pupil:
+def lesson(school: School, quality: AresQuality, out: Path, hear: OnCall | None) -> Pupil:
     """Teach the quality and write its model into the folder `out`. Raises NothingToLearnError."""
     start = time.perf_counter()
     dropped = Counter({"that join documents of two sides": school.straddling} if school.straddling else ())
@@ -127,7 +127,7 @@ def _saved(pupil: Classifier, out: Path) -> None:
         raise StoreError(f"{out}: cannot be written: {error}; name another with --out") from error
 
 
-def _heard(quality: AresQuality, hear: Hear | None) -> Any:
+def _heard(quality: AresQuality, hear: OnCall | None) -> Any:
     return (lambda done, of, epoch: hear(quality, done, of, epoch)) if hear else (lambda *_: None)
 
 

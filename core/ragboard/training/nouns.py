@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from ragboard.judges.tasks import AresQuality
 from ragboard.judges.trained.files import Taught
+from ragboard.tasks import AresQuality
 from ragboard.training.scores import Scored
 
-__all__ = ["Course", "Epoch", "Hear", "Pupil", "Trained"]
+__all__ = ["Course", "Epoch", "OnCall", "Pupil", "Trained"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,5 +75,5 @@ class Trained:
     """Qualities that were not trained, and why."""
 
 
-Hear: TypeAlias = Callable[[AresQuality, int, int, Epoch | None], None]
+OnCall: TypeAlias = Callable[[AresQuality, int, int, Epoch | None], None]
 """Told of every step: the quality, steps done, steps at most, and the epoch where one just ended."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragboard.human.scorers import ScorerFigures, compare_scorers, trivial_scores
-from ragboard.judges.tasks import AresQuality
 from ragboard.stats import best_cut, roc
+from ragboard.tasks import AresQuality
 from ragboard.training.examples import Example
 
 __all__ = ["PEOPLE", "Scored", "cuts_of", "scored", "trivial"]

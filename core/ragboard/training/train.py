@@ -10,15 +10,15 @@ from pathlib import Path
 
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges.local.models import digest, model_folder
-from ragboard.judges.tasks import AresQuality
 from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
 from ragboard.judges.trained.reading import READS
 from ragboard.outputs import check_output, write_whole
 from ragboard.readers.ares import read_ares
+from ragboard.tasks import AresQuality
 from ragboard.training.card import card_of
 from ragboard.training.examples import documents_in, sides_of
 from ragboard.training.lesson import NothingToLearnError, School, lesson
-from ragboard.training.nouns import Course, Hear, Pupil, Trained
+from ragboard.training.nouns import Course, OnCall, Pupil, Trained
 
 __all__ = ["train_judge"]
 
@@ -35,7 +35,7 @@ def train_judge(
     course: Course | None = None,
     *,
     labels: Sequence[Path] = (),
-    hear: Hear | None = None,
+    hear: OnCall | None = None,
     force: bool = False,
 ) -> Trained:
     """Train a judge on ARES rows and write it, with its card, into the folder `out`.
@@ -94,7 +94,7 @@ def _written(trained: Trained, school: School, file: Path, labels: Sequence[str]
         raise _unwritable(out, error) from error
 
 
-def _all_taught(school: School, out: Path, hear: Hear | None) -> tuple[tuple[Pupil, ...], dict[AresQuality, str]]:
+def _all_taught(school: School, out: Path, hear: OnCall | None) -> tuple[tuple[Pupil, ...], dict[AresQuality, str]]:
     """A pupil for each quality, and why others have none."""
     pupils: list[Pupil] = []
     left_out: dict[AresQuality, str] = {}

@@ -10,9 +10,9 @@ from ragboard.errors import RagboardError
 from ragboard.human.annotation import AnnotationQueue, QueueItem
 from ragboard.human.draws import draw_samples
 from ragboard.human.labels import undo
-from ragboard.judges.tasks import Quality
 from ragboard.store import RunRef
 from ragboard.store.queries.labels import LabelKind, Queue
+from ragboard.tasks import Quality
 from ragboard_dashboard.annotating import (
     Sitting,
     draw_answer,

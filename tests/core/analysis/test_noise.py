@@ -10,9 +10,9 @@ from tests.core.conftest import PlainJudge, make_sample
 from ragboard import JudgeOptions, Panel, Run, Store, Verdict, evaluate_run
 from ragboard.analysis import judge_noise
 from ragboard.evaluation.terms import Terms
-from ragboard.judges.tasks import Failure, Hear, Reply, Task, Verification, Verify, unheard
 from ragboard.metrics import metrics_named
 from ragboard.stats import Interval
+from ragboard.tasks import Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
 
 
 class Wavering(PlainJudge):
@@ -20,7 +20,7 @@ class Wavering(PlainJudge):
 
     seed = 1
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         replies = await super().answer(tasks)
         return [self._waver(task, reply) for task, reply in zip(tasks, replies, strict=True)]
 

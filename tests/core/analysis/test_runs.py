@@ -17,8 +17,8 @@ from ragboard.analysis import (
     sample_report,
     unsupported_statements,
 )
-from ragboard.judges.tasks import Failure, Task, Verify
 from ragboard.stats import NoInterval
+from ragboard.tasks import Failure, Task, Verify
 
 ALL = DEFAULT_METRICS
 

@@ -14,9 +14,9 @@ from tests.core.conftest import PlainJudge
 from ragboard import JudgeError, NotFoundError, Panel, Score, Store
 from ragboard.human.agree import agree
 from ragboard.human.agreement import agreement_named, agreements, item_detail, load_agreement
-from ragboard.judges.tasks import Failure, Hear, Prefer, Preference, Rate, Rating, Reply, Task, Verify, unheard
 from ragboard.metrics import metrics_named
 from ragboard.readers.labels import LabelFile, read_labels
+from ragboard.tasks import Failure, OnCall, Prefer, Preference, Rate, Rating, Reply, Task, Verify, ignore_call
 
 
 @dataclass
@@ -25,11 +25,11 @@ class Opinionated(PlainJudge):
 
     always_first: bool = False
 
-    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         self.asked.extend(tasks)
         return [self.before(task) or await self._one(task, hear) for task in tasks]
 
-    async def _one(self, task: Task, hear: Hear) -> Reply | Failure:
+    async def _one(self, task: Task, hear: OnCall) -> Reply | Failure:
         match task:
             case Prefer():
                 return Preference(better="a" if self.always_first or len(task.a) > len(task.b) else "b")

@@ -13,8 +13,8 @@ from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, Verdict, 
 from ragboard.human.annotation import annotation_queue, annotator_agreement
 from ragboard.human.draws import draw_samples, labelled_samples
 from ragboard.human.labels import grade_answer, label_statement, prefer_answer, undo
-from ragboard.judges.tasks import Verification, Verify
 from ragboard.store import RunRef
+from ragboard.tasks import Verification, Verify
 
 
 def left(

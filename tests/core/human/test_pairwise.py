@@ -10,8 +10,8 @@ from tests.core.conftest import make_run
 
 from ragboard import JudgeError, Panel, Passage, Run, RunRef, Store
 from ragboard.human.pairwise import prefer_runs
-from ragboard.judges.tasks import Failure, Hear, Prefer, Preference, Quality, Reply, Task, unheard
 from ragboard.stats import Interval, wilson_interval
+from ragboard.tasks import Failure, OnCall, Prefer, Preference, Quality, Reply, Task, ignore_call
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Chooser:
     def identity(self, task: type[Task]) -> str:
         return f"chooser/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         asked = [task for task in tasks if isinstance(task, Prefer)]
         self.asked += asked
         return [self.rule(task) for task in asked]

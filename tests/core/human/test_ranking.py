@@ -12,8 +12,8 @@ from tests.core.conftest import PlainJudge, make_sample
 from ragboard import DEFAULT_METRICS, METRICS, Panel, Run, SettingError, Store, evaluate_run
 from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import Ranking, rank_runs
-from ragboard.judges.tasks import ExtractStatements, Failure, Task
 from ragboard.stats import PoweredMean
+from ragboard.tasks import ExtractStatements, Failure, Task
 
 ANSWERS = ("It is red.", "It is old.")
 """The judge finds the first right and the second wrong."""

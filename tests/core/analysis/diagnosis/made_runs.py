@@ -11,23 +11,23 @@ import numpy as np
 from tests.core.conftest import PlainJudge
 
 from ragboard import Panel, Passage, Run, Sample, Store, Verdict, evaluate_run
-from ragboard.judges.tasks import (
+from ragboard.metrics import metrics_named
+from ragboard.records import JsonValue, Label
+from ragboard.store import RunRef
+from ragboard.tasks import (
     Extracted,
     Extraction,
     ExtractStatements,
     Failure,
-    Hear,
+    OnCall,
     Reply,
     Selection,
     SelectSentences,
     Task,
     Verification,
     Verify,
-    unheard,
+    ignore_call,
 )
-from ragboard.metrics import metrics_named
-from ragboard.records import JsonValue, Label
-from ragboard.store import RunRef
 
 CLAIMS = 5
 PASSAGES = 4
@@ -38,7 +38,7 @@ Texts = tuple[Sequence[str], Sequence[Sequence[str]]]
 class ReadingJudge(PlainJudge):
     """Takes texts at their word."""
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         return [_read(task) for task in tasks]
 
 
