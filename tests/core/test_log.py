@@ -22,7 +22,7 @@ from ragboard import (
     evaluate_run,
     log,
 )
-from ragboard.report import leaderboard
+from ragboard.analysis import leaderboard
 from ragboard.tasks import ExtractStatements
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 
 from ragboard.errors import SettingError
-from ragboard.readers.checked import Checked, UnusableError, checked
+from ragboard.readers.formats.ragchecker import Checked, UnusableError, checked
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import Failure, NotAsked, Reply, Task
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ragboard.analysis import SampleQuery, SampleReport
 from ragboard.errors import NotFoundError
-from ragboard.report import SampleQuery, SampleReport
 from ragboard.store import RunRef
 from ragboard_dashboard.components.calls import call_list
 from ragboard_dashboard.components.keys import safe_key
@@ -13,15 +13,7 @@ from ragboard_dashboard.components.reader import statement_reader
 from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows
 from ragboard_dashboard.labelling import recounted_note, verdict_row
 from ragboard_dashboard.navigation import open_run, open_sample
-from ragboard_dashboard.shared import (
-    choose_run,
-    config_line,
-    facts,
-    file_facts,
-    number_named,
-    outcome_fact,
-    plain,
-)
+from ragboard_dashboard.shared import choose_run, config_line, facts, file_facts, number_named, outcome_fact, plain
 
 __all__ = ["page"]
 

@@ -16,10 +16,10 @@ from tests.chat_server import answer
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import JudgeError, Panel, Score, SettingError, Store, evaluate_run
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.runner import Batcher
 from ragboard.judges import judge_from
 from ragboard.metrics import metrics_named
-from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
 from ragboard.tasks import Exchange, Failure, OnCall, Questions, Reply, Task, ignore_call
 from ragboard.tasks import GenerateQuestions as Generate

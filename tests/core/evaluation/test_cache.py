@@ -13,13 +13,13 @@ from tests.chat_server import ChatServer, chat_server, status
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import Panel, Score, Store, StoreError, evaluate_run
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.cache import cache_contents, open_cache, prune_cache
 from ragboard.evaluation.engine import Finished
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.metrics import metrics_named
-from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
 from ragboard.tasks import ExtractStatements, GenerateQuestions, Questions, task_key
 

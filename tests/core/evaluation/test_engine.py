@@ -24,12 +24,12 @@ from ragboard import (
     Unscored,
     evaluate_run,
 )
+from ragboard.analysis import SampleQuery, sample_report, sample_rows
 from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import metrics_named
 from ragboard.records import Run
-from ragboard.report import SampleQuery, sample_report, sample_rows
 from ragboard.tasks import Exchange, Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
 
 ALL = DEFAULT_METRICS

@@ -12,11 +12,11 @@ from click.testing import CliRunner, Result
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import NotFoundError, Panel, Score, Store, Turn, evaluate_run
+from ragboard.analysis import SampleQuery, leaderboard, run_summary, sample_rows
 from ragboard.cli import main
 from ragboard.evaluation.engine import Finished
 from ragboard.evaluation.terms import Terms
 from ragboard.metrics import metrics_named
-from ragboard.report import SampleQuery, leaderboard, run_summary, sample_rows
 from ragboard.tasks import TASKS, Similarity
 
 FAITHFULNESS, RELEVANCE = "ragas.faithfulness", "ragas.answer_relevance"

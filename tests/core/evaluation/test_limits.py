@@ -14,6 +14,7 @@ from tests.chat_server import ChatServer, chat_server, status
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import Panel, Store, evaluate_run
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.cli import main
 from ragboard.evaluation.engine import Finished
 from ragboard.evaluation.progress import Progress, read_progress, stop_file
@@ -22,7 +23,6 @@ from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.metrics import metrics_named
 from ragboard.prices import Price
 from ragboard.records import Outcome, Score, Unscored
-from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
 from ragboard.tasks import Failure, SelectSentences, Task, Verify
 
