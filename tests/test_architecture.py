@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -120,3 +121,35 @@ def test_importing_ragboard_loads_no_library_that_only_some_results_need() -> No
     program = "import sys, ragboard; print(*({'scipy', 'nltk', 'openai', 'plotly', 'streamlit'} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+SQL = re.compile(
+    r"\b(SELECT\s|FROM\s+\w+\s+(WHERE|JOIN)|INSERT\s+(OR|INTO)\b|DELETE\s+FROM\b|UPDATE\s+\w+\s+SET\b"
+    r"|CREATE\s+(TEMP|TABLE|VIEW))"
+)
+ELSEWHERE = {
+    "database.py": "it opens the database and applies its migrations",
+    "evaluation/cache.py": "answers are kept in a database of their own",
+    "cli/doctor.py": "it looks at a database that may be damaged",
+}
+"""Where SQL is outside of the store, and why."""
+
+
+def has_sql(path: Path) -> bool:
+    """Whether a file has SQL in a text that is no docstring."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    said = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return any(SQL.search(str(node.value)) for node in texts if id(node) not in said)
+
+
+def test_sql_stands_in_the_store() -> None:
+    found = {path.relative_to(CORE).as_posix() for path in CORE.rglob("*.py") if has_sql(path)}
+    assert {path for path in found if not path.startswith("store/")} == ELSEWHERE.keys()
+    assert not [path for path in DASHBOARD.rglob("*.py") if has_sql(path)]

@@ -10,14 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
-
 from ragboard.errors import SettingError
 from ragboard.metrics import METRICS
 from ragboard.metrics.ragchecker import Checked
 from ragboard.readers.formats.ragchecker import CELLS, CLAIMS, LABELS, UnusableError, checked
 from ragboard.records import Label, Sample, Side
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.evaluations import evaluated_metrics
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.scores import values_of_source
+from ragboard.store.queries.statements import claims_by_side, labels_by_target, split_sides
 
 __all__ = ["ragchecker_bytes"]
 
@@ -35,9 +37,9 @@ class _Found:
 
     claims: Mapping[Key, list[str]]
     extracted: frozenset[Key]
-    labels: Mapping[tuple[int, Side, str], dict[int, str]]
+    labels: Mapping[tuple[int, Side, str], Mapping[int, Label]]
     """For each target the label of each statement that was judged."""
-    scores: Mapping[int, dict[str, float]]
+    scores: Mapping[int, Mapping[str, float]]
 
 
 def ragchecker_bytes(store: Store, run: RunRef) -> bytes:
@@ -55,42 +57,19 @@ def ragchecker_bytes(store: Store, run: RunRef) -> bytes:
     return json.dumps(written, ensure_ascii=False, indent=2, allow_nan=False).encode()
 
 
-def _evaluation(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str | None:
+def _evaluation(connection: Connection, run: RunRef) -> str | None:
     """The evaluation from which most of RAGChecker's metrics are shown."""
-    rows = connection.execute(
-        "SELECT evaluation_id, unnest(metrics) AS metric FROM evaluations WHERE list_contains(?, evaluation_id)",
-        [list(run.evaluations)],
-    ).fetchall()
-    shown = [one for one, spec in rows if spec.startswith("ragchecker.") and run.evaluation_of(spec) == one]
+    metrics = evaluated_metrics(connection, run.evaluations)
+    shown = [one for one, spec in metrics if spec.startswith("ragchecker.") and run.evaluation_of(spec) == one]
     return max(run.evaluations, key=shown.count, default=None)
 
 
-def _found(connection: duckdb.DuckDBPyConnection, evaluation: str | None) -> _Found:
-    def rows(what: str) -> list[tuple[Any, ...]]:
-        return connection.execute(what, [evaluation]).fetchall()
-
-    claims: dict[Key, list[str]] = {}
-    for position, side, text in rows(
-        "SELECT position, side, text FROM statements WHERE evaluation_id = ? ORDER BY position, side, statement"
-    ):
-        claims.setdefault((position, side), []).append(text)
-    labels: dict[tuple[int, Side, str], dict[int, str]] = {}
-    for position, side, target, statement, label in rows(
-        "SELECT position, side, target, statement, label FROM verdicts WHERE evaluation_id = ?"
-    ):
-        labels.setdefault((position, side, target), {})[statement] = THEIRS[label]
-    scores: dict[int, dict[str, float]] = {}
-    for position, metric, value in rows(
-        "SELECT position, metric, value FROM scores WHERE evaluation_id = ? AND value IS NOT NULL"
-        " AND starts_with(metric, 'ragchecker.')"
-    ):
-        scores.setdefault(position, {})[metric] = value
-    sides = rows("SELECT position, side FROM sides WHERE evaluation_id = ?")
+def _found(connection: Connection, evaluation: str | None) -> _Found:
     return _Found(
-        claims=claims,
-        extracted=frozenset((position, side) for position, side in sides),
-        labels=labels,
-        scores=scores,
+        claims=claims_by_side(connection, evaluation),
+        extracted=split_sides(connection, evaluation),
+        labels=labels_by_target(connection, evaluation),
+        scores=values_of_source(connection, evaluation, "ragchecker"),
     )
 
 
@@ -143,7 +122,9 @@ def _tables(position: int, sample: Sample, found: _Found) -> dict[str, list[Any]
 def _column(found: _Found, key: tuple[int, Side, str], claims: list[Any] | None) -> list[str] | None:
     """One target's label for each claim; None unless all were judged."""
     labels = found.labels.get(key, {})
-    return None if claims is None or len(labels) < len(claims) else [labels[place] for place in range(len(claims))]
+    return (
+        None if claims is None or len(labels) < len(claims) else [THEIRS[labels[place]] for place in range(len(claims))]
+    )
 
 
 def _rows(columns: list[list[str] | None], claims: list[Any] | None) -> list[list[str]] | None:

@@ -26,6 +26,7 @@ from ragboard.analysis import (
 from ragboard.errors import SettingError
 from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_frame, runs_frame
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.statements import statement_frame
 
 __all__ = ["TABLES", "TABLE_FORMATS", "Table", "table", "table_bytes"]
 
@@ -111,15 +112,7 @@ def _samples(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.Data
 def _statements(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
     """One row a statement and target."""
     with store.database.read() as connection:
-        return connection.execute(
-            "SELECT s.sample_id, s.question, t.side, t.statement + 1 AS number, t.text AS statement, t.span_start,"
-            " t.span_end, t.origin, v.target, v.label, v.reason, v.score"
-            " FROM statements t JOIN samples s ON s.run_id = $run AND s.position = t.position"
-            " LEFT JOIN verdicts v ON v.evaluation_id = t.evaluation_id AND v.position = t.position"
-            " AND v.side = t.side AND v.statement = t.statement"
-            " WHERE t.evaluation_id = $evaluation ORDER BY t.position, t.side, t.statement, v.target",
-            {"run": runs[0].run_id, "evaluation": runs[0].evaluation_id},
-        ).df()
+        return statement_frame(connection, runs[0])
 
 
 def _runs(store: Store, runs: Sequence[RunRef], unscored: UnscoredPolicy) -> pd.DataFrame:

@@ -35,6 +35,7 @@ __all__ = [
     "shown_scores",
     "unscored_by_metric",
     "unscored_places",
+    "values_of_source",
 ]
 
 Known: TypeAlias = Moments | ClusterMoments
@@ -215,6 +216,19 @@ def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:
         f"SELECT DISTINCT evaluation_id FROM scores WHERE {own.sql} AND reason = 'failed'", dict(own.given)
     ).fetchall()
     return frozenset(row[0] for row in rows)
+
+
+def values_of_source(connection: Connection, evaluation_id: str | None, source: str) -> dict[int, dict[str, float]]:
+    """The scores of an evaluation by metrics of one source, by position and metric; without the unscored."""
+    rows = connection.execute(
+        "SELECT position, metric, value FROM scores WHERE evaluation_id = ? AND value IS NOT NULL"
+        " AND starts_with(metric, ?)",
+        [evaluation_id, f"{source}."],
+    ).fetchall()
+    found: dict[int, dict[str, float]] = {}
+    for position, metric, value in rows:
+        found.setdefault(position, {})[metric] = value
+    return found
 
 
 def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = None) -> Query:
