@@ -1,226 +1,59 @@
-"""Pieces that several pages show: plain text, the choice of a run, who judged it and what it got."""
+"""What several pages draw to choose and to do: a run, the page of a list, an export, an upload, the edit of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from html import escape
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Literal
 
+import pandas as pd
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from ragboard.errors import NotFoundError
-from ragboard.records import Outcome, Score
-from ragboard.report import STANDINGS, ListedRun, MetricSummary, Overruled, RunSummary, SampleReport, UnscoredPolicy
+from ragboard.errors import NotFoundError, RagboardError, StoreError
+from ragboard.exporting import TABLE_FORMATS, table_bytes
+from ragboard.report import ListedRun, RunSummary, UnscoredPolicy
 from ragboard.spans import inert
-from ragboard.stats import Interval
 from ragboard.store import RunRef
-from ragboard_dashboard.components.board import ago, mean_shown
-from ragboard_dashboard.data import get_evaluations, get_metrics, get_runs, resolve, writable
-from ragboard_dashboard.navigation import open_query, open_upload
+from ragboard_dashboard.data import get_evaluations, get_runs, resolve, store, writable
+from ragboard_dashboard.links import bound, number_in_address, open_page, open_query, open_run, put_into_address
+from ragboard_dashboard.text import escaped, plain
 
 __all__ = [
     "choose_evaluation",
     "choose_run",
-    "column_title",
-    "config_line",
     "default_pair",
-    "dollars",
-    "escaped",
+    "edit_run",
     "evaluations_help",
-    "facts",
-    "file_facts",
+    "export_control",
     "first_page",
-    "judged_line",
-    "number_named",
     "offer_sql",
     "offer_upload",
-    "outcome_fact",
     "page_number",
     "pager",
-    "plain",
+    "report_button",
     "run_choices",
-    "summary_facts",
     "unscored_choice",
+    "uploaded",
+    "without_folder",
 ]
-
-DIGITS = 6
-"""Digits of the highest page that an address can name."""
 
 HELP_LINES = 20
 """Lines of the help of a choice at most."""
 
-Kind = Literal["title", "line", "note"]
-_STYLES: dict[Kind, str] = {
-    "title": "font-family:'Source Serif',Georgia,serif;font-size:1.6rem;font-weight:600;line-height:1.3",
-    "line": "line-height:1.5",
-    "note": "line-height:1.4;font-size:0.9rem;opacity:0.75",
-}
+
+_UNNAMED = re.compile(r"[^\w.-]+")
+LONGEST_DOWNLOAD = 80
+"""Characters of a file's name."""
 
 
-def plain(text: str, kind: Kind = "line") -> None:
-    """Text that somebody else wrote, shown as it is: nothing in it is markup."""
-    tag = "h1" if kind == "title" else "div"
-    bidi = "plaintext;text-align:start" if kind == "title" else "isolate"  # a line may join texts of both directions
-    style = f"{_STYLES[kind]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:{bidi};margin:0;padding:0"
-    st.html(f'<{tag} style="{style}">{escape(inert(text))}</{tag}>')
-
-
-def facts(items: list[tuple[str, str, str]]) -> None:
-    """A row of figures: number, what it is, what it was counted from."""
-    pieces = "".join(
-        '<div style="min-width:7rem"><div><b style="font-size:1.15rem">'
-        f"{escape(number)}</b> {escape(inert(title))}</div>"
-        f'<div style="font-size:0.87rem;opacity:0.75">{escape(inert(note))}</div></div>'
-        for number, title, note in items
-    )
-    st.html(
-        f'<div style="display:flex;flex-wrap:wrap;gap:0.5rem 1.8rem;font-variant-numeric:tabular-nums">{pieces}</div>'
-    )
-
-
-def file_facts(items: list[tuple[str, str, str]]) -> None:
-    """The same for scores that the run file brought, set apart from ours."""
-    if items:
-        plain("Brought by the run file, not counted here:", "note")
-        facts(items)
-
-
-def column_title(column: str) -> str:
-    """How pages call a metric or a metadata column; one that is called like a metric keeps its prefix."""
-    metrics = get_metrics()
-    if column in metrics:
-        return metrics[column].label
-    name = column.removeprefix("metadata.")
-    return column if any(metric.label == name for metric in metrics.values()) else name
-
-
-def column_label(column: str) -> str:
-    """The same for a widget that reads Markdown in its options: nothing in it is read as markup."""
-    return escaped(column_title(column))
-
-
-def escaped(text: str) -> str:
-    """Text of others for a widget that reads Markdown."""
-    return inert(text).translate(_MARKUP)
-
-
-_MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
-
-
-def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> tuple[str, str, str]:
-    """A sample's score as a fact, with what more there is to say of it; an unscored one says why."""
-    if isinstance(outcome, Score):
-        return f"{outcome.value:.2f}", column_title(spec), " · ".join(filter(None, (outcome.counted, more)))
-    return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
-
-
-def summary_facts(
-    metrics: Mapping[str, MetricSummary], people: Overruled | None = None, run: RunSummary | None = None
-) -> list[tuple[str, str, str]]:
-    """Metrics as facts: the mean, under it the interval, how many were scored, what people make of it.
-
-    Of a `run` each metric says who judged it where that was another evaluation than the run's own.
-    """
-    return [
-        _summary_fact(metric, _by_people(spec, people), run.judged_elsewhere(spec) if run else "")
-        for spec, metric in metrics.items()
-    ]
-
-
-def _by_people(spec: str, people: Overruled | None) -> str:
-    again = people.metrics.get(spec) if people else None
-    return f"{again.mean:.2f} with {people.in_words}" if people and again and again.mean is not None else ""
-
-
-def _summary_fact(metric: MetricSummary, more: str, judge: str) -> tuple[str, str, str]:
-    bounds = metric.interval
-    said = [
-        f"{bounds.low:.2f} – {bounds.high:.2f}" if isinstance(bounds, Interval) else "",
-        f"{metric.scored:,} of {metric.total:,} scored",
-        metric.note,
-        more,
-        judge,
-        f"{STANDINGS[metric.standing]} ({metric.threshold})" if metric.standing else "",
-    ]
-    return mean_shown(metric), column_title(metric.metric), " · ".join(filter(None, said))
-
-
-UNSCORED: dict[UnscoredPolicy, str] = {
-    "excluded": "Unscored: left out",
-    "zero": "Unscored: as zero",
-    "bounds": "Unscored: worst to best",
-}
-_UNSCORED_HELP = """How samples without a score count in means, intervals and comparisons: left out; as zero, or as
-the worst value where lower is better, because 0 would be the best; or as anything from the worst to the best value,
-which gives bounds that hold whatever they would have scored."""
-
-
-def unscored_choice() -> UnscoredPolicy:
-    """Draw the one choice of how unscored samples count: in the address, and kept from page to page."""
-    kept = st.session_state.get("unscored-kept", "excluded")
-    wanted = st.query_params.get("unscored", kept)
-    named: dict[str, UnscoredPolicy] = {policy: policy for policy in UNSCORED}
-    chosen = named.get(wanted, "excluded")
-    _keep_unscored(chosen)
-    st.session_state["unscored-choice"] = chosen
-    st.selectbox(
-        "Unscored samples",
-        list(UNSCORED),
-        format_func=UNSCORED.__getitem__,
-        key="unscored-choice",
-        on_change=lambda: _keep_unscored(st.session_state["unscored-choice"]),
-        label_visibility="collapsed",
-        help=_UNSCORED_HELP,
-    )
-    return chosen
-
-
-def _keep_unscored(chosen: UnscoredPolicy) -> None:
-    st.session_state["unscored-kept"] = chosen
-    if chosen == "excluded":
-        st.query_params.pop("unscored", None)
-    else:
-        st.query_params["unscored"] = chosen
-
-
-def dollars(cost: float | None) -> str:
-    """US dollars; one that is not known is said to be so."""
-    return "cost unknown" if cost is None else f"${cost:,.4f}"
-
-
-def config_line(of: RunSummary | SampleReport) -> str:
-    """A run's configuration in one line."""
-    return ", ".join(f"{key} {value}" for key, value in of.config.items())
-
-
-def judged_line(summary: RunSummary) -> None:
-    """Dataset, configuration, judge and when, in one line; under it by what the intervals are clustered."""
-    config = config_line(summary)
-    part = summary.judged.part if summary.judged else ""
-    if summary.judged is None:
-        judge = "not evaluated"
-    else:
-        heuristic = " judge (heuristic)" if summary.judged.heuristic else " judge"
-        now = datetime.now(UTC).replace(tzinfo=None)
-        judge = f"{summary.judged.judge}{heuristic}, {ago(summary.judged.finished, now)}"
-    plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
-    if summary.clustered:
-        plain(f"Intervals are clustered by {summary.clustered}.", "note")
-
-
-def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
-    """A button to the upload page, where this server takes files."""
-    if writable() and st.button("Upload a run", icon=":material/upload_file:", width=width):
-        open_upload()
-
-
-def offer_sql(sql: str, key: str) -> None:
-    """A button that opens the SQL behind a table in the console."""
-    if st.button(
-        "SQL", key=f"sql-{key}", type="tertiary", icon=":material/database:", help="The SQL behind this table"
-    ):
-        open_query(sql)
+PREFIX = "ragboard-upload-"
+LONGEST, ENDING = 150, 20
+"""Bytes of a name, and signs of its ending: file systems take 255 bytes, where other systems count signs instead."""
 
 
 def choose_run(where: str, *, evaluations: bool = True) -> RunRef | None:
@@ -267,23 +100,16 @@ def choose_evaluation(run: RunRef, key: str) -> None:
         return
     names = {run.name: "Newest evaluation of each metric"}
     names |= {f"{run.name}@{one.judged.evaluation_id}": str(one) for one in there}
-    widget = f"evaluation-{key}"
-    st.session_state[widget] = f"{run.name}@{run.evaluation_id}" if run.chosen else run.name
-    if st.session_state[widget] not in names:  # the file's own scores
-        names[st.session_state[widget]] = "Scores of the run file"
-
-    def chose() -> None:
-        st.query_params[key] = st.session_state[widget]
-
+    shown = f"{run.name}@{run.evaluation_id}" if run.chosen else run.name
+    names.setdefault(shown, "Scores of the run file")
     st.selectbox(
         "Evaluation",
         list(names),
         format_func=lambda name: inert(names[name]),
-        key=widget,
-        on_change=chose,
         label_visibility="collapsed",
         help="Which evaluation of this run to show",
         width="stretch" if key != "run" else 720,
+        **bound(key, shown, key=f"evaluation-{key}"),
     )
 
 
@@ -295,32 +121,6 @@ def evaluations_help(choices: Mapping[str, str]) -> str | None:
     return "\n\n".join(lines) or None
 
 
-def number_named(key: str) -> int | None:
-    """The number that the address gives under a key, from 1; None for nonsense, and for more than can be there."""
-    asked = st.query_params.get(key, "")
-    return (int(asked) or None) if asked.isdecimal() and len(asked) <= DIGITS else None
-
-
-def page_number() -> int:
-    """What a pager under the key `page` will show once it is drawn, from 1: as it was set, else by the address."""
-    number: int = st.session_state.get("page") or number_named("page") or 1
-    return max(number, 1)
-
-
-def pager(total: int, size: int) -> None:
-    """Draw the ways to the other pages of a list, where there are any."""
-    if total > size:
-        st.pagination(-(-total // size), key="page", bind="query-params")
-    else:
-        st.session_state.pop("page", None)  # a page that was set for a pager would outlive it
-
-
-def first_page() -> None:
-    """Have a list begin anew: for what changes what is in it, or its order."""
-    if "page" in st.session_state:
-        st.session_state["page"] = 1
-
-
 def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
     """The newest run and the next over the same questions, the older as the baseline, of at least two runs.
 
@@ -330,3 +130,176 @@ def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
     other = next((run for run in others if (run.dataset_key, run.evaluated) == (newest.dataset_key, True)), others[0])
     a, b = sorted((newest, other), key=lambda run: run.imported)
     return a.name, b.name
+
+
+UNSCORED: dict[UnscoredPolicy, str] = {
+    "excluded": "Unscored: left out",
+    "zero": "Unscored: as zero",
+    "bounds": "Unscored: worst to best",
+}
+_UNSCORED_HELP = """How samples without a score count in means, intervals and comparisons: left out; as zero, or as
+the worst value where lower is better, because 0 would be the best; or as anything from the worst to the best value,
+which gives bounds that hold whatever they would have scored."""
+
+
+def unscored_choice() -> UnscoredPolicy:
+    """Draw the one choice of how unscored samples count: in the address, and kept from page to page."""
+    kept = st.session_state.get("unscored-kept", "excluded")
+    wanted = st.query_params.get("unscored", kept)
+    named: dict[str, UnscoredPolicy] = {policy: policy for policy in UNSCORED}
+    chosen = named.get(wanted, "excluded")
+    _keep_unscored(chosen)
+    st.session_state["unscored-choice"] = chosen
+    st.selectbox(
+        "Unscored samples",
+        list(UNSCORED),
+        format_func=UNSCORED.__getitem__,
+        key="unscored-choice",
+        on_change=lambda: _keep_unscored(st.session_state["unscored-choice"]),
+        label_visibility="collapsed",
+        help=_UNSCORED_HELP,
+    )
+    return chosen
+
+
+def _keep_unscored(chosen: UnscoredPolicy) -> None:
+    st.session_state["unscored-kept"] = chosen
+    if chosen == "excluded":
+        st.query_params.pop("unscored", None)
+    else:
+        st.query_params["unscored"] = chosen
+
+
+def page_number() -> int:
+    """The page of a list that the address names, from 1."""
+    return number_in_address("page") or 1
+
+
+def pager(total: int, size: int, at: int, name: str = "page") -> None:
+    """Draw the links to the other pages of a list that is shown at page `at`; the address has the page under `name`."""
+    if total <= size:
+        return
+    if st.session_state.get(name, at) != at:
+        st.session_state[name] = at
+    st.pagination(-(-total // size), default=at, key=name, on_change=put_into_address, args=(name, name))
+
+
+def first_page() -> None:
+    """Have a list begin anew: for what changes what is in it, or its order."""
+    st.query_params.pop("page", None)
+
+
+def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
+    """A button to the upload page, where this server takes files."""
+    if writable() and st.button("Upload a run", icon=":material/upload_file:", width=width):
+        open_page("upload")
+
+
+def offer_sql(sql: str, key: str) -> None:
+    """A button that opens the SQL behind a table in the console."""
+    if st.button(
+        "SQL", key=f"sql-{key}", type="tertiary", icon=":material/database:", help="The SQL behind this table"
+    ):
+        open_query(sql)
+
+
+def export_control(name: str, frame: Callable[[], pd.DataFrame]) -> None:
+    """Draw the export of a table; `name` is what its files are called, and stands for it on a page."""
+    with st.popover("Export", icon=":material/download:", width="stretch"):
+        for kind in TABLE_FORMATS:
+            st.download_button(
+                kind.upper(),
+                partial(_written, frame, kind),
+                file_name=_file_name(name, kind),
+                key=f"export-{name}-{kind}",
+                on_click="ignore",
+                width="stretch",
+            )
+
+
+def _written(frame: Callable[[], pd.DataFrame], kind: str) -> bytes:
+    return table_bytes(frame(), kind)
+
+
+def report_button(name: str, written: Callable[[], str], width: Literal["content", "stretch"] = "content") -> None:
+    """Draw the button that gives the page as one HTML file."""
+    st.download_button(
+        "Report",
+        lambda: written().encode(),
+        file_name=_file_name(name, "html"),
+        mime="text/html",
+        key="report",
+        on_click="ignore",
+        icon=":material/share:",
+        help="One HTML file that opens anywhere, without a server or a network",
+        width=width,
+    )
+
+
+def _file_name(name: str, ending: str) -> str:
+    """A name that any file system takes."""
+    return f"{_UNNAMED.sub('-', name).strip('-.')[:LONGEST_DOWNLOAD] or 'ragboard'}.{ending}"
+
+
+@st.dialog("Edit a run")
+def edit_run(run: RunSummary, *, back: bool) -> None:
+    """Draw the dialog; once it is done the run's page follows, or the leaderboard where `back`."""
+    name = st.text_input("Name", run.name, key=f"name-{run.run_id}")
+    tags = st.text_input("Tags, separated by commas", ", ".join(run.tags), key=f"tags-{run.run_id}")
+    notes = st.text_area("Notes", run.notes, key=f"notes-{run.run_id}")
+    if st.button("Save", type="primary", icon=":material/save:") and _saved(run, name, tags, notes):
+        open_page("runs") if back else open_run(name)
+    with st.expander("Delete this run", icon=":material/delete:"):
+        _delete(run)
+
+
+def _saved(run: RunSummary, name: str, tags: str, notes: str) -> bool:
+    try:
+        store().rename_run(run.run_id, name)
+        store().set_tags(run.run_id, tags.split(","))
+        store().set_notes(run.run_id, notes)
+    except RagboardError as error:
+        _refused(error)
+        return False
+    return True
+
+
+def _delete(run: RunSummary) -> None:
+    plain(f"{run.name}: {run.samples:,} samples, and all that was found about them. This cannot be undone.")
+    sure = st.checkbox("Delete it for good", key=f"sure-{run.run_id}")
+    if st.button("Delete", icon=":material/delete_forever:", disabled=not sure):
+        try:
+            store().remove_runs([run.run_id])
+        except RagboardError as error:
+            _refused(error)
+        else:
+            open_page("runs")
+
+
+def _refused(error: RagboardError) -> None:
+    st.error("That was not done.", icon=":material/error:")
+    plain(str(error))
+
+
+@contextmanager
+def uploaded(file: UploadedFile) -> Generator[Path]:
+    """The upload under its own name in a folder of its own, which is deleted at the end of the block."""
+    store().require_writable()
+    with TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / _name(file.name)
+        try:
+            path.write_bytes(file.getvalue())
+        except OSError as error:
+            raise StoreError(f"{path.name}: cannot be read here: {error.strerror or error}") from error
+        yield path
+
+
+def _name(given: str) -> str:
+    """The name of an uploaded file, without folders and no longer than a file's may be."""
+    path = PurePosixPath(given.replace("\\", "/").replace("\0", ""))
+    return f"{path.stem.encode()[:LONGEST].decode(errors='ignore')}{path.suffix[:ENDING]}"
+
+
+def without_folder(message: str) -> str:
+    """A message about an upload without the folder that it is read in."""
+    return re.sub(rf"{re.escape(gettempdir())}[/\\]{PREFIX}[^/\\]*[/\\]", "", message)

@@ -78,54 +78,6 @@ from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store
 from ragboard_dashboard.settings import settings
 
-__all__ = [
-    "evaluates",
-    "get_agreement",
-    "get_agreements",
-    "get_calls",
-    "get_comparable",
-    "get_comparison",
-    "get_diagnosis",
-    "get_estimated_metrics",
-    "get_estimates",
-    "get_evaluations",
-    "get_failed",
-    "get_failures",
-    "get_grade_verdicts",
-    "get_grades",
-    "get_hallucination_groups",
-    "get_hallucinations",
-    "get_item",
-    "get_judges",
-    "get_judging",
-    "get_kappas",
-    "get_leaderboard",
-    "get_loose_statements",
-    "get_metrics",
-    "get_noise",
-    "get_overruled",
-    "get_pair",
-    "get_pair_place",
-    "get_pair_rows",
-    "get_pair_verdicts",
-    "get_preferences",
-    "get_queue",
-    "get_run",
-    "get_runs",
-    "get_sample",
-    "get_sample_rows",
-    "get_tables",
-    "get_texts",
-    "keep_threshold",
-    "known_metrics",
-    "plugins",
-    "resolve",
-    "store",
-    "surroundings",
-    "writable",
-]
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Read: TypeAlias = Callable[Concatenate[Store, P], T]

@@ -12,8 +12,8 @@ from ragboard.evaluation.live import LiveEvaluation, LiveState, cancel_evaluatio
 from ragboard.judges import JudgeOptions
 from ragboard.store import RunRef
 from ragboard_dashboard.data import evaluates, get_runs, store, surroundings
-from ragboard_dashboard.navigation import open_run
-from ragboard_dashboard.shared import dollars, facts, plain
+from ragboard_dashboard.links import open_run
+from ragboard_dashboard.text import dollars, facts, plain
 
 __all__ = ["key_field", "live_lines", "panel", "run_panels"]
 

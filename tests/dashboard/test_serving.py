@@ -26,8 +26,8 @@ from ragboard.evaluation.header import Choice
 from ragboard.evaluation.live import cancel_evaluation
 from ragboard.store import RunRef
 from ragboard_dashboard import data, server
-from ragboard_dashboard.health import health_route
-from ragboard_dashboard.security import Gate, content_policy, names_of, security_headers
+from ragboard_dashboard.security import RequestGuard, content_policy, names_of, security_headers
+from ragboard_dashboard.server import health_route
 from ragboard_dashboard.settings import ServerSettings, is_loopback, keep_settings, settings
 
 SOCKET = "ws://127.0.0.1:8501/socket"
@@ -48,7 +48,7 @@ def client() -> TestClient:
     names = names_of(ServerSettings(store=Path("s"), allowed_hosts=("evals.example.org",)))
     app = Starlette(
         routes=[Route("/", answer, methods=["GET", "PUT"]), WebSocketRoute("/socket", listen)],
-        middleware=[Middleware(Gate, names=names, headers=security_headers())],
+        middleware=[Middleware(RequestGuard, names=names, headers=security_headers())],
     )
     return TestClient(app, base_url="http://127.0.0.1:8501")
 

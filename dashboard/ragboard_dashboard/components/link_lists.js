@@ -1,23 +1,10 @@
-// Statements that the passages do not support, or groups of them, each a way to more. All text enters as text nodes.
-
-function element(tag, className, text) {
-  const node = document.createElement(tag)
-  if (className) node.className = className
-  if (text !== undefined) node.textContent = text
-  return node
-}
+// Statements that the passages do not support, or groups of them, each a way to more.
 
 function finding(item, open) {
   const node = element("li")
-  const link = element("a")
-  link.href = item.href
-  link.addEventListener("click", (event) => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return
-    event.preventDefault()
-    open(item.key)
-  })
-  link.append(element("span", `verdict ${item.label}`, item.verdict), element("span", "said", item.text))
-  node.append(link)
+  const opener = link("", undefined, item.href, () => open(item.key))
+  opener.append(element("span", `verdict ${item.label}`, item.verdict), element("span", "said", item.text))
+  node.append(opener)
   if (item.aside) {
     const aside = element("div", "aside")
     aside.append(element("div", "run", item.aside))

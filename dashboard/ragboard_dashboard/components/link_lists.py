@@ -1,34 +1,26 @@
-"""Lists of unsupported statements, and of what they have in common, as a component; opening one hands back which."""
+"""Lists of statements, of what they have in common, and of other texts, each a link; opening one hands back which."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
+from collections.abc import Sequence
 from typing import Any, TypeVar
-from urllib.parse import urlencode
 
 import streamlit as st
-from streamlit.components.v2 import component
 
 from ragboard.report import Hallucination, HallucinationGroup, LooseStatement
 from ragboard.report.looks import VERDICTS, VerdictLook, said_by, statement_look
 from ragboard.spans import inert
+from ragboard_dashboard.components import COMPONENTS, widget
+from ragboard_dashboard.links import Link, address
 
-__all__ = ["Way", "finding_list", "group_list", "hallucination_list", "opened_hallucination", "way_list"]
+__all__ = ["group_list", "hallucination_list", "link_list", "opened_hallucination", "statement_list"]
 
 Shown = TypeVar("Shown")
 
-_FILES = files("ragboard_dashboard") / "components"
-_mount = component(
-    "ragboard_findings",
-    html='<div id="findings"></div>',
-    css=(_FILES / "findings.css").read_text("utf-8"),
-    js=(_FILES / "findings.js").read_text("utf-8"),
-)
+_mount = widget("link_lists", "findings", COMPONENTS / "link_lists.js", COMPONENTS / "link_lists.css")
 
 
-def finding_list(found: Sequence[LooseStatement], *, name: str, key: str) -> LooseStatement | None:
+def statement_list(found: Sequence[LooseStatement], *, name: str, key: str) -> LooseStatement | None:
     """Draw the statements beside each other. Returns the one a person just opened, else None."""
     items = [
         _item(place, VERDICTS[said.verdict.label], said.run, said.sample_id, said.number)
@@ -60,33 +52,21 @@ def group_list(found: Sequence[HallucinationGroup], *, query: str, name: str, ke
     return _opened(found, items, name=name, key=key, layout="rows")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Way:
-    """A text that leads to a page."""
-
-    mark: str
-    """What stands before the text."""
-    text: str
-    where: str
-    page: str
-    query: Mapping[str, str]
-
-
-def way_list(ways: Sequence[Way], *, name: str, key: str) -> Way | None:
-    """Draw texts that lead somewhere. Returns the one a person just opened, else None."""
+def link_list(links: Sequence[Link], *, name: str, key: str) -> Link | None:
+    """Draw texts that lead to pages. Returns the one a person just opened, else None."""
     items = [
         {
             "key": place,
-            "href": f"{way.page}?{urlencode(way.query)}",
+            "href": address(link.page, link.query),
             "label": "",
-            "verdict": inert(way.mark),
-            "text": inert(way.text),
+            "verdict": inert(link.mark),
+            "text": inert(link.text),
             "reason": "",
-            "where": inert(way.where),
+            "where": inert(link.where),
         }
-        for place, way in enumerate(ways)
+        for place, link in enumerate(links)
     ]
-    return _opened(ways, items, name=name, key=key, layout="columns")
+    return _opened(links, items, name=name, key=key, layout="columns")
 
 
 def _opened(found: Sequence[Shown], items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> Shown | None:
@@ -102,7 +82,7 @@ def _draw(items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> A
 def _item(key: int | list[Any], look: VerdictLook, run: str, sample_id: str, number: int) -> dict[str, Any]:
     return {
         "key": key,
-        "href": "sample?" + urlencode({"run": run, "sample": sample_id, "statement": number}),
+        "href": address("sample", {"run": run, "sample": sample_id, "statement": number}),
         "label": look.css,
         "verdict": f"{look.icon} {look.word}",
     }
@@ -126,7 +106,7 @@ def _group(place: int, group: HallucinationGroup, query: str) -> dict[str, Any]:
     contradicted = VERDICTS["contradicted"]
     return {
         "key": place,
-        "href": "hallucinations?" + urlencode({query: group.key}),
+        "href": address("hallucinations", {query: group.key}),
         "label": contradicted.css if group.contradicted else "",
         "verdict": f"{contradicted.icon} {group.contradicted:,} contradicted" if group.contradicted else "",
         "text": inert(group.title),

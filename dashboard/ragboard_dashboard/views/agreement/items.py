@@ -1,49 +1,66 @@
-"""Items that people judged, as components: the list of them, and a pair opened side by side."""
+"""What people judged, item by item: the list of it, disagreements first, and one item opened."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any
-from urllib.parse import urlencode
 
-from streamlit.components.v2 import component
+import streamlit as st
 
-from ragboard.opinions import Opinion
-from ragboard.report import GradeVerdict, Opened, PairVerdict
+from ragboard.errors import NotFoundError
+from ragboard.opinions import Contender, Opinion
+from ragboard.records import Outcome, Score
+from ragboard.report import GradeVerdict, KeptAgreement, Opened, PairVerdict
 from ragboard.spans import inert
+from ragboard_dashboard.components import safe_key
+from ragboard_dashboard.components.pairs import changed_words, pair_list, pair_view, passage_group
+from ragboard_dashboard.controls import pager
+from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
+from ragboard_dashboard.links import address, number_in_address
+from ragboard_dashboard.text import escaped, facts, plain
 
-__all__ = ["grade_rows", "item_list", "opened_data", "opened_pair", "pair_rows", "preferred"]
+__all__ = ["grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
 
-_FILES = files("ragboard_dashboard") / "components"
-
-
-def _component(name: str) -> Any:
-    return component(
-        f"ragboard_agreed_{name}",
-        html='<div id="compare"></div>',
-        css=(_FILES / "compare.css").read_text("utf-8"),
-        js=(_FILES / f"{name}.js").read_text("utf-8"),
-    )
+PAGE_SIZE = 15
 
 
-_mount_items, _mount_pair = (_component(name) for name in ("pairs", "pair"))
+def list_pairs(kept: KeptAgreement, dimension: str, contender: str) -> None:
+    """The pairs that people decided, those that the contender got wrong first."""
+    verdicts = get_pair_verdicts(kept.agreement.id, dimension, contender)
+    at = _page_of(len(verdicts))
+    wrong = sum(one.contender is not None and one.contender * one.people < 0 for one in verdicts)
+    shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
+    rows = pair_rows(shown, get_texts(kept.agreement.id, [one.position for one in shown]), dict(st.query_params))
+    caption = f"{wrong:,} of {len(verdicts):,} pairs wrong; these come first. Open one to see both sides."
+    _list({"change": "Outcome", "a": "People prefer", "b": "It prefers"}, rows, caption)
+    pager(len(verdicts), PAGE_SIZE, at, "part")
 
 
-def item_list(rows: Sequence[Mapping[str, Any]], titles: Mapping[str, str], caption: str, *, key: str) -> str | None:
-    """Draw items that can be opened. Returns the one just opened, else None."""
-    data = {"caption": caption, "titles": titles, "rows": rows}
-    opened: str | None = _mount_items(key=key, data=data, on_open_change=lambda: None).open
-    return opened
+def list_grades(kept: KeptAgreement, dimension: str, contender: str) -> None:
+    """Graded items, those first on which the contender is farthest from people."""
+    verdicts = get_grade_verdicts(kept.agreement.id, dimension, contender)
+    at = _page_of(len(verdicts))
+    shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
+    rows = grade_rows(shown, get_texts(kept.agreement.id, [one.position for one in shown]), dict(st.query_params))
+    caption = "By how far the place of a score among scores is from that of the grade among grades, from -1 to 1."
+    _list({"change": "Outcome", "a": "People", "b": "Score"}, rows, caption)
+    pager(len(verdicts), PAGE_SIZE, at, "part")
 
 
-def opened_pair(found: Opened, *, key: str) -> None:
-    """Draw both sides of a pair, with the words that differ, and the passages."""
-    _mount_pair(key=key, data=opened_data(found))
+def _page_of(total: int) -> int:
+    """The page of the list that the address names, else its last."""
+    return min(max(1, -(-total // PAGE_SIZE)), number_in_address("part") or 1)
+
+
+def _list(titles: Mapping[str, str], rows: Sequence[Mapping[str, Any]], caption: str) -> None:
+    opened = pair_list({"caption": caption, "titles": titles, "rows": rows}, key="items")
+    if opened:
+        st.query_params["item"] = opened
+        st.rerun()
 
 
 def pair_rows(
-    verdicts: Sequence[PairVerdict], questions: Mapping[int, tuple[str, str]], address: Mapping[str, str]
+    verdicts: Sequence[PairVerdict], questions: Mapping[int, tuple[str, str]], query: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Pairs as rows of the list: what became of each, what people prefer, how far the contender sees them apart."""
     return [
@@ -53,7 +70,7 @@ def pair_rows(
             _outcome(one),
             {"shown": preferred(one.people), "note": f"mean vote {one.people:+.2g}"},
             {"shown": _said_of_pair(one.contender), "note": ""},
-            address,
+            query,
         )
         for one in verdicts
     ]
@@ -79,7 +96,7 @@ def _said_of_pair(difference: float | None) -> str:
 
 
 def grade_rows(
-    verdicts: Sequence[GradeVerdict], questions: Mapping[int, tuple[str, str]], address: Mapping[str, str]
+    verdicts: Sequence[GradeVerdict], questions: Mapping[int, tuple[str, str]], query: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Graded items as rows of the list."""
     return [
@@ -89,7 +106,7 @@ def grade_rows(
             _gap(one.gap),
             {"shown": f"{one.people:.3g}", "note": _ratings(one.said)},
             {"shown": "no score" if one.contender is None else f"{one.contender:.3g}", "note": ""},
-            address,
+            query,
         )
         for one in verdicts
     ]
@@ -113,12 +130,12 @@ def _row(
     outcome: tuple[str, str],
     people: dict[str, str],
     contender: dict[str, str],
-    address: Mapping[str, str],
+    query: Mapping[str, str],
 ) -> dict[str, Any]:
     change, look = outcome
     return {
         "key": item_id,
-        "href": f"agreement?{urlencode({**address, 'item': item_id})}",
+        "href": address("agreement", {**query, "item": item_id}),
         "question": inert(question[:300]),
         "where": inert(item_id),
         "change": change,
@@ -126,6 +143,62 @@ def _row(
         "a": people,
         "b": contender,
     }
+
+
+def show_item(kept: KeptAgreement, wanted: str) -> None:
+    """One item: its texts, what people said, and what every contender made of it."""
+    if st.button("Back to the agreement", icon=":material/arrow_back:"):
+        del st.query_params["item"]
+        st.rerun()
+    try:
+        found = get_item(kept.agreement.id, wanted)
+    except NotFoundError as error:
+        st.error("This address names an item that is not there.", icon=":material/search_off:")
+        plain(str(error))
+        return
+    plain(found.sides[0].question or found.item_id, "title")
+    facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.said.items()])
+    if len(found.sides) == 2:
+        plain("Struck through: only in A. Bold and underlined: only in B.", "note")
+        pair_view(opened_data(found), key=safe_key("opened", kept.agreement.id, wanted))
+    else:
+        _alone(found)
+    for dimension in found.said:
+        st.subheader(f"What contenders make of it: {escaped(dimension)}", anchor=False)
+        facts(_contenders(kept, found, dimension))
+
+
+def _people(dimension: str, said: Sequence[Opinion], *, pair: bool) -> tuple[str, str, str]:
+    given = [opinion for opinion in said if opinion is not None]
+    mean = sum(given) / len(given) if given else None
+    shown = "nothing" if mean is None else preferred(mean) if pair else f"{mean:.3g}"
+    note = ", ".join("\N{EN DASH}" if opinion is None else f"{opinion:g}" for opinion in said)
+    return shown, f"{'people prefer' if pair else 'people'}, {dimension.replace('_', ' ')}", note
+
+
+def _contenders(kept: KeptAgreement, found: Opened, dimension: str) -> list[tuple[str, str, str]]:
+    heard: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
+    return [_fact(one, heard[one.name]) for one in kept.agreement.contenders if one.name in heard]
+
+
+def _fact(contender: Contender, outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
+    letters = "AB" if len(outcomes) == 2 else " "
+    values = [f"{one.value:.3g}" if isinstance(one, Score) else "unscored" for one in outcomes]
+    words = [one.counted if isinstance(one, Score) else one.detail for one in outcomes]
+    shown = " · ".join(f"{letter} {value}".strip() for letter, value in zip(letters, values, strict=True))
+    return shown, contender.name, " · ".join(dict.fromkeys(filter(None, words)))
+
+
+def _alone(found: Opened) -> None:
+    side = found.sides[0]
+    st.subheader("Answer", anchor=False)
+    plain(side.answer or "It is empty.")
+    passages = side.contexts or ()
+    st.subheader(f"Passages: {len(passages)}", anchor=False)
+    for passage in passages:
+        with st.container(border=True):
+            plain(f"rank {passage.rank}", "note")
+            plain(passage.text.strip())
 
 
 def opened_data(found: Opened) -> dict[str, Any]:
@@ -143,7 +216,7 @@ def opened_data(found: Opened) -> dict[str, Any]:
 
 
 def _side(found: Opened, letter: str, other: str) -> dict[str, Any]:
-    words = [{"kind": change.kind, "text": inert(change.text)} for change in found.changes if change.kind != other]
+    words = changed_words(found.changes, but=other)
     side = found.sides["AB".index(letter)]
     what = "Passages of" if side.answer is None else "Answer"
     return {"title": f"{what} {letter}", "note": "" if words else "It is empty.", "words": words}
@@ -151,7 +224,4 @@ def _side(found: Opened, letter: str, other: str) -> dict[str, Any]:
 
 def _passages(found: Opened, side: int, title: str) -> dict[str, Any]:
     passages = found.sides[side].contexts or ()
-    return {
-        "title": f"{title}: {len(passages)}",
-        "passages": [{"where": inert(f"rank {one.rank}"), "text": inert(one.text)} for one in passages],
-    }
+    return passage_group(f"{title}: {len(passages)}", [(f"rank {one.rank}", one.text) for one in passages])

@@ -4,34 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any, NoReturn, get_args
 
 import streamlit as st
 
-from ragboard.errors import NotFoundError, SettingError
+from ragboard.errors import NotFoundError, RagboardError, SettingError
+from ragboard.evaluation.agreeing import agree
+from ragboard.judges import EmbeddedJudge, Panel
+from ragboard.readers.opinions import read_opinions
 from ragboard.report import GradeLine, GradeReport, KeptAgreement
+from ragboard.samples import sample_folder
 from ragboard.stats.pairwise import Ties
-from ragboard_dashboard.agreed import list_grades, list_pairs, show_item
-from ragboard_dashboard.agreeing import offer_deletion, offer_files
-from ragboard_dashboard.components.agreement import (
+from ragboard_dashboard.controls import uploaded, without_folder
+from ragboard_dashboard.data import (
+    get_agreement,
+    get_agreements,
+    get_grades,
+    get_preferences,
+    store,
+    writable,
+)
+from ragboard_dashboard.links import bound
+from ragboard_dashboard.text import ago, plain
+from ragboard_dashboard.views.agreement.items import list_grades, list_pairs, show_item
+from ragboard_dashboard.views.agreement.tables import (
     contender_pictures,
     contender_table,
     grades_data,
     pairs_data,
     votes_data,
 )
-from ragboard_dashboard.components.board import ago
-from ragboard_dashboard.data import (
-    get_agreement,
-    get_agreements,
-    get_grades,
-    get_preferences,
-    writable,
-)
-from ragboard_dashboard.shared import plain
 
-__all__ = ["page"]
+__all__ = ["draw"]
 
+ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
+SAMPLE = {"The sample's pairs": "pairs.jsonl", "The sample's statements": "statements.jsonl"}
 FORMS = {"pairs": "Preferences of two", "grades": "Grades and labels"}
 TIES: dict[Ties, str] = {
     "random": "A tie is a coin",
@@ -44,7 +52,7 @@ BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
 """What was chosen for one contender or dimension and means nothing for another."""
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page."""
     every = get_agreements()
     if not every:
@@ -98,15 +106,12 @@ def _chosen(every: Sequence[KeptAgreement]) -> KeptAgreement | None:
         _forms(every, kept)
     with choice:
         shown = [one.agreement.id for one in every if kept is None or _form(one) == _form(kept)]
-        now_at = kept.agreement.id if kept else shown[0]
-        _bound("agreement", now_at)
+        others = [name for name in st.query_params if name != "agreement"]
         st.selectbox(
             "Agreement",
             shown,
             format_func=lambda one: names[one],
-            key="agreement-agreement",
-            on_change=_chose,
-            args=("agreement",),
+            **bound("agreement", kept.agreement.id if kept else shown[0], key="agreement-agreement", drops=others),
         )
     if writable():
         with more, st.popover("Another file", icon=":material/add:", width="stretch"):
@@ -121,7 +126,7 @@ def _form(kept: KeptAgreement) -> str:
 def _forms(every: Sequence[KeptAgreement], kept: KeptAgreement | None) -> None:
     there = [form for form in FORMS if any(_form(one) == form for one in every)]
     newest = {form: next(one.agreement.id for one in every if _form(one) == form) for form in there}
-    _bound("form", _form(kept) if kept else there[0])
+    st.session_state["agreement-form"] = _form(kept) if kept else there[0]
 
     def turn() -> None:
         st.query_params.clear()
@@ -144,28 +149,15 @@ def _called(kept: KeptAgreement) -> str:
     )
 
 
-def _bound(key: str, value: Any) -> Any:
-    """Have a widget show a value of the address; the name that the widget is to have."""
-    st.session_state[f"agreement-{key}"] = value
-    return value
-
-
-def _chose(key: str) -> None:
-    """Put what was just chosen into the address, which is what the page is drawn from."""
-    st.query_params[key] = str(st.session_state[f"agreement-{key}"])
-    if key == "agreement":
-        for other in [name for name in st.query_params if name != key]:
-            del st.query_params[other]
-    for other in (*BELONGS.get(key, ()), "part"):
-        st.query_params.pop(other, None)
-
-
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
-    """A choice that stands in the address; what does not fit is the first."""
+    """A choice that the address has; what does not fit is the first."""
     wanted = st.query_params.get(key, "")
-    _bound(key, wanted if wanted in options else options[0])
-    chosen: str = st.selectbox(label, options, key=f"agreement-{key}", on_change=_chose, args=(key,), **more)
+    chosen: str = st.selectbox(label, options, **_bound(key, wanted if wanted in options else options[0]), **more)
     return chosen
+
+
+def _bound(key: str, value: Any) -> dict[str, Any]:
+    return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
 
 
 def _title(kept: KeptAgreement, said: str) -> None:
@@ -216,8 +208,7 @@ def _grades(kept: KeptAgreement) -> None:
         contender = _select("Contender", "contender", names)
     found = get_grades(kept.agreement.id, dimension, _number("at_least"), _cuts(contender))
     with second:
-        _bound("at_least", found.at_least)
-        st.number_input("Good from grade", key="agreement-at_least", on_change=_chose, args=("at_least",), format="%g")
+        st.number_input("Good from grade", format="%g", **_bound("at_least", found.at_least))
     with table:
         _title(
             kept,
@@ -258,13 +249,69 @@ def _one(found: GradeReport, line: GradeLine) -> None:
     st.subheader("One contender", anchor=False)
     contender_pictures(line, found.people, key="one")
     if line.cut:
-        _bound("cut", line.cut.threshold)
         st.number_input(
             "It says good from score",
-            key="agreement-cut",
-            on_change=_chose,
-            args=("cut",),
             format="%.4g",
             step=0.05,
             help="Chosen beforehand, it tells how the metric does; fitted, it looks better than it is.",
+            **_bound("cut", line.cut.threshold),
         )
+
+
+def offer_files() -> None:
+    """Draw where a file can be dropped or the sample's taken; what is handed in is judged at once and opened.
+
+    Nothing where this server's pages may not change what is kept.
+    """
+    if not writable():
+        return
+    file = st.file_uploader(
+        "A file of what people said: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
+    )
+    row = st.container(horizontal=True)
+    taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]
+    st.markdown("Judged here by the embedded judge, which needs no key and is a heuristic. By another judge:")
+    st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None, wrap_lines=True)
+    if file is not None and file.file_id != st.session_state.get("opinions-taken"):
+        with uploaded(file) as path:
+            _judge(path, file.file_id)
+    for name in taken:
+        _judge(sample_folder() / "labels" / name, "")
+
+
+def _judge(path: Path, taken: str) -> None:
+    """Hold the embedded judge against the file, and show what came of it; or say why that cannot be."""
+    bar = st.progress(0.0, "Reading")
+
+    def watch(done: int, total: int) -> None:
+        bar.progress(done / total, f"{done:,} of {total:,} items")
+
+    try:
+        agreed = agree(store(), read_opinions(str(path)), Panel(judge=EmbeddedJudge()), watch=watch)
+    except RagboardError as error:
+        bar.empty()
+        st.error("This file cannot be used. Nothing was stored.", icon=":material/error:")
+        plain(without_folder(str(error)))
+        return
+    if taken:
+        st.session_state["opinions-taken"] = taken
+        store().keep_upload(path, owners=[agreed.agreement.id])
+    _open(agreed.agreement.id)
+
+
+def _open(agreement_id: str) -> NoReturn:
+    st.query_params.clear()
+    st.query_params["agreement"] = agreement_id
+    st.rerun()
+
+
+def offer_deletion(kept: KeptAgreement) -> None:
+    """Draw where an agreement can be deleted, once a person has confirmed; an uploaded file goes with it."""
+    if not writable():
+        return
+    with st.expander("Delete this agreement", icon=":material/delete:"):
+        sure = st.checkbox("Delete it for good, with what the judges answered", key=f"sure-{kept.agreement.id}")
+        if st.button("Delete", icon=":material/delete_forever:", disabled=not sure):
+            store().remove_agreement(kept.agreement.id)
+            st.query_params.clear()
+            st.rerun()

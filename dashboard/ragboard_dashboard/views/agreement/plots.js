@@ -1,24 +1,8 @@
 // Small pictures of one contender: curves and points in the unit square, and a table of four counts.
-// All text enters as text nodes.
 
-const SVG = "http://www.w3.org/2000/svg"
 const SIZE = 200
 const LEFT = 30
 const BELOW = 26
-
-function element(tag, className, text) {
-  const node = document.createElement(tag)
-  if (className) node.className = className
-  if (text !== undefined) node.textContent = text
-  return node
-}
-
-function shape(tag, attributes, text) {
-  const node = document.createElementNS(SVG, tag)
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
-  if (text !== undefined) node.textContent = text
-  return node
-}
 
 const across = (x) => LEFT + x * SIZE
 const down = (y) => 6 + (1 - y) * SIZE
@@ -58,25 +42,12 @@ function picture(plot) {
 
 function counts(data) {
   const node = element("figure")
-  const table = element("table")
-  const head = element("tr")
-  for (const title of data.head) {
-    const cell = element("th", "", title)
-    cell.scope = "col"
-    head.append(cell)
-  }
-  const body = element("tbody")
-  for (const [title, ...numbers] of data.rows) {
+  const rows = data.rows.map(([title, ...numbers]) => {
     const row = element("tr")
-    const name = element("th", "", title)
-    name.scope = "row"
-    row.append(name, ...numbers.map((number) => element("td", "", number)))
-    body.append(row)
-  }
-  const top = element("thead")
-  top.append(head)
-  table.append(top, body)
-  node.append(element("figcaption", "", data.title), table, element("div", "note", data.said))
+    row.append(headerCell("row", "", title), ...numbers.map((number) => element("td", "", number)))
+    return row
+  })
+  node.append(element("figcaption", "", data.title), table(undefined, data.head, rows), element("div", "note", data.said))
   return node
 }
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
-
-from streamlit.components.v2 import component
 
 from ragboard.report import (
     Correlations,
@@ -21,6 +19,7 @@ from ragboard.report import (
 )
 from ragboard.spans import inert
 from ragboard.stats import Interval, NoInterval
+from ragboard_dashboard.components import widget
 
 __all__ = [
     "MEASURES",
@@ -32,19 +31,9 @@ __all__ = [
     "votes_data",
 ]
 
-_FILES = files("ragboard_dashboard") / "components"
-
-
-def _component(name: str) -> Any:
-    return component(
-        f"ragboard_{name}",
-        html='<div id="agreement"></div>',
-        css=(_FILES / "agreement.css").read_text("utf-8"),
-        js=(_FILES / f"{name}.js").read_text("utf-8"),
-    )
-
-
-_mount_table, _mount_plots = (_component(name) for name in ("agreement", "agreement_plots"))
+_HERE = Path(__file__).parent
+_draw_table = widget("agreement", "agreement", _HERE / "table.js", _HERE / "tables.css")
+_draw_plots = widget("agreement_plots", "agreement", _HERE / "plots.js", _HERE / "tables.css")
 
 _WHO = {"metric": "", "baseline": "a model asked at once", "trivial": "reads nothing", "published": "from the file"}
 _PEOPLE = "people, each with the others"
@@ -62,12 +51,12 @@ MEASURES: dict[str, Callable[[Ratings], Measure]] = {
 
 def contender_table(data: Mapping[str, Any], *, key: str) -> None:
     """Draw contenders with their figures."""
-    _mount_table(key=key, data=data)
+    _draw_table(key=key, data=data)
 
 
 def contender_pictures(line: GradeLine, people: GradePeople, *, key: str) -> None:
     """Draw one contender's ROC, calibration and confusion."""
-    _mount_plots(key=key, data=pictures_data(line, people))
+    _draw_plots(key=key, data=pictures_data(line, people))
 
 
 def pairs_data(found: PreferenceReport) -> dict[str, Any]:

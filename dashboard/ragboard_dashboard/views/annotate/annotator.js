@@ -1,16 +1,9 @@
 // One answer whose statements a person judges by keyboard, beside its passages. What is said here is shown at once and
 // told as a whole; what comes back replaces it only when nothing is still on its way.
-// Text that somebody else wrote enters as text nodes only. Offsets are UTF-16 units.
+// Offsets are UTF-16 units.
 
 const annotators = new WeakMap()
 const TYPING = "input, textarea, select, [contenteditable]"
-
-function element(tag, className, text) {
-  const node = document.createElement(tag)
-  if (className) node.className = className
-  if (text !== undefined) node.textContent = text
-  return node
-}
 
 class Annotator {
   constructor(root, data, tell) {

@@ -1,35 +1,56 @@
 """One sample to be labelled: its statements by keyboard, the answer as a whole, or two answers side by side.
 
-Who made the answer and what a judge says of it is not shown. A button's key names its sample, so that a key
-pressed twice says nothing of the next one.
+Who made the answer and what a judge says of it is not shown. A button's key names its sample: a key pressed twice
+says nothing of the next one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.judges.tasks import Quality
 from ragboard.labels import Preferred, Queue, grade_answer, label_statement, prefer_answer, turned
-from ragboard.records import Label, Passage, Sample
+from ragboard.records import Label, Passage, Sample, Statement
 from ragboard.report import QueueItem
+from ragboard.report.looks import VERDICTS
+from ragboard.spans import inert, layered
 from ragboard.store import RunRef
-from ragboard_dashboard.components.annotator import annotator, told
-from ragboard_dashboard.components.keys import safe_key
+from ragboard_dashboard.components import COMPONENTS, safe_key, utf16, widget
 from ragboard_dashboard.data import get_sample, store
-from ragboard_dashboard.shared import plain
+from ragboard_dashboard.text import plain
 
-__all__ = ["Sitting", "draw_answer", "draw_pair", "draw_statements", "take_statements"]
+__all__ = [
+    "AnnotationSession",
+    "AnnotatorState",
+    "draw_answer",
+    "draw_pair",
+    "draw_statements",
+    "note_field",
+    "take_statements",
+]
 
 GRADES = {1: "worst", 2: "poor", 3: "fair", 4: "good", 5: "best"}
 
 
+KEY = "annotator-answer"
+_draw = widget(
+    "annotator",
+    "reader",
+    Path(__file__).with_name("annotator.js"),
+    COMPONENTS / "answer.css",
+    Path(__file__).with_name("annotator.css"),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Sitting:
+class AnnotationSession:
     """Who is labelling what."""
 
     run: RunRef
@@ -39,50 +60,115 @@ class Sitting:
     against: RunRef | None = None
 
 
-def take_statements(sitting: Sitting) -> None:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnnotatorState:
+    """What a person has said of the statements of a sample so far, as the browser knows it."""
+
+    sample: str
+    labels: tuple[Label | None, ...]
+    at: int | None
+    """The statement that is next, from 0; None where all have a verdict."""
+    when: int
+    """In the browser's milliseconds; what is said again after it was taken back is told at another time."""
+
+
+def annotator_state() -> AnnotatorState | None:
+    """What the browser last sent; None before the first choice, and for what it could not have sent."""
+    now: Any = st.session_state.get(KEY, {}).get("now")
+    match now:
+        case {"sample": str(sample), "said": [*said], "at": int() | None as at, "when": int(when)}:
+            labels: list[Label | None] = [_label(one) for one in said]
+            return AnnotatorState(sample=sample, labels=tuple(labels), at=at, when=when)
+        case _:
+            return None
+
+
+def take_statements(session: AnnotationSession) -> None:
     """Keep what the browser told of statements since the last time."""
-    now = told()
+    now = annotator_state()
     if now is None or now == st.session_state.get("annotator-taken"):
         return
-    mine = _mine(sitting, now.sample)
+    mine = _mine(session, now.sample)
     for place, label in enumerate(now.labels):
         if label and place < len(mine) and label != mine[place]:
             note = st.session_state.get(_note_key(now.sample, place)) or ""
-            _keep(_statement_kept(sitting, now.sample, place, label, note))
+            _keep(_statement_kept(session, now.sample, place, label, note))
     st.session_state["annotator-taken"] = now
 
 
-def _statement_kept(sitting: Sitting, sample_id: str, place: int, label: Label, note: str) -> Callable[[], None]:
+def _statement_kept(
+    session: AnnotationSession, sample_id: str, place: int, label: Label, note: str
+) -> Callable[[], None]:
     return partial(
         label_statement,
         store(),
-        sitting.run,
+        session.run,
         sample_id,
         place + 1,
         label,
-        annotator=sitting.name,
+        annotator=session.name,
         note=note,
-        queue=sitting.queue,
+        queue=session.queue,
     )
 
 
-def draw_statements(sitting: Sitting, item: QueueItem) -> None:
+def draw_statements(session: AnnotationSession, item: QueueItem) -> None:
     """The answer with its statements, judged by `1`, `2` and `3`."""
-    report = get_sample(sitting.run, item.sample_id)
+    report = get_sample(session.run, item.sample_id)
     _question(report.sample)
-    annotator(
+    _annotator(
         sample=item.sample_id,
         answer=report.sample.answer or "",
         statements=[one.statement for one in report.statements],
         passages=report.sample.contexts or (),
-        labels=_mine(sitting, item.sample_id),
+        labels=_mine(session, item.sample_id),
     )
 
 
-def note_field(sitting: Sitting, item: QueueItem) -> None:
+def _label(said: Any) -> Label | None:
+    return next((label for label in VERDICTS if label == said), None)
+
+
+def _annotator(
+    *,
+    sample: str,
+    answer: str,
+    statements: Sequence[Statement],
+    passages: Sequence[Passage],
+    labels: Sequence[Label | None],
+) -> None:
+    """Draw an answer, its statements with the person's own `labels`, and the passages."""
+    _draw(
+        key=KEY,
+        data={
+            "sample": sample,
+            "answer": inert(answer),
+            "pieces": _pieces(answer, statements),
+            "statements": [inert(one.text) for one in statements],
+            "labels": list(labels),
+            "passages": [{"rank": passage.rank, "text": inert(passage.text)} for passage in passages],
+            "verdicts": {
+                label: {"icon": look.icon, "word": look.word, "key": str(key)}
+                for key, (label, look) in enumerate(VERDICTS.items(), 1)
+            },
+        },
+        on_now_change=lambda: None,
+    )
+
+
+def _pieces(answer: str, statements: Sequence[Statement]) -> list[dict[str, Any]]:
+    spans = {place: (one.span.start, one.span.end) for place, one in enumerate(statements) if one.span}
+    unit = utf16(answer)
+    return [
+        {"start": unit(piece.start), "end": unit(piece.end), "of": sorted(piece.members)}
+        for piece in layered(spans, len(answer))
+    ]
+
+
+def note_field(session: AnnotationSession, item: QueueItem) -> None:
     """A field for a note on the statement that is next; a note on one that has a verdict is kept with it."""
-    now = told()
-    mine = _mine(sitting, item.sample_id)
+    now = annotator_state()
+    mine = _mine(session, item.sample_id)
     following = next((place for place, label in enumerate(mine) if not label), 0)
     at = now.at if now and now.sample == item.sample_id and now.at is not None else following
     note = st.text_input(
@@ -93,17 +179,17 @@ def note_field(sitting: Sitting, item: QueueItem) -> None:
         width=260,
     )
     label = mine[at] if at < len(mine) else None
-    if label and note and note != _noted(sitting, item.sample_id, at):
-        _keep(_statement_kept(sitting, item.sample_id, at, label, note))
+    if label and note and note != _noted(session, item.sample_id, at):
+        _keep(_statement_kept(session, item.sample_id, at, label, note))
 
 
 def _note_key(sample_id: str, place: int) -> str:
     return safe_key("annotate-note", sample_id, str(place))
 
 
-def draw_answer(sitting: Sitting, item: QueueItem) -> None:
+def draw_answer(session: AnnotationSession, item: QueueItem) -> None:
     """The answer as a whole, graded by `1` to `5`."""
-    sample = get_sample(sitting.run, item.sample_id).sample
+    sample = get_sample(session.run, item.sample_id).sample
     _question(sample)
     row = st.container(horizontal=True, vertical_alignment="center")
     note = _noted_before(item)
@@ -113,13 +199,13 @@ def draw_answer(sitting: Sitting, item: QueueItem) -> None:
                 partial(
                     grade_answer,
                     store(),
-                    sitting.run,
+                    session.run,
                     item.sample_id,
                     grade,
-                    annotator=sitting.name,
-                    dimension=sitting.dimension,
+                    annotator=session.name,
+                    dimension=session.dimension,
                     note=note,
-                    queue=sitting.queue,
+                    queue=session.queue,
                 )
             )
             st.rerun()
@@ -132,9 +218,9 @@ def draw_answer(sitting: Sitting, item: QueueItem) -> None:
         _passages(sample.contexts or ())
 
 
-def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
+def draw_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> None:
     """Two answers to one question, in an order by lot; `a`, `b` or `t` for a tie."""
-    sides = [get_sample(sitting.run, item.sample_id).sample, get_sample(against, item.other_id).sample]
+    sides = [get_sample(session.run, item.sample_id).sample, get_sample(against, item.other_id).sample]
     _question(sides[0])
     row = st.container(horizontal=True, vertical_alignment="center")
     note = _noted_before(item)
@@ -146,15 +232,15 @@ def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
                 partial(
                     prefer_answer,
                     store(),
-                    sitting.run,
+                    session.run,
                     item.sample_id,
                     against,
                     item.other_id,
                     preferred,
-                    annotator=sitting.name,
-                    dimension=sitting.dimension,
+                    annotator=session.name,
+                    dimension=session.dimension,
                     note=note,
-                    queue=sitting.queue,
+                    queue=session.queue,
                 )
             )
             st.rerun()
@@ -168,21 +254,21 @@ def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
             _passages(sample.contexts or ())
 
 
-def _mine(sitting: Sitting, sample_id: str) -> list[Label | None]:
+def _mine(session: AnnotationSession, sample_id: str) -> list[Label | None]:
     """The person's verdict on each statement, in that queue."""
     mine: list[Label | None] = []
-    for each in get_sample(sitting.run, sample_id).statements:
+    for each in get_sample(session.run, sample_id).statements:
         said: list[Label] = [
-            one.label for one in each.people if one.annotator == sitting.name and one.queue == sitting.queue
+            one.label for one in each.people if one.annotator == session.name and one.queue == session.queue
         ]
         mine.append(said[-1] if said else None)
     return mine
 
 
-def _noted(sitting: Sitting, sample_id: str, place: int) -> str:
-    people = get_sample(sitting.run, sample_id).statements[place].people
+def _noted(session: AnnotationSession, sample_id: str, place: int) -> str:
+    people = get_sample(session.run, sample_id).statements[place].people
     return next(
-        (one.note for one in reversed(people) if one.annotator == sitting.name and one.queue == sitting.queue), ""
+        (one.note for one in reversed(people) if one.annotator == session.name and one.queue == session.queue), ""
     )
 
 

@@ -11,19 +11,20 @@ from ragboard.judges.tasks import Quality
 from ragboard.labels import LabelKind, Queue, draw_samples, undo
 from ragboard.report import AnnotationQueue, QueueItem
 from ragboard.store import RunRef
-from ragboard_dashboard.annotating import (
-    Sitting,
+from ragboard_dashboard.controls import choose_evaluation, choose_run
+from ragboard_dashboard.data import get_kappas, get_queue, get_runs, resolve, store, writable
+from ragboard_dashboard.links import bound, open_run
+from ragboard_dashboard.text import plain
+from ragboard_dashboard.views.annotate.annotator import (
+    AnnotationSession,
     draw_answer,
     draw_pair,
     draw_statements,
     note_field,
     take_statements,
 )
-from ragboard_dashboard.data import get_kappas, get_queue, get_runs, resolve, store, writable
-from ragboard_dashboard.navigation import open_run
-from ragboard_dashboard.shared import choose_evaluation, choose_run, plain
 
-__all__ = ["page"]
+__all__ = ["draw"]
 
 KINDS: dict[str, LabelKind] = {"statements": "verdict", "answers": "grade", "pairs": "preference"}
 QUEUES: dict[str, Queue] = {"random": "random", "disagreements": "disagreement"}
@@ -33,7 +34,7 @@ SIZE = 150
 MORE = 50
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page."""
     if not writable():
         st.info("This server only shows what there is: nothing can be labelled here.", icon=":material/lock:")
@@ -42,33 +43,33 @@ def page() -> None:
     if run is None:
         return
     row = st.container(horizontal=True, vertical_alignment="center")
-    sitting, kind = _sitting(row, run)
-    if not sitting.name:
+    session, kind = _session(row, run)
+    if not session.name:
         st.info("Say who you are: every label carries a name.", icon=":material/badge:")
         return
-    if kind == "preference" and sitting.against is None:
+    if kind == "preference" and session.against is None:
         st.info("Choose the run to compare with under Setup: pairs need two.", icon=":material/compare_arrows:")
         return
     if kind == "verdict":
         if run.evaluation_id is None:
             st.info("This run was never evaluated, so its answers have no statements yet.", icon=":material/info:")
             return
-        take_statements(sitting)
+        take_statements(session)
     queue = get_queue(
         run,
-        sitting.queue,
-        annotator=sitting.name,
+        session.queue,
+        annotator=session.name,
         kind=kind,
-        dimension=sitting.dimension,
-        against=sitting.against,
+        dimension=session.dimension,
+        against=session.against,
     )
-    if sitting.queue == "random" and queue.draw is None:
-        _draw_form(sitting, kind)
+    if session.queue == "random" and queue.draw is None:
+        _draw_form(session, kind)
         return
-    _one(row, sitting, kind, queue)
+    _one(row, session, kind, queue)
 
 
-def _sitting(row: Any, run: RunRef) -> tuple[Sitting, LabelKind]:
+def _session(row: Any, run: RunRef) -> tuple[AnnotationSession, LabelKind]:
     """Draw who labels what; all of it is in the address."""
     bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
     what = row.segmented_control("What", list(KINDS), default="statements", required=True, key="what", **bound)
@@ -80,15 +81,16 @@ def _sitting(row: Any, run: RunRef) -> tuple[Sitting, LabelKind]:
         quality = row.selectbox("Quality", list(QUALITIES), key="quality", width=190, **bound)
     with row.popover("Setup", icon=":material/tune:"):
         against = _runs(run, pairs=KINDS[what] == "preference")
-    sitting = Sitting(run=run, queue=QUEUES[queue], name=name.strip(), dimension=QUALITIES[quality], against=against)
-    return sitting, KINDS[what]
+    session = AnnotationSession(
+        run=run, queue=QUEUES[queue], name=name.strip(), dimension=QUALITIES[quality], against=against
+    )
+    return session, KINDS[what]
 
 
 def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
     """Draw the choice of the run, and of the one to compare with; they are named here only, so as not to be seen."""
     names = [one.name for one in get_runs()]
-    st.session_state["annotate-run"] = run.name
-    st.selectbox("Run", names, key="annotate-run", on_change=_chose_run)
+    st.selectbox("Run", names, **bound("run", run.name, key="annotate-run", drops=("sample",)))
     choose_evaluation(run, "run")
     others = [name for name in names if name != run.name]
     if not pairs or not others:
@@ -96,13 +98,7 @@ def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
     return resolve(st.selectbox("Compare with", others, key="against", bind="query-params"))
 
 
-def _chose_run() -> None:
-    """Put what was just chosen into the address, which is what the page is drawn from."""
-    st.query_params["run"] = st.session_state["annotate-run"]
-    st.query_params.pop("sample", None)
-
-
-def _draw_form(sitting: Sitting, kind: LabelKind) -> None:
+def _draw_form(session: AnnotationSession, kind: LabelKind) -> None:
     st.header("Draw the samples first", anchor=False)
     st.markdown(
         "They are drawn at random once, and how is kept: only then do labels say something about the samples that"
@@ -113,12 +109,12 @@ def _draw_form(sitting: Sitting, kind: LabelKind) -> None:
         seed = st.number_input("Seed", min_value=0, value=0, width=160)
         if not st.form_submit_button("Draw", type="primary", icon=":material/casino:"):
             return
-    _drawn(sitting, kind, size, seed)
+    _drawn(session, kind, size, seed)
 
 
-def _drawn(sitting: Sitting, kind: LabelKind, size: int, seed: int) -> None:
+def _drawn(session: AnnotationSession, kind: LabelKind, size: int, seed: int) -> None:
     try:
-        draw_samples(store(), sitting.run, size=size, seed=seed, kind=kind, against=sitting.against)
+        draw_samples(store(), session.run, size=size, seed=seed, kind=kind, against=session.against)
     except RagboardError as error:
         st.error("Nothing was drawn.", icon=":material/error:")
         plain(str(error))
@@ -126,25 +122,25 @@ def _drawn(sitting: Sitting, kind: LabelKind, size: int, seed: int) -> None:
     st.rerun()
 
 
-def _one(row: Any, sitting: Sitting, kind: LabelKind, queue: AnnotationQueue) -> None:
+def _one(row: Any, session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
     """Draw the sample that is next, or that the address names, and what goes with it."""
     item = _item(queue)
     if row.button("Undo", icon=":material/undo:", shortcut="u", disabled=not any(one.labelled for one in queue.items)):
-        _undo(sitting, kind)
+        _undo(session, kind)
     if row.button("Skip", icon=":material/skip_next:", shortcut="s", disabled=item is None):
         _skip(queue, item)
     if kind == "verdict" and item:
         with row:
-            note_field(sitting, item)
-    plain(_progress(sitting, kind, queue, item), "note")
+            note_field(session, item)
+    plain(_progress(session, kind, queue, item), "note")
     if item is None:
-        _finished(sitting, kind, queue)
+        _finished(session, kind, queue)
     elif kind == "verdict":
-        draw_statements(sitting, item)
+        draw_statements(session, item)
     elif kind == "grade":
-        draw_answer(sitting, item)
-    elif sitting.against:
-        draw_pair(sitting, item, sitting.against)
+        draw_answer(session, item)
+    elif session.against:
+        draw_pair(session, item, session.against)
 
 
 def _item(queue: AnnotationQueue) -> QueueItem | None:
@@ -165,9 +161,9 @@ def _skip(queue: AnnotationQueue, item: QueueItem | None) -> None:
         st.rerun()
 
 
-def _undo(sitting: Sitting, kind: LabelKind) -> None:
+def _undo(session: AnnotationSession, kind: LabelKind) -> None:
     try:
-        undone = undo(store(), sitting.run, annotator=sitting.name, queue=sitting.queue, kind=kind)
+        undone = undo(store(), session.run, annotator=session.name, queue=session.queue, kind=kind)
     except RagboardError as error:
         st.error("Nothing was taken back.", icon=":material/error:")
         plain(str(error))
@@ -177,22 +173,22 @@ def _undo(sitting: Sitting, kind: LabelKind) -> None:
         st.rerun()
 
 
-def _progress(sitting: Sitting, kind: LabelKind, queue: AnnotationQueue, item: QueueItem | None) -> str:
+def _progress(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue, item: QueueItem | None) -> str:
     drawn = queue.draw
     design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "the plainest first"
     why = f"here because of {item.why}" if item and item.why else ""
-    kappas = get_kappas(sitting.run, sitting.queue, annotator=sitting.name) if kind == "verdict" else ()
+    kappas = get_kappas(session.run, session.queue, annotator=session.name) if kind == "verdict" else ()
     return " · ".join(filter(None, (queue.in_words, design, why, *(kappa.in_words for kappa in kappas))))
 
 
-def _finished(sitting: Sitting, kind: LabelKind, queue: AnnotationQueue) -> None:
+def _finished(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
     if not queue.items:
         st.info("Nothing disagrees here: no person with the judge, no two judges, no two metrics of one name.")
         return
     st.header("Everything here has your label", anchor=False)
     row = st.container(horizontal=True)
     if row.button("Open the run", icon=":material/bar_chart:"):
-        open_run(sitting.run.name)
+        open_run(session.run.name)
     draw = queue.draw
     if draw and len(draw.positions) < draw.population and row.button(f"Draw {MORE} more", icon=":material/casino:"):
-        _drawn(sitting, kind, len(draw.positions) + MORE, draw.seed)
+        _drawn(session, kind, len(draw.positions) + MORE, draw.seed)

@@ -1,22 +1,7 @@
 // Differences of metrics with their intervals on one scale, and beside each what it was counted from.
-// All text enters as text nodes.
 
-const SVG = "http://www.w3.org/2000/svg"
 const WIDTH = 280
 const PAD = 6
-
-function element(tag, className, text) {
-  const node = document.createElement(tag)
-  if (className) node.className = className
-  if (text !== undefined) node.textContent = text
-  return node
-}
-
-function shape(tag, attributes) {
-  const node = document.createElementNS(SVG, tag)
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
-  return node
-}
 
 function picture(row, reach) {
   const node = shape("svg", { viewBox: `0 0 ${WIDTH} 18`, class: row.look, preserveAspectRatio: "xMinYMid", "aria-hidden": "true" })
@@ -33,45 +18,26 @@ function picture(row, reach) {
   return node
 }
 
-function cell(title, text, note, className) {
-  const node = element("td", className)
-  node.dataset.title = title
-  node.append(element("div", "", text))
-  if (note) node.append(element("div", "note", note))
-  return node
-}
-
 function line(row, data) {
   const node = element("tr")
-  const name = element("th", "", `${row.label} ${row.arrow}`)
-  name.scope = "row"
+  const name = headerCell("row", "", `${row.label} ${row.arrow}`)
   name.title = row.metric
   const drawn = element("td", "wide")
   drawn.append(picture(row, data.reach), element("div", "note", row.interval))
   for (const band of row.noise) drawn.append(element("div", "note", band.words))
   if (row.warning) drawn.append(element("div", "note", row.warning))
-  const change = element("td", "")
-  change.dataset.title = data.titles.change
+  const change = cell(data.titles.change)
   change.append(element("div", `change ${row.look}`, row.change), element("div", "note", row.p))
-  node.append(name, drawn, change, cell(data.titles.a, row.a), cell(data.titles.b, row.b))
-  node.append(cell(data.titles.pairs, row.pairs, row.unscored), cell(data.titles.won, row.won))
-  node.append(cell(data.titles.detectable, row.detectable))
+  node.append(name, drawn, change, cell(data.titles.a, "", row.a, ""), cell(data.titles.b, "", row.b, ""))
+  node.append(cell(data.titles.pairs, "", row.pairs, row.unscored), cell(data.titles.won, "", row.won, ""))
+  node.append(cell(data.titles.detectable, "", row.detectable, ""))
   return node
 }
 
 export default function (component) {
   const { data, parentElement } = component
-  const table = element("table")
-  const head = element("tr")
-  for (const title of ["Metric", data.titles.difference, ...["change", "a", "b", "pairs", "won", "detectable"].map((key) => data.titles[key])]) {
-    const node = element("th", "", title)
-    node.scope = "col"
-    head.append(node)
-  }
-  const top = element("thead")
-  top.append(head)
-  const body = element("tbody")
-  for (const row of data.rows) body.append(line(row, data))
-  table.append(element("caption", "", data.caption), top, body)
-  parentElement.querySelector("#compare").replaceChildren(table)
+  const keys = ["difference", "change", "a", "b", "pairs", "won", "detectable"]
+  const titles = ["Metric", ...keys.map((key) => data.titles[key])]
+  const rows = data.rows.map((row) => line(row, data))
+  parentElement.querySelector("#compare").replaceChildren(table(data.caption, titles, rows))
 }

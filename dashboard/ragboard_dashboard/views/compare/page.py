@@ -27,8 +27,19 @@ from ragboard.report import (
 )
 from ragboard.spans import inert
 from ragboard.store import RunRef
-from ragboard_dashboard.components.comparison import forest, pair_list, pair_view
-from ragboard_dashboard.components.keys import safe_key
+from ragboard_dashboard.components import safe_key
+from ragboard_dashboard.components.pairs import pair_list, pair_view
+from ragboard_dashboard.controls import (
+    choose_evaluation,
+    default_pair,
+    export_control,
+    offer_sql,
+    offer_upload,
+    page_number,
+    pager,
+    report_button,
+    unscored_choice,
+)
 from ragboard_dashboard.data import (
     get_comparable,
     get_comparison,
@@ -40,21 +51,11 @@ from ragboard_dashboard.data import (
     resolve,
     store,
 )
-from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import (
-    choose_evaluation,
-    column_title,
-    default_pair,
-    facts,
-    offer_sql,
-    offer_upload,
-    outcome_fact,
-    plain,
-    unscored_choice,
-)
-from ragboard_dashboard.sharing import export_control, report_button
+from ragboard_dashboard.links import bound, open_sample
+from ragboard_dashboard.text import column_title, facts, outcome_fact, plain
+from ragboard_dashboard.views.compare.tables import forest, pair_data, pairs_data
 
-__all__ = ["page"]
+__all__ = ["draw"]
 
 PAGE_SIZE = 20
 WHICH: dict[Which, str] = {
@@ -68,7 +69,7 @@ DIFFERS: dict[Which, str] = {"all": "All", "worse": "≠ Differs", "same": "= Sa
 """The same of a metric that is better neither way, or that different judges scored."""
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page."""
     runs = get_runs()
     if len(runs) < 2:
@@ -117,7 +118,7 @@ def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> 
         plain(str(error))
         return None
     run = resolve(wanted)
-    st.selectbox(label, names, format_func=inert, **_bound(key, run.name), args=(key,))
+    st.selectbox(label, names, format_func=inert, **_bound(key, run.name, "pair", "page"))
     choose_evaluation(run, key)
     return run
 
@@ -127,17 +128,8 @@ def _address(run: RunRef) -> str:
     return run.name if resolve(run.name).evaluation_id == run.evaluation_id else f"{run.name}@{run.evaluation_id}"
 
 
-def _bound(key: str, value: str) -> dict[str, Any]:
-    """What binds a widget to a value of the address: the options' own names, whatever they are called on the page."""
-    st.session_state[f"compare-{key}"] = value
-    return {"key": f"compare-{key}", "on_change": _chose}
-
-
-def _chose(key: str) -> None:
-    """Put what was just chosen into the address, which is what the page is drawn from."""
-    st.query_params[key] = st.session_state[f"compare-{key}"]
-    if key in ("a", "b"):
-        st.query_params.pop("pair", None)
+def _bound(name: str, value: str, *drops: str) -> dict[str, Any]:
+    return bound(name, value, key=f"compare-{name}", drops=drops)
 
 
 def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
@@ -224,10 +216,8 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     specs = [metric.metric for metric in compared.metrics if metric.pairs]
     shown = next(one for one in compared.metrics if one.metric == asked.metric)
     st.subheader(f"Questions, greatest {'differences' if shown.better == 'neutral' else 'losses'} first", anchor=False)
-    choice, kind, number, export = st.columns([3, 5, 2, 1.2], vertical_alignment="bottom")
-    metric = choice.selectbox(
-        "Metric", specs, format_func=column_title, **_bound("metric", asked.metric), args=("metric",)
-    )
+    choice, kind, export = st.columns([3, 7, 1.2], vertical_alignment="bottom")
+    metric = choice.selectbox("Metric", specs, format_func=column_title, **_bound("metric", asked.metric, "page"))
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
     which: Which = kind.segmented_control(
         "Which",
@@ -235,11 +225,9 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         format_func=lambda one: f"{_titles(shown)[one]} {counts[one]:,}",
         required=True,
         label_visibility="collapsed",
-        **_bound("which", asked.which),
-        args=("which",),
+        **_bound("which", asked.which, "page"),
     )
-    last = max(1, -(-counts[which] // PAGE_SIZE))
-    at = number.number_input("Page", 1, last, key=f"page-{metric}-{which}", bind="query-params") if last > 1 else 1
+    at = min(max(1, -(-counts[which] // PAGE_SIZE)), page_number())
     query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
     with export:
@@ -250,8 +238,9 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     if compared.policy != "excluded":
         address["unscored"] = compared.policy
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
-    opened = pair_list(page.rows, compared, address, caption, key="pairs")
+    opened = pair_list(pairs_data(page.rows, compared, address, caption), key="pairs")
     offer_sql(pairs_sql(a, b, query, shown.better), "pairs")
+    pager(page.total, PAGE_SIZE, at)
     if opened:
         st.query_params["pair"] = opened
         st.rerun()
@@ -283,7 +272,7 @@ def _pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
     for side, report in (("A", found.a), ("B", found.b)):
         facts([(f"{side}", "", ""), *(outcome_fact(spec, outcome) for spec, outcome in report.scores.items())])
     plain("Struck through: only in A. Bold and underlined: only in B.", "note")
-    pair_view(found, key=safe_key("pair", a.run_id, b.run_id, sample_id))
+    pair_view(pair_data(found), key=safe_key("pair", a.run_id, b.run_id, sample_id))
 
 
 def _step(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:

@@ -1,13 +1,10 @@
-"""Two runs compared, as components: the metrics, the pairs, and one pair side by side."""
+"""What the Compare page hands to its widgets: the metrics, the pairs, and one pair side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
-
-from streamlit.components.v2 import component
 
 from ragboard.records import Outcome, Passage, Score
 from ragboard.report import (
@@ -23,44 +20,20 @@ from ragboard.report import (
 from ragboard.report.looks import ARROWS, CHANGE_LOOKS, CHANGES, KINDS, SAID_ALIKE, statement_look
 from ragboard.spans import inert
 from ragboard.stats import Interval
+from ragboard_dashboard.components import COMPONENTS, widget
+from ragboard_dashboard.components.pairs import changed_words, passage_group
+from ragboard_dashboard.links import address
 
-__all__ = ["forest", "forest_data", "pair_data", "pair_list", "pair_view", "pairs_data"]
+__all__ = ["forest", "forest_data", "pair_data", "pairs_data"]
 
-_FILES = files("ragboard_dashboard") / "components"
-_CSS = (_FILES / "compare.css").read_text("utf-8")
-
-
-def _component(name: str) -> Any:
-    return component(
-        f"ragboard_{name}",
-        html='<div id="compare"></div>',
-        css=_CSS,
-        js=(_FILES / f"{name}.js").read_text("utf-8"),
-    )
-
-
-_mount_forest, _mount_pairs, _mount_pair = (_component(name) for name in ("forest", "pairs", "pair"))
+_draw_forest = widget("forest", "compare", Path(__file__).with_name("forest.js"), COMPONENTS / "pairs.css")
 
 _THICK = " Thick: whatever the unscored would have scored."
 
 
 def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> None:
     """Draw the difference of each metric, and behind it how far two evaluations of one run differ."""
-    _mount_forest(key=key, data=forest_data(compared, noise))
-
-
-def pair_list(
-    rows: Sequence[PairRow], compared: Comparison, address: dict[str, str], caption: str, *, key: str
-) -> str | None:
-    """Draw the pairs; each links to the page with `address`. Returns the sample of A just opened, else None."""
-    data = pairs_data(rows, compared, address, caption)
-    opened: str | None = _mount_pairs(key=key, data=data, on_open_change=lambda: None).open
-    return opened
-
-
-def pair_view(found: PairReport, *, key: str) -> None:
-    """Draw one question in both runs."""
-    _mount_pair(key=key, data=pair_data(found))
+    _draw_forest(key=key, data=forest_data(compared, noise))
 
 
 def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[str, Any]:
@@ -143,21 +116,21 @@ def _unscored(metric: MetricComparison) -> str:
     return "; ".join([*said, *(f"{side}: {reason}" for side, reason in reasons.items() if reason)])
 
 
-def pairs_data(rows: Sequence[PairRow], compared: Comparison, address: dict[str, str], caption: str) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data."""
+def pairs_data(rows: Sequence[PairRow], compared: Comparison, query: dict[str, str], caption: str) -> dict[str, Any]:
+    """The pairs as rows, each a link to the page with `query`."""
     return {
         "caption": caption,
         "titles": {"change": "Change", "a": f"A {inert(compared.a.name)}", "b": f"B {inert(compared.b.name)}"},
-        "rows": [_pair_row(row, address) for row in rows],
+        "rows": [_pair_row(row, query) for row in rows],
     }
 
 
-def _pair_row(row: PairRow, address: dict[str, str]) -> dict[str, Any]:
+def _pair_row(row: PairRow, query: dict[str, str]) -> dict[str, Any]:
     difference = "" if row.difference is None or row.change == "same" else f" {row.difference:+.2f}"
     renamed = "" if row.sample_a == row.sample_b else f" and {row.sample_b}"
     return {
         "key": row.sample_a,
-        "href": f"compare?{urlencode(address | {'pair': row.sample_a})}",
+        "href": address("compare", query | {"pair": row.sample_a}),
         "question": inert(row.question),
         "where": inert(f"sample {row.sample_a}{renamed}"),
         "change": f"{CHANGES[row.change]}{difference}",
@@ -182,8 +155,8 @@ def pair_data(found: PairReport) -> dict[str, Any]:
         "heading": f"Statements: {len(found.a.statements)} in A, {len(found.b.statements)} in B",
         "statements": [_change(change) for change in found.statements],
         "groups": [
-            _passages(f"Lost: {len(found.lost)} passages only in A", [("A", one) for one in found.lost]),
-            _passages(f"Gained: {len(found.gained)} passages only in B", [("B", one) for one in found.gained]),
+            _passages(f"Lost: {len(found.lost)} passages only in A", "A", found.lost),
+            _passages(f"Gained: {len(found.gained)} passages only in B", "B", found.gained),
         ],
     }
 
@@ -193,9 +166,7 @@ def _answer(found: PairReport, report: SampleReport, letter: str, other: str) ->
     return {
         "title": inert(f"{letter} · {report.run.name}"),
         "note": note or ("The answer declines to answer, at least in part." if report.refuses else ""),
-        "words": [
-            {"kind": change.kind, "text": inert(change.text)} for change in found.answers if change.kind != other
-        ],
+        "words": changed_words(found.answers, but=other),
     }
 
 
@@ -225,11 +196,5 @@ def _said(judged: JudgedStatement | None, number: int | None) -> dict[str, Any] 
     }
 
 
-def _passages(title: str, passages: Sequence[tuple[str, Passage]]) -> dict[str, Any]:
-    return {
-        "title": title,
-        "passages": [
-            {"where": inert(f"rank {one.rank} in {letter} · {one.id}"), "text": inert(one.text)}
-            for letter, one in passages
-        ],
-    }
+def _passages(title: str, letter: str, passages: Sequence[Passage]) -> dict[str, Any]:
+    return passage_group(title, [(f"rank {one.rank} in {letter} · {one.id}", one.text) for one in passages])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
 
 import streamlit as st
 
 from ragboard.report import (
+    QUANTITIES,
+    RULES,
     Breakdown,
     Diagnosis,
     Finding,
@@ -14,33 +18,42 @@ from ragboard.report import (
     Look,
     PassageLoss,
     SampleQuery,
+    Silent,
     caution_of,
     command_for,
+    condition_of,
+    source_of,
     topic_in_words,
+    why_silent,
 )
-from ragboard_dashboard.components.diagnosis import figure_html, finding_html, rules_html
-from ragboard_dashboard.components.findings import Way, way_list
-from ragboard_dashboard.components.keys import safe_key
+from ragboard.stats import Interval
+from ragboard_dashboard.components import safe_key
+from ragboard_dashboard.components.link_lists import link_list
+from ragboard_dashboard.controls import choose_run
 from ragboard_dashboard.data import evaluates, get_diagnosis, get_run, get_runs
-from ragboard_dashboard.navigation import link_to, open_page
-from ragboard_dashboard.shared import choose_run, column_label, column_title, judged_line, plain
-from ragboard_dashboard.views.run import ONLY, ORDERS
+from ragboard_dashboard.links import Link, link_to, open_page
+from ragboard_dashboard.text import column_label, column_title, judged_line, plain, safe
+from ragboard_dashboard.views.run.samples import ONLY, ORDERS
 
-__all__ = ["page"]
+__all__ = ["PARTS", "draw", "figure_html", "finding_html", "rules_html"]
 
 SHOWN = 120
 """Characters of a passage."""
-STYLE = (files("ragboard_dashboard") / "components" / "diagnosis.css").read_text("utf-8")
+STYLES = Path(__file__).with_name("diagnosis.css")
+PARTS: Mapping[str, str] = MappingProxyType(
+    {"retriever": "⌕ Retriever", "generator": "✎ Generator", "answers": "❡ Answers"}
+)
+"""Whom a rule speaks of: an icon and a word."""
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page."""
     run = choose_run("Diagnosis")
     if run is None:
         return
     found = get_diagnosis(run)
     name = st.query_params["run"]
-    st.html(f"<style>{STYLE}</style>")
+    st.html(STYLES)
     _head(found, name)
     judged_line(get_run(run))
     _split(found, name)
@@ -135,7 +148,7 @@ def _questions(found: Diagnosis, name: str) -> None:
     )
     _open(
         [
-            Way(mark=f"{one.statements:,}", text=one.question, where="", page=page, query=query)
+            Link(mark=f"{one.statements:,}", text=one.question, page=page, query=query)
             for one in found.questions
             for page, query, _ in [_address(one.look, name)]
         ],
@@ -158,10 +171,10 @@ def _passages(found: Diagnosis, name: str) -> None:
     _open([_passage(one, name) for one in found.passages], "Passages behind most of what is wrong")
 
 
-def _passage(one: PassageLoss, name: str) -> Way:
+def _passage(one: PassageLoss, name: str) -> Link:
     mark = f"{one.wrong:,} wrong" if one.wrong else f"✕ {one.contradicted:,}"
     page, query = _passage_address(one, name)
-    return Way(mark=mark, text=_short(one.text), where=one.passage_id, page=page, query=query)
+    return Link(mark=mark, text=_short(one.text), where=one.passage_id, page=page, query=query)
 
 
 def _short(text: str) -> str:
@@ -192,8 +205,8 @@ def _topics(found: Diagnosis, name: str) -> None:
         link_to(page, label, query, ":material/arrow_forward:")
 
 
-def _open(ways: list[Way], name: str) -> None:
-    opened = way_list(ways, name=name, key=safe_key("ways", name))
+def _open(links: list[Link], name: str) -> None:
+    opened = link_list(links, name=name, key=safe_key("links", name))
     if opened:
         open_page(opened.page, opened.query)
 
@@ -206,3 +219,65 @@ def _rules(found: Diagnosis) -> None:
         "note",
     )
     st.html(rules_html(found))
+
+
+def finding_html(found: Finding) -> str:
+    """What a rule says, and what to try."""
+    return (
+        f'<div class="rb-finding"><div class="rb-part">{PARTS[found.rule.part]}</div>'
+        f'<p class="rb-says">{safe(found.sentence)}</p><p>{safe(found.rule.advice)}</p></div>'
+    )
+
+
+def figure_html(found: Finding) -> str:
+    """The figure in words, under a drawing of its interval against the limit of the rule."""
+    limit = f"The rule speaks where all of it lies {found.rule.side} {found.rule.limit:g}, the dashed line."
+    return (
+        f'<div class="rb-finding">{_scale(found)}<p>{safe(str(found.figure))}</p>'
+        f'<p class="rb-note">{safe(limit)}</p></div>'
+    )
+
+
+def _scale(found: Finding) -> str:
+    interval = found.figure.interval
+    if not isinstance(interval, Interval):
+        return ""
+    low, high = QUANTITIES[found.rule.quantity].bounds
+    at = {
+        name: 100 * (value - low) / (high - low)
+        for name, value in (
+            ("limit", found.rule.limit),
+            ("low", interval.low),
+            ("high", interval.high),
+            ("estimate", interval.estimate),
+        )
+    }
+    return (
+        '<div class="rb-scale" aria-hidden="true"><i class="rb-axis"></i>'
+        f'<i class="rb-limit" style="left:{at["limit"]:.1f}%"></i>'
+        f'<i class="rb-bar" style="left:{at["low"]:.1f}%;width:{at["high"] - at["low"]:.1f}%"></i>'
+        f'<i class="rb-dot" style="left:{at["estimate"]:.1f}%"></i></div>'
+    )
+
+
+def rules_html(found: Diagnosis) -> str:
+    """Every rule: its condition, its figure, whether it spoke or why not, where it comes from."""
+    every: list[Finding | Silent] = [*found.findings, *found.silent]
+    by_rule = {one.rule.id: one for one in every}
+    rows = "".join(_row(by_rule[rule.id]) for rule in RULES)
+    head = "".join(
+        f'<th scope="col">{title}</th>' for title in ("It speaks where", "Figure here", "What it did", "Source")
+    )
+    return f'<table class="rb-rules"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _row(one: Finding | Silent) -> str:
+    spoke = isinstance(one, Finding)
+    did = "● spoke" if isinstance(one, Finding) else f"○ silent: {why_silent(one)}"
+    quantity = QUANTITIES[one.rule.quantity]
+    return (
+        f'<tr><th scope="row">{safe(condition_of(one.rule))}<div class="rb-note">{safe(quantity.text)}</div></th>'
+        f"<td>{safe(str(one.figure) if one.figure else '–')}</td>"
+        f'<td class="{"rb-spoke" if spoke else ""}">{safe(did)}</td>'
+        f'<td class="rb-note">{safe(source_of(one.rule, quantity.takes))}</td></tr>'
+    )

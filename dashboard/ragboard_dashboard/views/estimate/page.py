@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import get_args
 
 import streamlit as st
 
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.report import Estimated, Estimates, ListedRun, Measured, against_order, needed_for
-from ragboard.stats import PoweredMean
+from ragboard.report import (
+    Estimated,
+    Estimates,
+    ListedRun,
+    Measured,
+    SystemDifference,
+    SystemEstimate,
+    SystemsReport,
+    against_order,
+    needed_for,
+)
+from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked
 from ragboard.store import RunRef
-from ragboard_dashboard.components.estimates import differences_html, estimates_html, ranking_html
+from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
-from ragboard_dashboard.navigation import link_to
-from ragboard_dashboard.shared import evaluations_help, offer_upload, plain, run_choices
+from ragboard_dashboard.links import link_to
+from ragboard_dashboard.text import plain, safe
 
-__all__ = ["page"]
+__all__ = ["differences_html", "draw", "estimates_html", "ranking_html"]
 
-STYLE = (files("ragboard_dashboard") / "components" / "estimates.css").read_text("utf-8")
+STYLES = Path(__file__).with_name("estimate.css")
 MEASURED: tuple[Measured, ...] = get_args(Measured)
 EXPLAINED = "Verdicts on every statement, whose share supported is estimated, or grades in one quality"
 RAW = "Bounds as computed, even outside of what a mean can be"
 DEFAULT = "ragas.faithfulness"
+METHODS = (
+    ("tuned", "PPI++", "labels and judge, the judge trusted as far as it earns"),
+    ("ppi", "PPI", "labels and judge, the judge trusted fully"),
+    ("classical", "Labels alone", "what people said, without the judge"),
+    ("judge_only", "Judge alone", "narrow, and off by however much the judge is"),
+)
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page."""
     runs = [run for run in get_runs() if run.evaluated]
     if not runs:
@@ -86,7 +103,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
         st.error("These runs cannot be estimated together.", icon=":material/error:")
         plain(str(error))
         return
-    st.html(f"<style>{STYLE}</style>")
+    st.html(STYLES)
     for one in found.report.systems:
         if isinstance(one.best, PoweredMean):
             best = one.best.clipped
@@ -155,3 +172,115 @@ def _order(found: Estimates) -> None:
 
 def _tau(found: float | None) -> str:
     return "none, for all are equal" if found is None else f"{found:.2f}"
+
+
+def estimates_html(report: SystemsReport, *, raw: bool) -> str:
+    """A table for each system that has an estimate."""
+    shown = [one for one in report.systems if one.means]
+    low, high = _ends([_interval(mean, raw=raw) for one in shown for mean in _means(one)])
+    return "".join(_system(one, low, high, raw=raw) for one in shown)
+
+
+def differences_html(differences: Sequence[SystemDifference]) -> str:
+    """A row for each two systems: grey words where the interval holds 0."""
+    intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
+    low, high = _ends([*intervals, None], around=0.0)
+    rows = "".join(_difference(one, low, high) for one in differences)
+    head = f"<tr><th>difference</th><th>{low:.2f} to {high:.2f}</th><th>95% interval</th><th>from</th></tr>"
+    return f'<table class="rb-estimates"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def ranking_html(ranking: Sequence[Ranked]) -> str:
+    """The order, and the ranks that are left open."""
+    rows = "".join(
+        f"<tr><th>{one.rank}</th><td>{safe(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
+        for one in ranking
+    )
+    head = "<tr><th>rank</th><th>run</th><th>estimate</th><th>ranks left open</th></tr>"
+    return f'<table class="rb-estimates"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def _ranks(one: Ranked) -> str:
+    return f"{one.best}" if one.best == one.worst else f"{one.best} to {one.worst}"
+
+
+def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
+    rows = "".join(
+        _method_row(
+            getattr(one.means, name), title, note, low, high, best=getattr(one.means, name) is one.best, raw=raw
+        )
+        for name, title, note in METHODS
+    )
+    titles = ("way", "estimate and 95% interval", f"on one scale, {low:.2f} to {high:.2f}", "from", "worth")
+    head = "".join(f"<th>{title}</th>" for title in titles)
+    caption = f"{safe(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_right(one)}</small>"
+    body = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+    return f'<table class="rb-estimates"><caption>{caption}</caption>{body}</table>'
+
+
+def _right(one: SystemEstimate) -> str:
+    return f"; judge right on {_interval_text(one.accuracy)} of these" if isinstance(one.accuracy, Interval) else ""
+
+
+def _method_row(
+    found: PoweredMean | NoInterval, title: str, note: str, low: float, high: float, *, best: bool, raw: bool
+) -> str:
+    css = " ".join(filter(None, ["rb-best" if best else "", "rb-judge" if title == "Judge alone" else ""]))
+    name = f'<th scope="row" title="{safe(note)}">{title}</th>'
+    if isinstance(found, NoInterval):
+        return f'<tr class="{css}">{name}<td class="rb-why" colspan="4">none: {safe(found.reason)}</td></tr>'
+    interval = found.interval if raw else found.clipped
+    source = ", ".join(
+        f"{count:,} {what}" for count, what in ((found.labels, "labels"), (found.judged, "judged")) if count
+    )
+    worth = f"{found.worth:,.0f} labels" if found.worth is not None and found.labels else ""
+    return (
+        f'<tr class="{css}">{name}<td>{_interval_text(interval)}</td>'
+        f'<td class="rb-scale">{_track(interval, low, high)}</td><td>{source}</td><td>{worth}</td></tr>'
+    )
+
+
+def _difference(one: SystemDifference, low: float, high: float) -> str:
+    name = f'<th scope="row">{safe(one.b)} less {safe(one.a)}</th>'
+    how = f"{one.labels:,} labels, {'paired' if one.paired else 'as if unrelated'}"
+    if isinstance(one.interval, NoInterval):
+        return f'<tr>{name}<td class="rb-why" colspan="3">none: {safe(one.interval.reason)}</td></tr>'
+    return (
+        f'<tr>{name}<td class="rb-scale">{_track(one.interval, low, high)}</td>'
+        f"<td>{_interval_text(one.interval)} {_sign(one.interval)}</td><td>{how}</td></tr>"
+    )
+
+
+def _sign(found: Interval) -> str:
+    if found.low <= 0 <= found.high:
+        return "= holds 0"
+    return "▲ above 0" if found.low > 0 else "▼ below 0"
+
+
+def _means(one: SystemEstimate) -> Iterable[PoweredMean | NoInterval]:
+    return (getattr(one.means, name) for name, _, _ in METHODS)
+
+
+def _interval(found: PoweredMean | NoInterval, *, raw: bool) -> Interval | None:
+    if isinstance(found, NoInterval):
+        return None
+    return found.interval if raw else found.clipped
+
+
+def _ends(intervals: Sequence[Interval | None], around: float | None = None) -> tuple[float, float]:
+    ends = [end for one in intervals if one for end in (one.low, one.high)]
+    ends += [] if around is None else [around]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    return (low, high) if high - low > 1e-9 else (low - 0.5, high + 0.5)
+
+
+def _track(found: Interval, low: float, high: float) -> str:
+    start, end, at = (100 * (value - low) / (high - low) for value in (found.low, found.high, found.estimate))
+    return (
+        f'<div class="rb-track" aria-hidden="true"><i style="left:{start:.2f}%;width:{end - start:.2f}%"></i>'
+        f'<b style="left:{at:.2f}%"></b></div>'
+    )
+
+
+def _interval_text(found: Interval) -> str:
+    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"

@@ -16,18 +16,19 @@ from ragboard.judges import JudgeOptions
 from ragboard.metrics import DEFAULT_METRICS
 from ragboard.settings import read_pairs
 from ragboard.store import RunRef
+from ragboard_dashboard.controls import choose_run
 from ragboard_dashboard.data import evaluates, get_run, known_metrics, store, surroundings
-from ragboard_dashboard.navigation import open_run
+from ragboard_dashboard.links import open_run
 from ragboard_dashboard.progress import key_field, run_panels
-from ragboard_dashboard.shared import choose_run, column_label, column_title, dollars, facts, judged_line, plain
+from ragboard_dashboard.text import column_label, column_title, dollars, facts, judged_line, plain
 
-__all__ = ["page"]
+__all__ = ["draw"]
 
 Kind = Literal["Embedded", "A chat model", "Another, by name"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page."""
     run = choose_run("Evaluate", evaluations=False)
     if run is None:

@@ -19,7 +19,17 @@ from ragboard.report import (
 )
 from ragboard.report.looks import VERDICTS
 from ragboard.store import RunRef
-from ragboard_dashboard.components.findings import group_list, hallucination_list, opened_hallucination
+from ragboard_dashboard.components.link_lists import group_list, hallucination_list, opened_hallucination
+from ragboard_dashboard.controls import (
+    evaluations_help,
+    export_control,
+    first_page,
+    offer_sql,
+    offer_upload,
+    page_number,
+    pager,
+    run_choices,
+)
 from ragboard_dashboard.data import (
     get_hallucination_groups,
     get_hallucinations,
@@ -28,20 +38,10 @@ from ragboard_dashboard.data import (
     resolve,
     store,
 )
-from ragboard_dashboard.navigation import open_sample
-from ragboard_dashboard.shared import (
-    evaluations_help,
-    first_page,
-    offer_sql,
-    offer_upload,
-    page_number,
-    pager,
-    plain,
-    run_choices,
-)
-from ragboard_dashboard.sharing import export_control
+from ragboard_dashboard.links import open_sample
+from ragboard_dashboard.text import plain
 
-__all__ = ["page"]
+__all__ = ["draw"]
 
 PAGE_SIZE = 25
 SHOWN: dict[str, Label | None] = {"all": None, "contradicted": "contradicted", "unsupported": "unsupported"}
@@ -62,7 +62,7 @@ OPENED = "hallucinations-opened"
 """Where the group that a person just opened waits for the filters to be drawn again."""
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page, unless a statement was just opened."""
     opened = opened_hallucination(LISTED)
     if opened:
@@ -87,7 +87,7 @@ def page() -> None:
     elif by:
         _groups(query, by)
     else:
-        _statements(found)
+        _statements(found, query.offset // PAGE_SIZE + 1)
 
 
 def _absent() -> bool:
@@ -145,7 +145,7 @@ def _enter_group() -> None:
         return
     by, key = opened
     st.session_state["by"] = "one by one"
-    st.session_state["page"] = 1
+    first_page()
     if by == "question":
         st.query_params["question"] = key
     else:
@@ -189,15 +189,16 @@ def _counts(found: HallucinationPage) -> None:
     plain(" · ".join(counts), "note")
 
 
-def _statements(found: HallucinationPage) -> None:
+def _statements(found: HallucinationPage, at: int) -> None:
     hallucination_list(found.rows, name="Statements that are not supported", key=LISTED)
-    pager(found.total, PAGE_SIZE)
+    pager(found.total, PAGE_SIZE, at)
 
 
 def _groups(query: HallucinationQuery, by: Grouping) -> None:
     found = get_hallucination_groups(query, by)
     if query.offset and not found.groups:
-        found = get_hallucination_groups(replace(query, offset=0), by)
+        query = replace(query, offset=0)
+        found = get_hallucination_groups(query, by)
     if by == "passage":
         plain(
             "A passage counts for every such statement of an answer it was retrieved for; ✕ are those that it "
@@ -208,7 +209,7 @@ def _groups(query: HallucinationQuery, by: Grouping) -> None:
     if opened:
         st.session_state[OPENED] = by, opened.key
         st.rerun()
-    pager(found.total, PAGE_SIZE)
+    pager(found.total, PAGE_SIZE, query.offset // PAGE_SIZE + 1)
 
 
 def _empty() -> None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+import re
+from collections.abc import Mapping
+from pathlib import Path
 
 import streamlit as st
 
 from ragboard.exporting import metrics_frame
-from ragboard.report import metric_groups
-from ragboard_dashboard.components.catalogue import catalogue_html
+from ragboard.records import MetricDescription
+from ragboard.report import BETTER, metric_groups, metric_range, metric_settings
+from ragboard_dashboard.controls import export_control
 from ragboard_dashboard.data import get_metrics
-from ragboard_dashboard.shared import plain
-from ragboard_dashboard.sharing import export_control
+from ragboard_dashboard.text import plain, safe
 
-__all__ = ["page"]
+__all__ = ["draw"]
 
-STYLE = (files("ragboard_dashboard") / "components" / "catalogue.css").read_text("utf-8")
+STYLES = Path(__file__).with_name("metrics.css")
+ARROWS = {"higher": "↑", "lower": "↓", "neutral": "↔"}
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page."""
     title, box, action = st.columns([5, 3, 1], vertical_alignment="bottom")
     title.header("Metrics", anchor=False)
@@ -41,5 +44,39 @@ def page() -> None:
     if not groups:
         st.info("No metric has all of these words.", icon=":material/search_off:")
         return
-    st.html(f"<style>{STYLE}</style>")
-    st.html(catalogue_html(groups))
+    st.html(STYLES)
+    st.html(_catalogue(groups))
+
+
+def _catalogue(groups: Mapping[str, tuple[MetricDescription, ...]]) -> str:
+    """A section for each source, an article for each metric."""
+    return "".join(
+        f'<section class="rb-source"><h2>{safe(source)}</h2>'
+        f'<div class="rb-metrics">{"".join(map(_article, metrics))}</div></section>'
+        for source, metrics in groups.items()
+    )
+
+
+def _article(metric: MetricDescription) -> str:
+    facts = {
+        "Needs": ", ".join(metric.requires) or "nothing but the question",
+        "Asks a judge": metric.calls,
+        "Settings": metric_settings(metric),
+        "From": metric.paper,
+    }
+    rows = "".join(f"<dt>{what}</dt><dd>{safe(text)}</dd>" for what, text in facts.items() if text)
+    better = f"{ARROWS[metric.direction]} {BETTER[metric.direction]}"
+    return (
+        f'<article><header><h3>{safe(metric.label)}</h3><code class="rb-spec">{safe(metric.spec)}</code></header>'
+        f'<p class="rb-better"><b>{better}</b> {metric_range(metric)}</p>'
+        f'<p class="rb-formula">{safe(metric.formula)}</p>{_paragraphs(metric.text)}<dl>{rows}</dl></article>'
+    )
+
+
+def _paragraphs(text: str) -> str:
+    return "".join(f"<p>{_code(' '.join(part.split()))}</p>" for part in re.split(r"\n\s*\n", text) if part.strip())
+
+
+def _code(text: str) -> str:
+    """Words between backticks set as code, as docstrings have them."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", safe(text))

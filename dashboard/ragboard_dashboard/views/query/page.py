@@ -15,9 +15,9 @@ from ragboard.query import QueryLimits, QueryResult, run_query
 from ragboard.report import EXAMPLES, StoreTable
 from ragboard.spans import inert
 from ragboard_dashboard.data import get_tables, store
-from ragboard_dashboard.shared import plain
+from ragboard_dashboard.text import plain
 
-__all__ = ["page"]
+__all__ = ["draw"]
 
 LIMITS = QueryLimits(size=16 * 2**20)
 CELL = 300
@@ -29,7 +29,7 @@ FORMATS = ("csv", "json", "parquet")
 EXPLAINED = ["explain_key", "explain_value"]
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page. A statement in the address is shown, and run when a person says so."""
     query, tables = st.columns([3, 1], gap="large")
     with query:

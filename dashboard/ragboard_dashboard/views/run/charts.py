@@ -1,21 +1,38 @@
-"""A column's spread, and what it breaks down into, as components: report objects in, a range drawn over it out."""
+"""Charts of a run: the spread of a column, its groups, one column against another, where statements come from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib.resources import files
+from collections.abc import Callable, Mapping, Sequence
 from math import floor, log10
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import streamlit as st
-from streamlit.components.v2 import component
 
-from ragboard.report import Distribution, Group
+from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
+from ragboard.report import Distribution, Group, Scatter
 from ragboard.spans import inert
 from ragboard.stats import Interval
+from ragboard_dashboard.components import widget
+from ragboard_dashboard.theme import Palette
 
-__all__ = ["SHAPES", "Range", "Shape", "decimals", "groups_chart", "groups_data", "spread_chart", "spread_data"]
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+__all__ = [
+    "SHAPES",
+    "Range",
+    "Shape",
+    "decimals",
+    "groups_chart",
+    "groups_data",
+    "origins_bar",
+    "scatter_figure",
+    "spread_chart",
+    "spread_data",
+]
 
 Shape = Literal["Histogram", "Violin", "ECDF"]
 Range = tuple[float, float]
@@ -23,17 +40,9 @@ SHAPES: tuple[Shape, ...] = ("Histogram", "Violin", "ECDF")
 STEPS = 80
 """Steps along a violin."""
 
-_FILES = files("ragboard_dashboard") / "components"
-_CSS = (_FILES / "shapes.css").read_text("utf-8")
-
-
-def _component(name: str) -> Any:
-    return component(
-        f"ragboard_{name}", html='<div id="shapes"></div>', css=_CSS, js=(_FILES / f"{name}.js").read_text("utf-8")
-    )
-
-
-_mount_spread, _mount_groups = (_component(name) for name in ("spread", "groups"))
+_HERE = Path(__file__).parent
+_draw_spread = widget("spread", "shapes", _HERE / "spread.js", _HERE / "charts.css")
+_draw_groups = widget("groups", "shapes", _HERE / "groups.js", _HERE / "charts.css")
 
 
 def decimals(low: float, high: float) -> int:
@@ -57,12 +66,12 @@ def spread_chart(
         if range_:
             on_draw((float(range_[0]), float(range_[1])))
 
-    _mount_spread(key=key, data=spread_data(found, shape, title, chosen), on_brush_change=drawn)
+    _draw_spread(key=key, data=spread_data(found, shape, title, chosen), on_brush_change=drawn)
 
 
 def groups_chart(groups: Sequence[Group], title: str, *, key: str) -> None:
     """Draw each group's mean with its interval."""
-    _mount_groups(key=key, data=groups_data(groups, title))
+    _draw_groups(key=key, data=groups_data(groups, title))
 
 
 def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | None) -> dict[str, Any]:
@@ -168,3 +177,80 @@ def _group(group: Group, places: int) -> dict[str, Any] | None:
         "high": bounds.high if bounds else None,
         "help": inert(f"{group.value}: {group.mean:.{places}f}{interval}, {count} scored"),
     }
+
+
+def scatter_figure(found: Scatter, x: str, y: str, colours: Palette) -> go.Figure:
+    """One column against another; a point is a sample."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure(
+        go.Scattergl(
+            x=[point.x for point in found.points],
+            y=[point.y for point in found.points],
+            customdata=[[point.sample_id, _plain(point.question)] for point in found.points],
+            mode="markers",
+            marker={"color": colours["mean"], "size": 8, "opacity": 0.55},
+            hovertemplate="%{customdata[1]}<br>%{x:.2f}, %{y:.2f}<extra></extra>",
+        )
+    )
+    _dress(figure, colours, x, y)
+    return figure
+
+
+def _plain(text: str) -> str:
+    """Text for a figure: Plotly reads a few HTML tags, so the signs that begin them are replaced."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _dress(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
+    axis: dict[str, Any] = {
+        "gridcolor": colours["line"],
+        "zeroline": False,
+        "tickfont": {"color": colours["quiet"], "size": 12},
+        "title_font": {"color": colours["ink"], "size": 13},
+        "fixedrange": True,
+    }
+    figure.update_layout(
+        height=250,
+        margin={"l": 8, "r": 8, "t": 26, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "Source Sans, sans-serif", "color": colours["ink"]},
+        showlegend=False,
+        bargap=0,
+        dragmode="select",
+        selectdirection="h",
+    )
+    figure.update_xaxes(**axis, title_text=_plain(x), automargin=True)
+    figure.update_yaxes(**axis, title_text=_plain(y), automargin=True)
+
+
+def origins_bar(counts: Mapping[Origin, int], colours: Palette) -> str:
+    """The six classes of statements as one bar of HTML; words and counts below it, a pattern for where from."""
+    looks = {origin: _origin_look(origin, colours) for origin in ORIGINS}
+    pieces = "".join(
+        f'<div style="flex:{count} 0 0;{looks[origin]}"></div>'
+        for origin in ORIGINS
+        if (count := counts.get(origin, 0))
+    )
+    words = "".join(
+        '<div style="display:flex;align-items:center;gap:0.5rem">'
+        f'<div style="flex:none;width:1.4rem;height:0.9rem;{looks[origin]}"></div>'
+        f"<div><b>{counts.get(origin, 0):,}</b> {said}</div></div>"
+        for origin, said in ORIGINS.items()
+    )
+    return (
+        f'<div style="display:flex;height:1.6rem;gap:2px" aria-hidden="true">{pieces}</div>'
+        '<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:0.15rem 1.5rem;'
+        f'margin-top:0.6rem;font-size:0.93rem;font-variant-numeric:tabular-nums">{words}</div>'
+    )
+
+
+def _origin_look(origin: Origin, colours: Palette) -> str:
+    """Solid: from a relevant passage; striped: from an irrelevant one; only framed: from none."""
+    colour = colours["right" if origin in CORRECT else "wrong"]
+    if origin not in FROM_PASSAGES:
+        return f"border:2px solid {colour}"
+    if origin in ("right_relevant", "wrong_relevant"):
+        return f"background:{colour}"
+    return f"background:repeating-linear-gradient(135deg,{colour} 0 3px,{colours['paper']} 3px 7px)"

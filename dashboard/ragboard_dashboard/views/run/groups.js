@@ -1,21 +1,7 @@
-// Means of groups with their intervals on one scale. All text enters as text nodes.
+// Means of groups with their intervals on one scale.
 
-const SVG = "http://www.w3.org/2000/svg"
 const WIDTH = 200
 const PAD = 6
-
-function element(tag, className, text) {
-  const node = document.createElement(tag)
-  if (className) node.className = className
-  if (text !== undefined) node.textContent = text
-  return node
-}
-
-function shape(tag, attributes) {
-  const node = document.createElementNS(SVG, tag)
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
-  return node
-}
 
 function picture(row, data) {
   const svg = shape("svg", { viewBox: `0 0 ${WIDTH} 16`, "aria-hidden": "true" })

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,20 +16,20 @@ from ragboard.report import (
     Bin,
     Columns,
     Distribution,
-    Only,
-    Order,
     RunSummary,
-    SampleQuery,
+    Share,
     UnscoredPolicy,
     ragas_score,
-    sample_table,
-    samples_sql,
 )
+from ragboard.stats import Interval
 from ragboard.store import RunRef
-from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
-from ragboard_dashboard.components.keys import safe_key
-from ragboard_dashboard.components.samples import sample_list
-from ragboard_dashboard.components.shapes import SHAPES, Range, Shape, decimals, groups_chart, spread_chart
+from ragboard_dashboard.components import safe_key
+from ragboard_dashboard.controls import (
+    choose_run,
+    edit_run,
+    report_button,
+    unscored_choice,
+)
 from ragboard_dashboard.data import (
     evaluates,
     get_breakdown,
@@ -39,59 +38,41 @@ from ragboard_dashboard.data import (
     get_failed,
     get_failures,
     get_judging,
+    get_metrics,
     get_overruled,
     get_run,
-    get_sample_rows,
     get_scatter,
+    keep_threshold,
     store,
     surroundings,
     writable,
 )
-from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_diagnosis, open_evaluate, open_sample
+from ragboard_dashboard.links import bound, open_page, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
-from ragboard_dashboard.shared import (
-    choose_run,
-    column_label,
-    column_title,
-    facts,
-    file_facts,
-    first_page,
-    judged_line,
-    offer_sql,
-    page_number,
-    pager,
-    plain,
-    summary_facts,
-    unscored_choice,
+from ragboard_dashboard.text import column_label, column_title, facts, file_facts, judged_line, plain, summary_facts
+from ragboard_dashboard.theme import palette
+from ragboard_dashboard.views.run.charts import (
+    SHAPES,
+    Range,
+    Shape,
+    decimals,
+    groups_chart,
+    origins_bar,
+    scatter_figure,
+    spread_chart,
 )
-from ragboard_dashboard.sharing import export_control, report_button
-from ragboard_dashboard.thresholds import share_line, threshold_editor
+from ragboard_dashboard.views.run.samples import list_samples
 
-__all__ = ["page"]
+__all__ = ["draw", "share_line"]
 
-PAGE_SIZE = 25
 KINDS = 20
 """Kinds of failure that are listed."""
 SIDE_BY_SIDE = 7
 """Columns to draw that are offered side by side; more are in a list."""
-ORDERS: dict[Order, str] = {
-    "worst": "Most unsupported first",
-    "lowest": "Lowest first",
-    "highest": "Highest first",
-    "file": "File order",
-}
-ONLY: dict[Only, str] = {
-    "all": "All samples",
-    "loose": "With unsupported statements",
-    "refusing": "Refusals",
-    "unscored": "Unscored",
-    "beyond": "Missing the threshold",
-}
 CHART = {"displayModeBar": False}
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page."""
     run = choose_run("Run")
     if run is None:
@@ -113,11 +94,11 @@ def page() -> None:
     if not there.metrics:
         st.info("This run was never evaluated: evaluate it to see verdicts.", icon=":material/info:")
     if not (there.metrics or there.numeric):
-        _samples(run, summary, "", None)
+        list_samples(run, summary, "", None)
         return
     _origins(summary)
     column, between = _overview(run, there, unscored)
-    _samples(run, summary, column, between)
+    list_samples(run, summary, column, between)
     _against(run, there, column)
 
 
@@ -133,11 +114,11 @@ def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
     with actions:
         report_button(summary.name, lambda: run_report(store(), run, unscored=unscored))
     if actions.button("Diagnose", icon=":material/stethoscope:"):
-        open_diagnosis(st.query_params["run"])
+        open_page("diagnosis", {"run": st.query_params["run"]})
     if writable() and actions.button("Edit", icon=":material/edit:"):
         edit_run(summary, back=False)
     if evaluates() and actions.button("Evaluate", icon=":material/gavel:"):
-        open_evaluate(summary.name)
+        open_page("evaluate", {"run": summary.name})
     return summary, unscored
 
 
@@ -205,18 +186,12 @@ def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[st
 def _choose_column(options: Sequence[str]) -> str:
     """The column to draw, which the address calls as the store does: side by side where there is room for all."""
     wanted = st.query_params.get("column", "")
-    st.session_state["column"] = wanted if wanted in options else options[0]
-    shared: dict[str, Any] = {"key": "column", "label_visibility": "collapsed", "on_change": _chose_column}
+    shared = bound("column", wanted if wanted in options else options[0], drops=("page",))
+    shared |= {"label_visibility": "collapsed"}
     if len(options) > SIDE_BY_SIDE:
         return str(st.selectbox("Column", options, format_func=column_title, **shared))
     column: str = st.segmented_control("Column", options, format_func=column_label, required=True, **shared)
     return column
-
-
-def _chose_column() -> None:
-    """Put what was just chosen into the address, which is what the page is drawn from."""
-    st.query_params["column"] = st.session_state["column"]
-    first_page()
 
 
 def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
@@ -288,6 +263,41 @@ REASONS = {
 }
 
 
+def share_line(share: Share) -> str:
+    """`47 of 60 at least 0.8: 78% (66% to 87%)`."""
+    bounds = share.interval
+    interval = f" ({bounds.low:.0%} to {bounds.high:.0%})" if isinstance(bounds, Interval) else ""
+    percent = f": {share.good / share.n:.0%}" if share.n else ""
+    return f"{share.good:,} of {share.n:,} {share.threshold}{percent}{interval}"
+
+
+def threshold_editor(column: str, share: Share | None) -> None:
+    """Draw what opens the form, of a metric that is better one way, where pages may change what is kept."""
+    metric = get_metrics().get(column)
+    if metric is None or metric.direction == "neutral" or not writable():
+        return
+    threshold = share.threshold if share else None
+    label = f"Threshold: {threshold}" if threshold else "Set a threshold"
+    with st.popover(label, icon=":material/flag:", width="content"):
+        good = "at least" if metric.direction == "higher" else "at most"
+        plain(f"{metric.label} is to be {good} this, in every run. It is kept in the store.", "note")
+        _threshold_form(column, threshold.value if threshold else None)
+
+
+def _threshold_form(column: str, now: float | None) -> None:
+    with st.form(f"threshold-{column}", border=False):
+        value = st.number_input("Threshold", value=now, step=0.05, format="%.3f", placeholder="none")
+        if not st.form_submit_button("Keep", icon=":material/save:", help="An empty field takes it away."):
+            return
+    try:
+        keep_threshold(column, value)
+    except RagboardError as error:
+        st.error("That is no threshold.", icon=":material/error:")
+        plain(str(error))
+        return
+    st.rerun()
+
+
 def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) -> None:
     if not there.categories:
         plain("No column of the file to break this down by.", "note")
@@ -326,42 +336,3 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
     points = picked["selection"]["points"]
     if points:
         open_sample(st.query_params["run"], points[0]["customdata"][0])
-
-
-def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
-    query = _query(run, column, between)
-    found = get_sample_rows(run, query)
-    if query.offset and not found.rows:
-        query = replace(query, offset=0)
-        found = get_sample_rows(run, query)
-    if not found.rows:
-        st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
-        return
-    titles = {spec: column_title(spec) for spec in (*summary.metrics, *summary.file_scores)}
-    caption = f"{found.total:,} of {summary.samples:,} samples. Choose a question to read it."
-    name = st.query_params["run"]  # it may name an evaluation
-    opened = sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
-    if opened:
-        open_sample(name, opened)
-    offer_sql(samples_sql(run, query, (*summary.metrics, *summary.file_scores)), "samples")
-    pager(found.total, PAGE_SIZE)
-
-
-def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
-    search, only, order, export = st.columns([3, 2, 2, 1])
-    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
-    words = search.text_input("Search", placeholder="Search questions and answers", key="q", **bound)
-    chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **bound)
-    sort = order.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="order", **bound)
-    query = SampleQuery(
-        column=column,
-        order=sort,
-        only=chosen,
-        between=between,
-        search=words or "",
-        limit=PAGE_SIZE,
-        offset=(page_number() - 1) * PAGE_SIZE,
-    )
-    with export:
-        export_control(f"{run.name} samples", lambda: sample_table(store(), run, query))
-    return query

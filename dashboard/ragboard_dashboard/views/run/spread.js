@@ -1,18 +1,10 @@
 // How a column's values are spread: histogram, violin or ECDF, with the mean and its interval. Drawing over it chooses
-// a range. All text enters as text nodes.
+// a range.
 
-const SVG = "http://www.w3.org/2000/svg"
 const HEIGHT = 266
 const EDGE = { left: 46, right: 10, top: 38, bottom: 40 } // above: what the axis counts, and under it the mean
 const FLOOR = HEIGHT - EDGE.bottom
 const SHORTEST = 4 // pixels that a drag must go to be one
-
-function shape(tag, attributes, text) {
-  const node = document.createElementNS(SVG, tag)
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
-  if (text !== undefined) node.textContent = text
-  return node
-}
 
 function ticks(low, high, count) {
   const rough = (high - low) / count

@@ -1,73 +1,57 @@
-// The leaderboard: one row a run, intervals drawn on one scale a metric. All text enters as text nodes.
+// The leaderboard: one row a run, intervals drawn on one scale a metric.
 
-const SVG = "http://www.w3.org/2000/svg"
 const WIDTH = 112
 const PAD = 5
-
-function element(tag, className, text) {
-  const node = document.createElement(tag)
-  if (className) node.className = className
-  if (text !== undefined && text !== null) node.textContent = text
-  return node
-}
-
-function shape(tag, attributes) {
-  const node = document.createElementNS(SVG, tag)
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
-  return node
-}
 
 function place(value, low, high) {
   const share = (value - low) / (high - low)
   return PAD + Math.min(1, Math.max(0, share)) * (WIDTH - 2 * PAD)
 }
 
-function drawInterval(cell, column) {
+function drawInterval(found, column) {
   const picture = shape("svg", { viewBox: `0 0 ${WIDTH} 14`, class: "interval", "aria-hidden": "true" })
   const at = (value) => place(value, column.low, column.high)
   picture.append(shape("line", { x1: PAD, x2: WIDTH - PAD, y1: 7, y2: 7, class: "axis" }))
   for (const end of [column.low, column.high]) {
     picture.append(shape("line", { x1: at(end), x2: at(end), y1: 4, y2: 10, class: "axis" }))
   }
-  if (cell.low !== null) {
-    picture.append(shape("line", { x1: at(cell.low), x2: at(cell.high), y1: 7, y2: 7, class: "whisker" }))
+  if (found.low !== null) {
+    picture.append(shape("line", { x1: at(found.low), x2: at(found.high), y1: 7, y2: 7, class: "whisker" }))
   }
-  if (cell.least !== null) {
-    picture.append(shape("line", { x1: at(cell.least), x2: at(cell.most), y1: 7, y2: 7, class: "possible" }))
+  if (found.least !== null) {
+    picture.append(shape("line", { x1: at(found.least), x2: at(found.most), y1: 7, y2: 7, class: "possible" }))
   } else {
-    picture.append(shape("circle", { cx: at(cell.mean), cy: 7, r: 3.4, class: "mean" }))
+    picture.append(shape("circle", { cx: at(found.mean), cy: 7, r: 3.4, class: "mean" }))
   }
-  if (cell.threshold !== null) {
-    const limit = at(cell.threshold)
+  if (found.threshold !== null) {
+    const limit = at(found.threshold)
     picture.append(shape("line", { x1: limit, x2: limit, y1: 0, y2: 14, class: "threshold" }))
   }
   return picture
 }
 
-function metricCell(cell, column) {
-  const node = element("td", "metric")
-  node.dataset.title = [column.source, column.title].filter(Boolean).join(": ")
-  if (!cell) {
+function metricCell(found, column) {
+  const node = cell([column.source, column.title].filter(Boolean).join(": "), "metric")
+  if (!found) {
     node.append(element("span", "none", "–"))
     return node
   }
   const line = element("div", "value")
-  line.append(element("strong", "", cell.shown))
-  if (cell.bounds) line.append(element("span", "bounds", cell.bounds))
+  line.append(element("strong", "", found.shown))
+  if (found.bounds) line.append(element("span", "bounds", found.bounds))
   node.append(line)
-  if (cell.mean !== null || cell.least !== null) node.append(drawInterval(cell, column))
-  const count = element("div", cell.complete ? "count" : "count partial", cell.count)
-  count.title = cell.why
+  if (found.mean !== null || found.least !== null) node.append(drawInterval(found, column))
+  const count = element("div", found.complete ? "count" : "count partial", found.count)
+  count.title = found.why
   node.append(count)
-  if (cell.note) node.append(element("div", "count", cell.note))
-  if (cell.standing) node.append(element("div", `standing ${cell.look}`, cell.standing))
-  node.title = cell.why
+  if (found.note) node.append(element("div", "count", found.note))
+  if (found.standing) node.append(element("div", `standing ${found.look}`, found.standing))
+  node.title = found.why
   return node
 }
 
 function statementBar(row) {
-  const node = element("td", "statements")
-  node.dataset.title = "Statements"
+  const node = cell("Statements", "statements")
   const total = row.labels.reduce((sum, label) => sum + label.count, 0)
   if (!total) {
     node.append(element("span", "none", "–"))
@@ -101,54 +85,25 @@ function editButton(row, edit) {
 }
 
 function runCell(row, open, edit) {
-  const node = element("th", "run")
-  node.scope = "row"
-  const link = element("a", "name", row.name)
-  link.href = row.href
-  link.addEventListener("click", (event) => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return
-    event.preventDefault()
-    open(row.key)
-  })
-  node.append(link)
+  const node = headerCell("row", "run")
+  node.append(link("name", row.name, row.href, () => open(row.key)))
   if (edit) node.append(editButton(row, edit))
   for (const tag of row.tags) node.append(element("span", "tag", tag))
   node.append(element("div", "config", row.config))
   return node
 }
 
-function textCell(title, text, note) {
-  const node = element("td", "text")
-  node.dataset.title = title
-  node.append(element("div", "", text))
-  if (note) node.append(element("div", "note", note))
+function metricTitle(column) {
+  const node = headerCell("col", "metric", `${column.title} ${column.arrow}`)
+  node.title = column.help
+  if (column.source) node.append(element("div", "count", column.source))
   return node
 }
 
-function head(columns) {
-  const row = element("tr")
-  const names = ["Run", ...columns.map((column) => column), "Statements", "Refusals", "Dataset", "Judge"]
-  for (const name of names) {
-    const cell = element("th", "")
-    cell.scope = "col"
-    if (typeof name === "string") cell.textContent = name
-    else {
-      cell.textContent = `${name.title} ${name.arrow}`
-      cell.title = name.help
-      cell.className = "metric"
-      if (name.source) cell.append(element("div", "count", name.source))
-    }
-    row.append(cell)
-  }
-  const top = element("thead")
-  top.append(row)
-  return top
-}
-
 // What is wider than its room moves by the arrow keys, which takes focus and a name; the run stays in view.
-function fit(wide, table) {
+function fit(wide, board) {
   const moves = wide.scrollWidth > wide.clientWidth
-  table.classList.toggle("many", moves)
+  board.classList.toggle("many", moves)
   const named = { tabindex: "0", role: "region", "aria-label": "Runs, scrolls sideways" }
   for (const [name, value] of Object.entries(named)) {
     if (moves) wide.setAttribute(name, value)
@@ -158,29 +113,21 @@ function fit(wide, table) {
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
-  const root = parentElement.querySelector("#board")
-  const table = element("table")
-  table.append(element("caption", "", data.caption), head(data.columns))
-  const body = element("tbody")
-  for (const row of data.rows) {
+  const open = (key) => setTriggerValue("open", key)
+  const edit = data.editable ? (key) => setTriggerValue("edit", key) : null
+  const rows = data.rows.map((row) => {
     const line = element("tr")
-    line.append(
-      runCell(
-        row,
-        (key) => setTriggerValue("open", key),
-        data.editable ? (key) => setTriggerValue("edit", key) : null,
-      ),
-    )
-    data.columns.forEach((column, place) => line.append(metricCell(row.metrics[place], column)))
-    line.append(statementBar(row), textCell("Refusals", row.refusals), textCell("Dataset", row.dataset, row.samples))
-    line.append(textCell("Judge", row.judge, row.when))
-    body.append(line)
-  }
-  table.append(body)
+    line.append(runCell(row, open, edit), ...data.columns.map((column, place) => metricCell(row.metrics[place], column)))
+    line.append(statementBar(row), cell("Refusals", "text", row.refusals, ""))
+    line.append(cell("Dataset", "text", row.dataset, row.samples), cell("Judge", "text", row.judge, row.when))
+    return line
+  })
+  const titles = ["Run", ...data.columns.map(metricTitle), "Statements", "Refusals", "Dataset", "Judge"]
+  const board = table(data.caption, titles, rows)
   const wide = element("div", "wide")
-  wide.append(table)
-  root.replaceChildren(wide)
-  const watching = new ResizeObserver(() => fit(wide, table))
+  wide.append(board)
+  parentElement.querySelector("#board").replaceChildren(wide)
+  const watching = new ResizeObserver(() => fit(wide, board))
   watching.observe(wide)
   return () => watching.disconnect()
 }

@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from ragboard.exporting import runs_frame
-from ragboard.report import ListedRun, RunSummary, UnscoredPolicy, runs_matching, runs_sql
+from ragboard.records import MetricDescription
+from ragboard.report import STANDINGS, ListedRun, MetricSummary, RunSummary, UnscoredPolicy, runs_matching, runs_sql
+from ragboard.report.looks import VERDICTS
 from ragboard.spans import inert
-from ragboard_dashboard.components.board import run_board
-from ragboard_dashboard.components.findings import finding_list
+from ragboard.stats import Interval
+from ragboard_dashboard.components import widget
+from ragboard_dashboard.components.link_lists import statement_list
+from ragboard_dashboard.controls import default_pair, edit_run, export_control, offer_sql, offer_upload, unscored_choice
 from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, get_runs, writable
-from ragboard_dashboard.managing import edit_run
-from ragboard_dashboard.navigation import open_comparison, open_run, open_sample
+from ragboard_dashboard.links import address, open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
-from ragboard_dashboard.shared import default_pair, offer_sql, offer_upload, unscored_choice
-from ragboard_dashboard.sharing import export_control
+from ragboard_dashboard.text import ago, mean_shown
 
-__all__ = ["page"]
+__all__ = ["board_data", "draw"]
 
 FIRST = 6
 """Statements to look at first."""
 BOTH = 2
 
+UNBOUNDED = 2.0
+"""Where the picture of a metric without an upper bound ends."""
+CAPTIONS: dict[UnscoredPolicy, str] = {
+    "excluded": "Mean over the scored samples with its 95% interval; under it, how many were scored.",
+    "zero": "Mean with unscored samples as zero, as the worst where lower is better, and its 95% interval.",
+    "bounds": "The mean with all unscored samples at the worst and at the best value; the thin line is the 95%"
+    " interval around both (Horowitz and Manski 2000).",
+}
 
-def page() -> None:
+_HERE = Path(__file__).parent
+_draw_board = widget("board", "board", _HERE / "board.js", _HERE / "board.css")
+
+
+def draw() -> None:
     """Draw the page."""
     if not get_runs():
         _empty()
@@ -99,7 +117,7 @@ def _first() -> None:
     if not found:
         return
     st.subheader("Statements no passage supports, to look at first", anchor=False)
-    opened = finding_list(found, name="Unsupported statements", key="first")
+    opened = statement_list(found, name="Unsupported statements", key="first")
     if opened:
         open_sample(opened.run, opened.sample_id, opened.number)
 
@@ -113,3 +131,134 @@ def _empty() -> None:
     offer_upload()
     st.markdown("Nothing at hand? `ragboard demo` brings two sample runs. From the command line:")
     st.code("ragboard evaluate answers.jsonl --name my-run --config k=5", language=None, wrap_lines=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardAction:
+    """The ids of the runs that a person just asked to open, and to edit; None where nobody did."""
+
+    open: str | None
+    edit: str | None
+
+
+def run_board(
+    runs: Sequence[RunSummary],
+    metrics: Mapping[str, MetricDescription],
+    *,
+    editable: bool,
+    key: str,
+    now: datetime,
+    unscored: UnscoredPolicy = "excluded",
+) -> BoardAction:
+    """Draw the leaderboard by what its metrics are. Returns what a person just asked for."""
+    data = board_data(runs, metrics, now, unscored) | {"editable": editable}
+    result = _draw_board(key=key, data=data, on_open_change=lambda: None, on_edit_change=lambda: None)
+    return BoardAction(open=result.open, edit=result.edit)
+
+
+def board_data(
+    runs: Sequence[RunSummary],
+    metrics: Mapping[str, MetricDescription],
+    now: datetime,
+    unscored: UnscoredPolicy = "excluded",
+) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data."""
+    ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
+    specs = list(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
+    sources = {metrics[spec].source for spec in specs if spec in metrics}
+    return {
+        "caption": " ".join(filter(None, (CAPTIONS[unscored], _judges(runs)))),
+        "columns": [_column(spec, metrics.get(spec), named=len(sources) > 1) for spec in specs],
+        "rows": [_row(run, specs, now, {} if unscored == "excluded" else {"unscored": unscored}) for run in runs],
+    }
+
+
+def _judges(runs: Sequence[RunSummary]) -> str:
+    """A warning where not all runs were judged by the same judge."""
+    judges = {run.judged.in_words for run in runs if run.judged}
+    return (
+        f"Judged by different judges, so not comparable: {inert('; '.join(sorted(judges)))}." if len(judges) > 1 else ""
+    )
+
+
+def _column(spec: str, metric: MetricDescription | None, *, named: bool) -> dict[str, Any]:
+    """One metric, `named` with its source: the same word means different things in different systems."""
+    if metric is None:
+        return {"title": spec, "source": "", "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
+    arrow = {"higher": "↑", "lower": "↓", "neutral": ""}[metric.direction]
+    return {
+        "title": inert(metric.label),
+        "source": inert(metric.source) if named else "",
+        "arrow": arrow,
+        "help": inert(f"{spec}: {metric.formula}"),
+        "low": max(metric.low or 0.0, 0.0),
+        "high": UNBOUNDED if metric.high is None else metric.high,
+    }
+
+
+def _row(run: RunSummary, specs: Sequence[str], now: datetime, query: Mapping[str, str]) -> dict[str, Any]:
+    judged = run.judged
+    return {
+        "key": run.run_id,
+        "name": inert(run.name),
+        "href": address("run", {"run": run.name, **query}),
+        "tags": [inert(tag) for tag in run.tags],
+        "config": inert(" · ".join(f"{key} {value}" for key, value in run.config.items())),
+        "metrics": [
+            _cell(run.metrics.get(spec) or run.file_scores.get(spec), run.judged_elsewhere(spec)) for spec in specs
+        ],
+        "labels": [
+            {"name": label, "icon": verdict.icon, "count": run.labels.get(label, 0)}
+            for label, verdict in VERDICTS.items()
+        ],
+        "refusals": _refusals(run),
+        "dataset": inert(run.dataset),
+        "samples": (judged and judged.part) or f"{run.samples:,} samples",
+        "judge": "not evaluated" if judged is None else judged.judge + (" (heuristic)" if judged.heuristic else ""),
+        "when": "" if judged is None else ago(judged.finished, now),
+    }
+
+
+def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
+    if summary is None:
+        return None
+    interval = summary.interval if isinstance(summary.interval, Interval) else None
+    count = f"{summary.scored:,} of {summary.total:,}"
+    low, high = summary.bounds or (None, None)
+    return {
+        "mean": summary.mean,
+        "least": low,
+        "most": high,
+        "shown": mean_shown(summary),
+        "threshold": summary.threshold.value if summary.threshold else None,
+        "standing": f"{STANDINGS[summary.standing]} ({summary.threshold})" if summary.standing else "",
+        "look": summary.standing or "",
+        "note": inert(" · ".join(filter(None, (summary.note, judge)))),
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "bounds": f"{interval.low:.2f} – {interval.high:.2f}" if interval else "",
+        "count": count,
+        "complete": summary.scored == summary.total,
+        "why": _why(summary, count),
+    }
+
+
+def _why(summary: MetricSummary, count: str) -> str:
+    reasons = _reasons(summary.unscored)
+    found = summary.interval
+    if isinstance(found, Interval):
+        method = f"95% interval: {'; '.join(filter(None, [found.method, found.warning]))}"
+    else:
+        method = f"no interval: {found.reason}"
+    note = f"; {summary.note}" if summary.note else ""
+    return f"{count} scored{f'; unscored: {reasons}' if reasons else ''}{note}. {method}."
+
+
+def _reasons(unscored: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in unscored.items())
+
+
+def _refusals(run: RunSummary) -> str:
+    if run.refusals is None or run.judged is None or not run.judged.covered:
+        return "–"
+    return f"{run.refusals / run.judged.covered:.0%} ({run.refusals:,})"

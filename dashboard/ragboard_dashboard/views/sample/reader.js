@@ -1,17 +1,10 @@
 // One answer, statement by statement, beside the passages it had.
-// Text that somebody else wrote enters as text nodes only. Offsets are UTF-16 units.
+// Offsets are UTF-16 units.
 
 const CLIP = 1200 // a longer passage is shown in part
 const AROUND = 280 // what is shown on either side of evidence beyond the clip
 const GLIMPSE = 90 // the same, in the excerpt under a statement
 const readers = new WeakMap()
-
-function element(tag, className, text) {
-  const node = document.createElement(tag)
-  if (className) node.className = className
-  if (text !== undefined) node.textContent = text
-  return node
-}
 
 // A place near `at` that cuts no word and no character in two.
 function cut(text, at) {

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.components.v2 import component
 
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import ORIGINS
@@ -28,17 +27,11 @@ from ragboard.report.looks import (
 )
 from ragboard.report.wording import HOW, WORST_FIRST, evidence_look, what_passages_say
 from ragboard.spans import Stretch, apart, inert, layered
-from ragboard_dashboard.components.spans import utf16
+from ragboard_dashboard.components import COMPONENTS, utf16, widget
 
 __all__ = ["reader_data", "statement_reader"]
 
-_FILES = files("ragboard_dashboard") / "components"
-_mount = component(
-    "ragboard_reader",
-    html='<div id="reader"></div>',
-    css=(_FILES / "reader.css").read_text("utf-8"),
-    js=(_FILES / "reader.js").read_text("utf-8"),
-)
+_draw = widget("reader", "reader", Path(__file__).with_name("reader.js"), COMPONENTS / "answer.css")
 
 
 def statement_reader(
@@ -67,7 +60,7 @@ def statement_reader(
         answer_note=answer_note,
         selected=selected,
     )
-    _mount(key=key, data=data, on_chosen_change=lambda: None)
+    _draw(key=key, data=data, on_chosen_change=lambda: None)
     shown: int | None = data["chosen"]
     return shown
 

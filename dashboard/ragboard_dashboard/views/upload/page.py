@@ -19,13 +19,13 @@ from ragboard.metrics import DEFAULT_METRICS
 from ragboard.readers import ImportReport, Preview, preview, read_runs
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
+from ragboard_dashboard.controls import uploaded, without_folder
 from ragboard_dashboard.data import evaluates, known_metrics, store, surroundings, writable
-from ragboard_dashboard.navigation import open_evaluate, open_run
+from ragboard_dashboard.links import open_page, open_run
 from ragboard_dashboard.progress import panel
-from ragboard_dashboard.shared import column_label, plain
-from ragboard_dashboard.uploads import uploaded, without_folder
+from ragboard_dashboard.text import column_label, plain
 
-__all__ = ["page"]
+__all__ = ["draw"]
 
 Then: TypeAlias = Literal["evaluate", "choose", "keep"]
 THEN: Mapping[Then, tuple[str, str]] = {
@@ -44,7 +44,7 @@ FIELDS = {
 }
 
 
-def page() -> None:
+def draw() -> None:
     """Draw the page."""
     if "watch" in st.query_params:
         _watch(st.query_params["watch"], st.query_params.get("run", ""))
@@ -141,7 +141,7 @@ def _mapping(seen: Preview) -> dict[str, str | None]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Wanted:
+class UploadForm:
     """What a person filled in, and what is to happen then."""
 
     name: str
@@ -154,12 +154,12 @@ class _Wanted:
 
 def _form(path: Path, mapping: dict[str, str | None], seen: Preview, source: str) -> None:
     with st.form("import"):
-        wanted = _fields(path, seen)
-    if wanted:
-        _keep(path, mapping, wanted, source)
+        form = _fields(path, seen)
+    if form:
+        _keep(path, mapping, form, source)
 
 
-def _fields(path: Path, seen: Preview) -> _Wanted | None:
+def _fields(path: Path, seen: Preview) -> UploadForm | None:
     """Draw the form's fields; None until one of its buttons was pressed."""
     left, right = st.columns(2)
     name = left.text_input("Name of the run", value=path.stem, max_chars=120)
@@ -182,7 +182,7 @@ def _fields(path: Path, seen: Preview) -> _Wanted | None:
     then = _buttons()
     if then is None:
         return None
-    return _Wanted(name=name, settings=settings, split=split, specs=tuple(specs), skip=skip, then=then)
+    return UploadForm(name=name, settings=settings, split=split, specs=tuple(specs), skip=skip, then=then)
 
 
 def _buttons() -> Then | None:
@@ -198,15 +198,15 @@ def _buttons() -> Then | None:
     return pressed[0] if pressed else None
 
 
-def _keep(path: Path, mapping: dict[str, str | None], wanted: _Wanted, source: str) -> None:
-    """Read the file into the store, and do what is wanted then."""
+def _keep(path: Path, mapping: dict[str, str | None], form: UploadForm, source: str) -> None:
+    """Read the file into the store, and do what was asked then."""
     result = read_runs(
         path,
-        name=wanted.name.strip() if wanted.split is None or wanted.name != path.stem else None,
-        config=read_pairs(pair for pair in wanted.settings.split(",") if pair.strip()),
+        name=form.name.strip() if form.split is None or form.name != path.stem else None,
+        config=read_pairs(pair for pair in form.settings.split(",") if pair.strip()),
         mapping=mapping,
-        run_column=wanted.split,
-        skip_bad=wanted.skip,
+        run_column=form.split,
+        skip_bad=form.skip,
     )
     added = store().add_runs(replace(run, source=source) for run in result.runs)
     _imported(result.report, added)
@@ -215,10 +215,10 @@ def _keep(path: Path, mapping: dict[str, str | None], wanted: _Wanted, source: s
     except StoreError as error:
         st.warning("The run was saved, but the uploaded file was not.", icon=":material/warning:")
         plain(str(error))
-    if wanted.then == "evaluate" and wanted.specs:
-        _start(added, wanted.specs)
-    if wanted.then == "choose" and added:
-        open_evaluate(added[0].name)
+    if form.then == "evaluate" and form.specs:
+        _start(added, form.specs)
+    if form.then == "choose" and added:
+        open_page("evaluate", {"run": added[0].name})
 
 
 def _imported(report: ImportReport, added: tuple[AddedRun, ...]) -> None:

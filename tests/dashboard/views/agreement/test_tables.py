@@ -21,8 +21,8 @@ from ragboard.report import (
     questions_of,
 )
 from ragboard.samples import sample_folder
-from ragboard_dashboard.components.agreed_items import grade_rows, opened_data, pair_rows
-from ragboard_dashboard.components.agreement import MEASURES, grades_data, pairs_data, pictures_data, votes_data
+from ragboard_dashboard.views.agreement.items import grade_rows, opened_data, pair_rows
+from ragboard_dashboard.views.agreement.tables import MEASURES, grades_data, pairs_data, pictures_data, votes_data
 
 HOSTILE = "<img src=x>\u202e"
 

@@ -7,7 +7,7 @@ import pytest
 from ragboard.report import RULES, Diagnosis, Figure, Finding, HallucinationQuery, Rule, Silent
 from ragboard.report.diagnosis import TopicsLookedAt
 from ragboard.stats import Interval
-from ragboard_dashboard.components.diagnosis import figure_html, finding_html, rules_html
+from ragboard_dashboard.views.diagnosis.page import figure_html, finding_html, rules_html
 
 INTERVAL = Interval(estimate=0.5, low=0.25, high=0.625, level=0.95, n=40, method="Student's t <b>")
 

@@ -8,7 +8,7 @@ from tests.core.report.test_systems import system
 
 from ragboard.report import systems_report
 from ragboard.stats import Interval
-from ragboard_dashboard.components.estimates import estimates_html
+from ragboard_dashboard.views.estimate.page import estimates_html
 
 
 def test_the_judges_accuracy_stands_beside_the_number_of_labels_with_its_interval() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ragboard.report import Bin, Distribution, Group, Share, Threshold
 from ragboard.stats import Interval, NoInterval
-from ragboard_dashboard.components.shapes import SHAPES, decimals, groups_data, spread_data
+from ragboard_dashboard.views.run.charts import SHAPES, decimals, groups_data, spread_data
 
 NONE = NoInterval(reason="too few", n=0)
 BETWEEN = Interval(estimate=0.5, low=0.4, high=0.6, level=0.95, n=4, method="t")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragboard.metrics.partition import ORIGINS
-from ragboard_dashboard.charts import origins_bar, palette
+from ragboard_dashboard.theme import palette
+from ragboard_dashboard.views.run.charts import origins_bar
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

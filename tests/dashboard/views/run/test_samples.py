@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragboard import Score, Unscored
 from ragboard.report import SampleRow
-from ragboard_dashboard.components.samples import samples_data
+from ragboard_dashboard.views.run.samples import samples_data
 
 
 def row(sample_id: str = "s1", question: str = "What?") -> SampleRow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragboard.report import Share, Threshold
 from ragboard.stats import NoInterval, wilson_interval
-from ragboard_dashboard.thresholds import share_line
+from ragboard_dashboard.views.run.page import share_line
 
 LIMIT = Threshold(metric="m", value=0.8, fail="below")
 

@@ -11,7 +11,7 @@ import pytest
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
 from ragboard.metrics import metrics_named
 from ragboard.report import leaderboard, metric_descriptions
-from ragboard_dashboard.components.board import board_data
+from ragboard_dashboard.views.runs.page import board_data
 
 
 @pytest.mark.parametrize(

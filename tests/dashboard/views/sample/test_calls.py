@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragboard.evaluation.calls import Call, Message, SampleCalls
-from ragboard_dashboard.components.calls import calls_html
+from ragboard_dashboard.views.sample.page import calls_html
 
 HOSTILE = "<img src=x onerror=alert(1)> & \u202eabc"
 
