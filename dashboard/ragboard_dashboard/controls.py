@@ -31,6 +31,7 @@ __all__ = [
     "evaluations_help",
     "export_control",
     "first_page",
+    "last_page",
     "offer_sql",
     "offer_upload",
     "page_number",
@@ -44,16 +45,12 @@ __all__ = [
 
 HELP_LINES = 20
 """Lines of the help of a choice at most."""
-
-
-_UNNAMED = re.compile(r"[^\w.-]+")
 LONGEST_DOWNLOAD = 80
-"""Characters of a file's name."""
-
-
-PREFIX = "ragboard-upload-"
-LONGEST, ENDING = 150, 20
-"""Bytes of a name, and signs of its ending: file systems take 255 bytes, where other systems count signs instead."""
+"""Characters of the name of a file that a page gives."""
+LONGEST_UPLOAD, LONGEST_ENDING = 150, 20
+"""Bytes of a name, and characters of its ending: file systems take 255 bytes, where others count characters."""
+UPLOAD_PREFIX = "ragboard-upload-"
+_UNNAMED = re.compile(r"[^\w.-]+")
 
 
 def choose_run(where: str, *, evaluations: bool = True) -> RunRef | None:
@@ -170,9 +167,14 @@ def _keep_unscored(chosen: UnscoredPolicy) -> None:
         st.query_params["unscored"] = chosen
 
 
-def page_number() -> int:
+def page_number(name: str = "page") -> int:
     """The page of a list that the address names, from 1."""
-    return number_in_address("page") or 1
+    return number_in_address(name) or 1
+
+
+def last_page(total: int, size: int) -> int:
+    """The last page of a list, which may be empty."""
+    return max(1, -(-total // size))
 
 
 def pager(total: int, size: int, at: int, name: str = "page") -> None:
@@ -181,7 +183,7 @@ def pager(total: int, size: int, at: int, name: str = "page") -> None:
         return
     if st.session_state.get(name, at) != at:
         st.session_state[name] = at
-    st.pagination(-(-total // size), default=at, key=name, on_change=put_into_address, args=(name, name))
+    st.pagination(last_page(total, size), default=at, key=name, on_change=put_into_address, args=(name, name))
 
 
 def first_page() -> None:
@@ -209,7 +211,7 @@ def export_control(name: str, frame: Callable[[], pd.DataFrame]) -> None:
         for kind in TABLE_FORMATS:
             st.download_button(
                 kind.upper(),
-                partial(_written, frame, kind),
+                partial(_table_file, frame, kind),
                 file_name=_file_name(name, kind),
                 key=f"export-{name}-{kind}",
                 on_click="ignore",
@@ -217,7 +219,7 @@ def export_control(name: str, frame: Callable[[], pd.DataFrame]) -> None:
             )
 
 
-def _written(frame: Callable[[], pd.DataFrame], kind: str) -> bytes:
+def _table_file(frame: Callable[[], pd.DataFrame], kind: str) -> bytes:
     return table_bytes(frame(), kind)
 
 
@@ -247,19 +249,19 @@ def edit_run(run: RunSummary, *, back: bool) -> None:
     name = st.text_input("Name", run.name, key=f"name-{run.run_id}")
     tags = st.text_input("Tags, separated by commas", ", ".join(run.tags), key=f"tags-{run.run_id}")
     notes = st.text_area("Notes", run.notes, key=f"notes-{run.run_id}")
-    if st.button("Save", type="primary", icon=":material/save:") and _saved(run, name, tags, notes):
+    if st.button("Save", type="primary", icon=":material/save:") and _save(run, name, tags, notes):
         open_page("runs") if back else open_run(name)
     with st.expander("Delete this run", icon=":material/delete:"):
         _delete(run)
 
 
-def _saved(run: RunSummary, name: str, tags: str, notes: str) -> bool:
+def _save(run: RunSummary, name: str, tags: str, notes: str) -> bool:
     try:
         store().rename_run(run.run_id, name)
         store().set_tags(run.run_id, tags.split(","))
         store().set_notes(run.run_id, notes)
     except RagboardError as error:
-        _refused(error)
+        _show_refusal(error)
         return False
     return True
 
@@ -271,12 +273,12 @@ def _delete(run: RunSummary) -> None:
         try:
             store().remove_runs([run.run_id])
         except RagboardError as error:
-            _refused(error)
+            _show_refusal(error)
         else:
             open_page("runs")
 
 
-def _refused(error: RagboardError) -> None:
+def _show_refusal(error: RagboardError) -> None:
     st.error("That was not done.", icon=":material/error:")
     plain(str(error))
 
@@ -285,8 +287,8 @@ def _refused(error: RagboardError) -> None:
 def uploaded(file: UploadedFile) -> Generator[Path]:
     """The upload under its own name in a folder of its own, which is deleted at the end of the block."""
     store().require_writable()
-    with TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / _name(file.name)
+    with TemporaryDirectory(prefix=UPLOAD_PREFIX, ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / _upload_name(file.name)
         try:
             path.write_bytes(file.getvalue())
         except OSError as error:
@@ -294,12 +296,12 @@ def uploaded(file: UploadedFile) -> Generator[Path]:
         yield path
 
 
-def _name(given: str) -> str:
+def _upload_name(given: str) -> str:
     """The name of an uploaded file, without folders and no longer than a file's may be."""
     path = PurePosixPath(given.replace("\\", "/").replace("\0", ""))
-    return f"{path.stem.encode()[:LONGEST].decode(errors='ignore')}{path.suffix[:ENDING]}"
+    return f"{path.stem.encode()[:LONGEST_UPLOAD].decode(errors='ignore')}{path.suffix[:LONGEST_ENDING]}"
 
 
 def without_folder(message: str) -> str:
     """A message about an upload without the folder that it is read in."""
-    return re.sub(rf"{re.escape(gettempdir())}[/\\]{PREFIX}[^/\\]*[/\\]", "", message)
+    return re.sub(rf"{re.escape(gettempdir())}[/\\]{UPLOAD_PREFIX}[^/\\]*[/\\]", "", message)

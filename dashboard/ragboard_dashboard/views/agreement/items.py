@@ -14,9 +14,9 @@ from ragboard.report import GradeVerdict, KeptAgreement, Opened, PairVerdict
 from ragboard.spans import inert
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.components.pairs import changed_words, pair_list, pair_view, passage_group
-from ragboard_dashboard.controls import pager
+from ragboard_dashboard.controls import last_page, page_number, pager
 from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
-from ragboard_dashboard.links import address, number_in_address
+from ragboard_dashboard.links import address
 from ragboard_dashboard.text import escaped, facts, plain
 
 __all__ = ["grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
@@ -27,7 +27,7 @@ PAGE_SIZE = 15
 def list_pairs(kept: KeptAgreement, dimension: str, contender: str) -> None:
     """The pairs that people decided, those that the contender got wrong first."""
     verdicts = get_pair_verdicts(kept.agreement.id, dimension, contender)
-    at = _page_of(len(verdicts))
+    at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     wrong = sum(one.contender is not None and one.contender * one.people < 0 for one in verdicts)
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     rows = pair_rows(shown, get_texts(kept.agreement.id, [one.position for one in shown]), dict(st.query_params))
@@ -39,17 +39,12 @@ def list_pairs(kept: KeptAgreement, dimension: str, contender: str) -> None:
 def list_grades(kept: KeptAgreement, dimension: str, contender: str) -> None:
     """Graded items, those first on which the contender is farthest from people."""
     verdicts = get_grade_verdicts(kept.agreement.id, dimension, contender)
-    at = _page_of(len(verdicts))
+    at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     rows = grade_rows(shown, get_texts(kept.agreement.id, [one.position for one in shown]), dict(st.query_params))
     caption = "By how far the place of a score among scores is from that of the grade among grades, from -1 to 1."
     _list({"change": "Outcome", "a": "People", "b": "Score"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
-
-
-def _page_of(total: int) -> int:
-    """The page of the list that the address names, else its last."""
-    return min(max(1, -(-total // PAGE_SIZE)), number_in_address("part") or 1)
 
 
 def _list(titles: Mapping[str, str], rows: Sequence[Mapping[str, Any]], caption: str) -> None:

@@ -37,8 +37,6 @@ __all__ = [
 ]
 
 GRADES = {1: "worst", 2: "poor", 3: "fair", 4: "good", 5: "best"}
-
-
 KEY = "annotator-answer"
 _draw = widget(
     "annotator",
@@ -77,26 +75,26 @@ def annotator_state() -> AnnotatorState | None:
     now: Any = st.session_state.get(KEY, {}).get("now")
     match now:
         case {"sample": str(sample), "said": [*said], "at": int() | None as at, "when": int(when)}:
-            labels: list[Label | None] = [_label(one) for one in said]
+            labels: list[Label | None] = [next((label for label in VERDICTS if label == one), None) for one in said]
             return AnnotatorState(sample=sample, labels=tuple(labels), at=at, when=when)
         case _:
             return None
 
 
 def take_statements(session: AnnotationSession) -> None:
-    """Keep what the browser told of statements since the last time."""
+    """Save what a person said of statements since the last time."""
     now = annotator_state()
     if now is None or now == st.session_state.get("annotator-taken"):
         return
-    mine = _mine(session, now.sample)
+    mine = _own_labels(session, now.sample)
     for place, label in enumerate(now.labels):
         if label and place < len(mine) and label != mine[place]:
             note = st.session_state.get(_note_key(now.sample, place)) or ""
-            _keep(_statement_kept(session, now.sample, place, label, note))
+            _save(_statement_write(session, now.sample, place, label, note))
     st.session_state["annotator-taken"] = now
 
 
-def _statement_kept(
+def _statement_write(
     session: AnnotationSession, sample_id: str, place: int, label: Label, note: str
 ) -> Callable[[], None]:
     return partial(
@@ -116,37 +114,17 @@ def draw_statements(session: AnnotationSession, item: QueueItem) -> None:
     """The answer with its statements, judged by `1`, `2` and `3`."""
     report = get_sample(session.run, item.sample_id)
     _question(report.sample)
-    _annotator(
-        sample=item.sample_id,
-        answer=report.sample.answer or "",
-        statements=[one.statement for one in report.statements],
-        passages=report.sample.contexts or (),
-        labels=_mine(session, item.sample_id),
-    )
-
-
-def _label(said: Any) -> Label | None:
-    return next((label for label in VERDICTS if label == said), None)
-
-
-def _annotator(
-    *,
-    sample: str,
-    answer: str,
-    statements: Sequence[Statement],
-    passages: Sequence[Passage],
-    labels: Sequence[Label | None],
-) -> None:
-    """Draw an answer, its statements with the person's own `labels`, and the passages."""
+    sample, statements = report.sample, [one.statement for one in report.statements]
+    answer = sample.answer or ""
     _draw(
         key=KEY,
         data={
-            "sample": sample,
+            "sample": item.sample_id,
             "answer": inert(answer),
             "pieces": _pieces(answer, statements),
             "statements": [inert(one.text) for one in statements],
-            "labels": list(labels),
-            "passages": [{"rank": passage.rank, "text": inert(passage.text)} for passage in passages],
+            "labels": _own_labels(session, item.sample_id),
+            "passages": [{"rank": passage.rank, "text": inert(passage.text)} for passage in sample.contexts or ()],
             "verdicts": {
                 label: {"icon": look.icon, "word": look.word, "key": str(key)}
                 for key, (label, look) in enumerate(VERDICTS.items(), 1)
@@ -168,7 +146,7 @@ def _pieces(answer: str, statements: Sequence[Statement]) -> list[dict[str, Any]
 def note_field(session: AnnotationSession, item: QueueItem) -> None:
     """A field for a note on the statement that is next; a note on one that has a verdict is kept with it."""
     now = annotator_state()
-    mine = _mine(session, item.sample_id)
+    mine = _own_labels(session, item.sample_id)
     following = next((place for place, label in enumerate(mine) if not label), 0)
     at = now.at if now and now.sample == item.sample_id and now.at is not None else following
     note = st.text_input(
@@ -179,8 +157,8 @@ def note_field(session: AnnotationSession, item: QueueItem) -> None:
         width=260,
     )
     label = mine[at] if at < len(mine) else None
-    if label and note and note != _noted(session, item.sample_id, at):
-        _keep(_statement_kept(session, item.sample_id, at, label, note))
+    if label and note and note != _saved_note(session, item.sample_id, at):
+        _save(_statement_write(session, item.sample_id, at, label, note))
 
 
 def _note_key(sample_id: str, place: int) -> str:
@@ -192,10 +170,10 @@ def draw_answer(session: AnnotationSession, item: QueueItem) -> None:
     sample = get_sample(session.run, item.sample_id).sample
     _question(sample)
     row = st.container(horizontal=True, vertical_alignment="center")
-    note = _noted_before(item)
+    note = _typed_note(item)
     for grade, word in GRADES.items():
         if row.button(word, key=f"grade-{item.sample_id}-{grade}", shortcut=str(grade)):
-            _keep(
+            _save(
                 partial(
                     grade_answer,
                     store(),
@@ -223,12 +201,12 @@ def draw_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> N
     sides = [get_sample(session.run, item.sample_id).sample, get_sample(against, item.other_id).sample]
     _question(sides[0])
     row = st.container(horizontal=True, vertical_alignment="center")
-    note = _noted_before(item)
+    note = _typed_note(item)
     words: dict[Preferred, str] = {"a": "A is better", "b": "B is better", "tie": "Tie"}
     for seen, word in words.items():
         if row.button(word, key=f"prefer-{item.sample_id}-{seen}", shortcut=seen[0]):
             preferred = turned(seen) if item.swapped else seen
-            _keep(
+            _save(
                 partial(
                     prefer_answer,
                     store(),
@@ -254,7 +232,7 @@ def draw_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> N
             _passages(sample.contexts or ())
 
 
-def _mine(session: AnnotationSession, sample_id: str) -> list[Label | None]:
+def _own_labels(session: AnnotationSession, sample_id: str) -> list[Label | None]:
     """The person's verdict on each statement, in that queue."""
     mine: list[Label | None] = []
     for each in get_sample(session.run, sample_id).statements:
@@ -265,7 +243,7 @@ def _mine(session: AnnotationSession, sample_id: str) -> list[Label | None]:
     return mine
 
 
-def _noted(session: AnnotationSession, sample_id: str, place: int) -> str:
+def _saved_note(session: AnnotationSession, sample_id: str, place: int) -> str:
     people = get_sample(session.run, sample_id).statements[place].people
     return next(
         (one.note for one in reversed(people) if one.annotator == session.name and one.queue == session.queue), ""
@@ -288,7 +266,7 @@ def _note(item: QueueItem) -> None:
     )
 
 
-def _noted_before(item: QueueItem) -> str:
+def _typed_note(item: QueueItem) -> str:
     """What the field for a note holds, which is drawn behind the buttons that send it."""
     return str(st.session_state.get(f"annotate-note-{item.sample_id}") or "")
 
@@ -304,7 +282,7 @@ def _passages(passages: tuple[Passage, ...]) -> None:
         plain(f"{passage.rank}  {passage.text}")
 
 
-def _keep(write: Callable[[], None]) -> None:
+def _save(write: Callable[[], None]) -> None:
     try:
         write()
     except RagboardError as error:

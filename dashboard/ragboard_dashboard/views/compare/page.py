@@ -33,6 +33,7 @@ from ragboard_dashboard.controls import (
     choose_evaluation,
     default_pair,
     export_control,
+    last_page,
     offer_sql,
     offer_upload,
     page_number,
@@ -136,7 +137,7 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
     title, copy, report, export = st.columns([5, 1.2, 1.2, 1.2], vertical_alignment="bottom")
     title.header("Compare", anchor=False)
     name = f"{b.name} against {a.name}"
-    asked = _wanted(compared)
+    asked = _pair_query(compared)
     with copy.popover("Copy", icon=":material/content_copy:", width="stretch"):
         st.code(inert(compared.sentence), language=None, wrap_lines=True)
     with report:
@@ -193,7 +194,7 @@ def _left(left: Unpaired) -> str:
     return f"{count:,}{unsure} ({', '.join(left.ids)}{', …' if count > len(left.ids) else ''})"
 
 
-def _wanted(compared: Comparison) -> PairQuery | None:
+def _pair_query(compared: Comparison) -> PairQuery | None:
     """The metric and the pairs that the address names, else the first; None where no metric has a pair."""
     there = {metric.metric: metric for metric in compared.metrics if metric.pairs}
     if not there:
@@ -210,7 +211,7 @@ def _titles(metric: MetricComparison) -> Mapping[Which, str]:
 
 def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     """Draw the pairs by one metric, the greatest losses first."""
-    asked = _wanted(compared)
+    asked = _pair_query(compared)
     if asked is None:
         return
     specs = [metric.metric for metric in compared.metrics if metric.pairs]
@@ -227,7 +228,7 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         label_visibility="collapsed",
         **_bound("which", asked.which, "page"),
     )
-    at = min(max(1, -(-counts[which] // PAGE_SIZE)), page_number())
+    at = min(page_number(), last_page(counts[which], PAGE_SIZE))
     query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
     with export:
@@ -277,7 +278,7 @@ def _pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
 
 def _step(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
     """Ways to the pairs before and after, in the order of the list below."""
-    query = _wanted(compared)
+    query = _pair_query(compared)
     if query is None:
         return
     at = get_pair_place(a, b, query, sample_id)

@@ -54,12 +54,9 @@ ONLY: dict[Only, str] = {
     "unscored": "Unscored",
     "beyond": "Missing the threshold",
 }
-
-
 LONGEST = 300
 """Characters of a question that are shown."""
 LONGEST_ID = 80
-
 
 _HERE = Path(__file__).parent
 _draw = widget("samples", "samples", _HERE / "samples.js", _HERE / "samples.css")
