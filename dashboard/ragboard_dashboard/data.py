@@ -1,4 +1,4 @@
-"""Cached reads for the pages: what `ragboard.report` says, kept until the store changes."""
+"""Cached reads for the pages: what `ragboard.analysis` says, kept until the store changes."""
 
 from __future__ import annotations
 
@@ -10,70 +10,66 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import streamlit as st
 
-from ragboard.evaluation.background import Surroundings
-from ragboard.evaluation.calls import SampleCalls
-from ragboard.evaluation.sample_calls import sample_calls
-from ragboard.judges import JudgeOptions
-from ragboard.metrics import Metric
-from ragboard.metrics.plugins import metrics_with
-from ragboard.records import MetricDescription
-from ragboard.report import (
+from ragboard.analysis import (
     Comparison,
-    GradeReport,
-    GradeVerdict,
-    Heard,
-    LooseStatement,
-    Opened,
     Overruled,
     PairPlace,
     PairQuery,
     PairReport,
     PairsPage,
-    PairVerdict,
-    PreferenceReport,
     UnscoredPolicy,
-    agreement_named,
-    agreements,
-    annotation_queue,
-    annotator_agreement,
+    UnsupportedStatement,
     breakdown,
     columns,
     comparable_refs,
     compare_runs,
     diagnose,
     distribution,
-    estimate_runs,
-    estimated_metrics,
     evaluations_by_run,
     failed_evaluations,
     failures,
-    grade_report,
-    grade_verdicts,
     hallucination_groups,
     hallucinations,
-    item_report,
+    hallucinations_sql,
     judge_noise,
     judges_of,
     leaderboard,
     list_runs,
-    listen,
-    loose_statements,
     metric_descriptions,
     overruled,
     pair_place,
     pair_report,
     pair_rows,
     pair_runs,
-    pair_verdicts,
-    preference_report,
-    questions_of,
+    pairs_sql,
     run_summary,
     sample_report,
     sample_rows,
+    samples_sql,
     scatter,
     set_threshold,
     store_tables,
+    unsupported_statements,
 )
+from ragboard.evaluation.background import LaunchContext
+from ragboard.evaluation.calls import SampleCalls, sample_calls
+from ragboard.human.agreement import (
+    AgreementData,
+    ItemDetail,
+    agreement_named,
+    agreements,
+    item_detail,
+    load_agreement,
+    questions_of,
+)
+from ragboard.human.annotation import annotation_queue, annotator_agreement
+from ragboard.human.estimates import estimate_runs, estimated_metrics
+from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
+from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
+from ragboard.judges import JudgeOptions
+from ragboard.metrics import Metric
+from ragboard.metrics.plugins import metrics_with
+from ragboard.records import MetricDescription
 from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store
 from ragboard_dashboard.settings import settings
@@ -104,9 +100,9 @@ def plugins() -> tuple[Path, ...]:
     return settings().plugins
 
 
-def surroundings() -> Surroundings:
+def surroundings() -> LaunchContext:
     """What goes with every evaluation started from this server."""
-    return Surroundings(plugins=plugins(), prices=settings().prices, may_start=evaluates())
+    return LaunchContext(plugins=plugins(), prices=settings().prices, may_start=evaluates())
 
 
 def known_metrics() -> Mapping[str, Metric]:
@@ -162,6 +158,9 @@ get_hallucinations = kept(64)(hallucinations)
 get_hallucination_groups = kept(64)(hallucination_groups)
 get_judges = kept(4)(judges_of)
 get_sample = kept(64)(sample_report)
+get_samples_sql = kept(64)(samples_sql)
+get_hallucinations_sql = kept(64)(hallucinations_sql)
+get_pairs_sql = kept(64)(pairs_sql)
 get_failures = kept()(failures)
 get_failed = kept()(failed_evaluations)
 get_diagnosis = kept()(diagnose)
@@ -191,9 +190,9 @@ def get_metrics() -> Mapping[str, MetricDescription]:
 
 
 @kept(4)
-def get_loose_statements(kept_in: Store, limit: int) -> tuple[LooseStatement, ...]:
+def get_unsupported_statements(kept_in: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
     """The statements to look at first, over all runs."""
-    return loose_statements(kept_in, get_leaderboard(), limit=limit)
+    return unsupported_statements(kept_in, get_leaderboard(), limit=limit)
 
 
 @kept()
@@ -248,8 +247,8 @@ def get_pair(kept_in: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport
 
 
 @shared()
-def _heard(kept_in: Store, agreement_id: str) -> Heard:
-    return listen(kept_in, agreement_named(kept_in, agreement_id))
+def _heard(kept_in: Store, agreement_id: str) -> AgreementData:
+    return load_agreement(kept_in, agreement_named(kept_in, agreement_id))
 
 
 @kept(spinner="Drawing intervals")
@@ -284,6 +283,6 @@ def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple
 
 
 @kept(32)
-def get_item(kept_in: Store, agreement_id: str, item_id: str) -> Opened:
+def get_item(kept_in: Store, agreement_id: str, item_id: str) -> ItemDetail:
     """One item with its texts. Raises NotFoundError."""
-    return item_report(kept_in, agreement_named(kept_in, agreement_id), item_id)
+    return item_detail(kept_in, agreement_named(kept_in, agreement_id), item_id)

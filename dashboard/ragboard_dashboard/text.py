@@ -9,8 +9,8 @@ from typing import Literal
 
 import streamlit as st
 
+from ragboard.analysis import STANDINGS, MetricSummary, Overruled, RunSummary, SampleReport
 from ragboard.records import Outcome, Score
-from ragboard.report import STANDINGS, MetricSummary, Overruled, RunSummary, SampleReport
 from ragboard.spans import inert
 from ragboard.stats import Interval
 from ragboard_dashboard.data import get_metrics

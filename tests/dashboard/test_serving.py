@@ -37,7 +37,7 @@ async def answer(_request: Request) -> PlainTextResponse:
     return PlainTextResponse("here")
 
 
-async def listen(socket: WebSocket) -> None:
+async def load_agreement(socket: WebSocket) -> None:
     await socket.accept()
     await socket.send_text("here")
     await socket.close()
@@ -47,7 +47,7 @@ async def listen(socket: WebSocket) -> None:
 def client() -> TestClient:
     names = names_of(ServerSettings(store=Path("s"), allowed_hosts=("evals.example.org",)))
     app = Starlette(
-        routes=[Route("/", answer, methods=["GET", "PUT"]), WebSocketRoute("/socket", listen)],
+        routes=[Route("/", answer, methods=["GET", "PUT"]), WebSocketRoute("/socket", load_agreement)],
         middleware=[Middleware(RequestGuard, names=names, headers=security_headers())],
     )
     return TestClient(app, base_url="http://127.0.0.1:8501")

@@ -12,12 +12,12 @@ from ragboard.cli.options import as_json, ceiling_options, force_option, judging
 from ragboard.cli.output import one_line, print_json
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.judges.tasks import Example
 from ragboard.prices import Prices
 from ragboard.readers.ares import read_ares
 from ragboard.readers.corpus import read_corpus
 from ragboard.synthesis import KINDS, Kind, Recipe, Synthetic, choose, synthesise
 from ragboard.synthesis.writing import planned_calls
+from ragboard.tasks import Example
 
 __all__ = ["synth"]
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from ragboard.judges.embedded.text import Language, language_of, term, words_in
+from ragboard.text.sentences import Language, language_of, term, words_in
 
 __all__ = ["Bm25"]
 

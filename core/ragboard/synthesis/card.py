@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import WriteAnswer
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.synthesis.nouns import Recipe, Synthetic
 from ragboard.synthesis.rows import PARTS
+from ragboard.tasks import WriteAnswer
 
 __all__ = ["card_of"]
 

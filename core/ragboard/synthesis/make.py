@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ragboard.errors import SettingError
-from ragboard.evaluation.asker import Asker
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
+from ragboard.evaluation.runner import TaskRunner
 from ragboard.evaluation.terms import Terms
 from ragboard.exporting.ares import ares_tsv
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Similarity, WriteAnswer, WriteQuestions
 from ragboard.outputs import check_output, write_output
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.readers.corpus import CorpusPassage
@@ -31,6 +30,7 @@ from ragboard.synthesis.nouns import KINDS, Kind, Recipe, Synthetic
 from ragboard.synthesis.pairs import wikieval_lines
 from ragboard.synthesis.rows import labelled_rows
 from ragboard.synthesis.writing import Filtered, planned_calls, round_trip, write_answers, write_questions
+from ragboard.tasks import Similarity, WriteAnswer, WriteQuestions
 
 __all__ = ["choose", "synthesise"]
 
@@ -61,7 +61,7 @@ def synthesise(
     for name in (FILES[recipe.kind], CARD):
         check_output(out / name, force=force or journal_path.exists())
     with open_journal(journal_path, {"kind": recipe.kind, "seed": recipe.seed}) as journal:
-        asker = Asker(panel, journal, Budget.of(terms, panel), retry=terms.retry)
+        asker = TaskRunner(panel, journal, Budget.of(terms, panel), retry=terms.retry)
         heard = wait_for(_ask_all(corpus, chosen, recipe, asker))
     rows = labelled_rows(corpus, heard.filtered.kept, recipe.seed) if recipe.kind == "ares" else ()
     lines = ares_tsv(rows) if recipe.kind == "ares" else wikieval_lines(corpus, heard.filtered.kept, recipe.seed)
@@ -106,7 +106,7 @@ class _Heard(NamedTuple):
     problems: Counter[str]
 
 
-async def _ask_all(corpus: Sequence[CorpusPassage], chosen: Sequence[int], recipe: Recipe, asker: Asker) -> _Heard:
+async def _ask_all(corpus: Sequence[CorpusPassage], chosen: Sequence[int], recipe: Recipe, asker: TaskRunner) -> _Heard:
     asked, unasked = await write_questions(corpus, chosen, recipe.questions, recipe.examples, asker.for_sample)
     filtered = await round_trip(corpus, asked, asker.for_sample("round trip") if _by_meaning(asker.panel) else None)
     kept, unanswered = await write_answers(corpus, filtered.kept, KINDS[recipe.kind], recipe.examples, asker.for_sample)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from ragboard.judges.tasks import AnswerKind, Example
+from ragboard.tasks import AnswerKind, Example
 
 __all__ = ["KINDS", "Kind", "Recipe", "Synthetic"]
 

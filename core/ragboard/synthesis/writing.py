@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from ragboard.evaluation.asker import Ask
-from ragboard.judges.tasks import (
+from ragboard.metrics.base import AnswerTask
+from ragboard.readers.corpus import CorpusPassage
+from ragboard.synthesis.bm25 import Bm25
+from ragboard.tasks import (
     AnswerKind,
     Example,
     Failure,
@@ -20,8 +22,6 @@ from ragboard.judges.tasks import (
     WriteQuestions,
     Written,
 )
-from ragboard.readers.corpus import CorpusPassage
-from ragboard.synthesis.bm25 import Bm25
 
 __all__ = ["Asked", "Filtered", "planned_calls", "round_trip", "write_answers", "write_questions"]
 
@@ -32,7 +32,7 @@ NEAREST = 20
 
 S = TypeVar("S")
 T = TypeVar("T")
-ForPassage = Callable[[str], Ask]
+ForPassage = Callable[[str], AnswerTask]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ async def write_questions(
     return tuple(found), tuple(said.detail for said in replies if isinstance(said, Failure))
 
 
-async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], near: Ask | None) -> Filtered:
+async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], near: AnswerTask | None) -> Filtered:
     """Keep the questions for which their own passage comes first, each once; `near` puts in order by meaning."""
     index = Bm25([passage.text for passage in corpus])
     seen: set[str] = set()
@@ -109,7 +109,7 @@ async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], ne
 
 
 async def _nearest(
-    question: str, corpus: Sequence[CorpusPassage], places: tuple[int, ...], near: Ask
+    question: str, corpus: Sequence[CorpusPassage], places: tuple[int, ...], near: AnswerTask
 ) -> tuple[int, ...] | Failure:
     if not places:
         return ()

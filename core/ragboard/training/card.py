@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ragboard.human.agreement import Measure
+from ragboard.human.scorers import ScorerFigures
 from ragboard.judges.trained.files import TrainedFile
 from ragboard.judges.trained.reading import BETWEEN
 from ragboard.stats import NoInterval
 from ragboard.training.nouns import Course, Pupil, Trained
-from ragboard.training.scores import PEOPLE, Contender, Figure, Scored
+from ragboard.training.scores import PEOPLE, Scored
 
 __all__ = ["card_of", "verdicts"]
 
@@ -80,14 +82,16 @@ def _scored(scored: Scored) -> Iterator[str]:
     yield f"On {scored.on}: {scored.n:,} examples, of which {scored.positive:,} hold, in {scored.clusters:,} clusters."
     yield from ("", "| | AUROC | balanced accuracy | judge's AUROC better by |", "|---|---|---|---|")
     for one in scored.contenders:
-        better = "" if one.judge_better_by is None else _figure(one.judge_better_by)
-        yield f"| {one.name} | {_figure(one.auroc)} | {_figure(one.balanced_accuracy)} | {better} |"
+        figures = (one.auroc, one.balanced_accuracy, one.judge_better_by)
+        yield f"| {one.name} | {' | '.join(map(_figure, figures))} |"
     yield "| the commoner class | 0.5 | 0.5 | |"
     yield ""
     yield from verdicts(scored)
 
 
-def _figure(found: Figure) -> str:
+def _figure(found: Measure | None) -> str:
+    if found is None or found.value is None:
+        return ""
     interval = found.interval
     if isinstance(interval, NoInterval):
         return f"{found.value:.3f} (no interval: {interval.reason})"
@@ -106,7 +110,7 @@ def verdicts(scored: Scored) -> Iterator[str]:
         yield f"On {scored.on} {_against(other)}."
 
 
-def _against(other: Contender) -> str:
+def _against(other: ScorerFigures) -> str:
     found = other.judge_better_by.interval if other.judge_better_by else None
     if found is None or isinstance(found, NoInterval):
         why = f" ({found.reason})" if found else ""

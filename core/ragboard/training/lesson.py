@@ -14,11 +14,11 @@ from typing import Any, cast
 
 from ragboard.errors import StoreError
 from ragboard.judges.local.models import load
-from ragboard.judges.tasks import AresQuality
 from ragboard.judges.trained.files import FILE, Taught
 from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
+from ragboard.tasks import AresQuality
 from ragboard.training.examples import Example, Side, examples_of, labelled_examples, unlearnt
 from ragboard.training.nouns import Course, Hear, Pupil
 from ragboard.training.scores import PEOPLE, Scored, cuts_of, scored

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from ragboard.judges.tasks import AresQuality
 from ragboard.judges.trained.files import Taught
+from ragboard.tasks import AresQuality
 from ragboard.training.scores import Scored
 
 __all__ = ["Course", "Epoch", "Hear", "Pupil", "Trained"]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges.local.models import digest, model_folder
-from ragboard.judges.tasks import AresQuality
 from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
 from ragboard.judges.trained.reading import READS
 from ragboard.outputs import check_output, write_whole
 from ragboard.readers.ares import read_ares
+from ragboard.tasks import AresQuality
 from ragboard.training.card import card_of
 from ragboard.training.examples import documents_in, sides_of
 from ragboard.training.lesson import NothingToLearnError, School, lesson

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ragboard.report import Change
+from ragboard.analysis import Change
 from ragboard.spans import inert
 from ragboard_dashboard.components import COMPONENTS, widget
 

@@ -16,9 +16,10 @@ from tests.core.conftest import make_run
 from tests.plugin_file import write_plugin
 
 from ragboard import JudgeError, JudgeOptions, SettingError, Store
+from ragboard.analysis import failures
 from ragboard.evaluation import background
 from ragboard.evaluation.background import (
-    Surroundings,
+    LaunchContext,
     evaluation_command,
     evaluation_environment,
     plan_choice,
@@ -31,7 +32,6 @@ from ragboard.evaluation.live import LiveEvaluation, live_evaluation, live_evalu
 from ragboard.judges import panel_named
 from ragboard.metrics import metrics_named
 from ragboard.metrics.plugins import metrics_with
-from ragboard.report import failures
 from ragboard.store import RunRef
 
 pytestmark = pytest.mark.plain_database
@@ -71,7 +71,7 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ref = kept(store)
-    around = Surroundings(plugins=(write_plugin(folder),))
+    around = LaunchContext(plugins=(write_plugin(folder),))
     with chat_server() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         judging = JudgeOptions(

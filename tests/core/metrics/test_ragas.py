@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from tests.core.metrics.asked import outcome_of
 
 from ragboard import DEFAULT_METRICS, Passage, Sample, Score, Unscored, Verdict
-from ragboard.evaluation.gather import gather
-from ragboard.judges.tasks import (
+from ragboard.metrics import Metric, outcome
+from ragboard.metrics.base import resolve
+from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
+from ragboard.records import Label, Outcome
+from ragboard.tasks import (
     AnswerRated,
     Extracted,
     Extraction,
@@ -31,9 +34,6 @@ from ragboard.judges.tasks import (
     Verification,
     Verify,
 )
-from ragboard.metrics import Metric, outcome
-from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
-from ragboard.records import Label, Outcome
 
 SAMPLE = Sample(
     id="s",
@@ -56,7 +56,7 @@ def score(metric: Metric, sample: Sample, *replies: Reply | Failure) -> tuple[Ou
         asked.append(task)
         return by_task[type(task)]
 
-    findings = asyncio.run(gather(sample, metric.needs(), ask))
+    findings = asyncio.run(resolve(sample, metric.needs(), ask))
     return outcome(metric, sample, findings), asked
 
 

@@ -14,12 +14,12 @@ from tests.chat_server import ChatServer, chat_server, closes_midway, replies, s
 from ragboard.errors import JudgeError, SettingError
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import EmbeddedJudge, JudgeOptions, Panel, panel_named
-from ragboard.judges.tasks import AnswerKind, Failure, Hear, Reply, Task, unheard
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
 from ragboard.readers.corpus import CorpusPassage, read_corpus
 from ragboard.synthesis import Recipe, choose, synthesise
 from ragboard.synthesis.rows import PARTS, labelled_rows
 from ragboard.synthesis.writing import Asked
+from ragboard.tasks import AnswerKind, Failure, OnCall, Reply, Task, ignore_call
 
 EMBEDDED = Panel(judge=EmbeddedJudge())
 DOCUMENTS = Path(__file__).parents[3] / "sample_data" / "documents"
@@ -207,7 +207,7 @@ def test_a_model_is_asked_no_more_than_was_planned_and_sees_the_examples(
 class NoEmbedder(EmbeddedJudge):
     """Puts nothing in order."""
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         return [Failure(detail="no vectors today") for _ in tasks]
 
 

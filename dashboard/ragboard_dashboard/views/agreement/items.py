@@ -8,10 +8,13 @@ from typing import Any
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.opinions import Contender, Opinion
+from ragboard.human.agreement import ItemDetail
+from ragboard.human.grades import GradeVerdict
+from ragboard.human.preferences import PairVerdict
+from ragboard.readers.labels import HumanRating
 from ragboard.records import Outcome, Score
-from ragboard.report import GradeVerdict, KeptAgreement, Opened, PairVerdict
 from ragboard.spans import inert
+from ragboard.store.queries.agreements import Scorer, StoredAgreement
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.components.pairs import changed_words, pair_list, pair_view, passage_group
 from ragboard_dashboard.controls import last_page, page_number, pager
@@ -24,7 +27,7 @@ __all__ = ["grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows"
 PAGE_SIZE = 15
 
 
-def list_pairs(kept: KeptAgreement, dimension: str, contender: str) -> None:
+def list_pairs(kept: StoredAgreement, dimension: str, contender: str) -> None:
     """The pairs that people decided, those that the contender got wrong first."""
     verdicts = get_pair_verdicts(kept.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
@@ -36,7 +39,7 @@ def list_pairs(kept: KeptAgreement, dimension: str, contender: str) -> None:
     pager(len(verdicts), PAGE_SIZE, at, "part")
 
 
-def list_grades(kept: KeptAgreement, dimension: str, contender: str) -> None:
+def list_grades(kept: StoredAgreement, dimension: str, contender: str) -> None:
     """Graded items, those first on which the contender is farthest from people."""
     verdicts = get_grade_verdicts(kept.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
@@ -107,7 +110,7 @@ def grade_rows(
     ]
 
 
-def _ratings(said: Sequence[Opinion]) -> str:
+def _ratings(said: Sequence[HumanRating]) -> str:
     return f"of {', '.join('–' if grade is None else f'{grade:g}' for grade in said)}" if len(said) > 1 else ""
 
 
@@ -140,7 +143,7 @@ def _row(
     }
 
 
-def show_item(kept: KeptAgreement, wanted: str) -> None:
+def show_item(kept: StoredAgreement, wanted: str) -> None:
     """One item: its texts, what people said, and what every contender made of it."""
     if st.button("Back to the agreement", icon=":material/arrow_back:"):
         del st.query_params["item"]
@@ -152,18 +155,18 @@ def show_item(kept: KeptAgreement, wanted: str) -> None:
         plain(str(error))
         return
     plain(found.sides[0].question or found.item_id, "title")
-    facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.said.items()])
+    facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.human_ratings.items()])
     if len(found.sides) == 2:
         plain("Struck through: only in A. Bold and underlined: only in B.", "note")
         pair_view(opened_data(found), key=safe_key("opened", kept.agreement.id, wanted))
     else:
         _alone(found)
-    for dimension in found.said:
+    for dimension in found.human_ratings:
         st.subheader(f"What contenders make of it: {escaped(dimension)}", anchor=False)
         facts(_contenders(kept, found, dimension))
 
 
-def _people(dimension: str, said: Sequence[Opinion], *, pair: bool) -> tuple[str, str, str]:
+def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
     given = [opinion for opinion in said if opinion is not None]
     mean = sum(given) / len(given) if given else None
     shown = "nothing" if mean is None else preferred(mean) if pair else f"{mean:.3g}"
@@ -171,12 +174,12 @@ def _people(dimension: str, said: Sequence[Opinion], *, pair: bool) -> tuple[str
     return shown, f"{'people prefer' if pair else 'people'}, {dimension.replace('_', ' ')}", note
 
 
-def _contenders(kept: KeptAgreement, found: Opened, dimension: str) -> list[tuple[str, str, str]]:
+def _contenders(kept: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
     heard: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
     return [_fact(one, heard[one.name]) for one in kept.agreement.contenders if one.name in heard]
 
 
-def _fact(contender: Contender, outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
+def _fact(contender: Scorer, outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
     letters = "AB" if len(outcomes) == 2 else " "
     values = [f"{one.value:.3g}" if isinstance(one, Score) else "unscored" for one in outcomes]
     words = [one.counted if isinstance(one, Score) else one.detail for one in outcomes]
@@ -184,7 +187,7 @@ def _fact(contender: Contender, outcomes: Sequence[Outcome]) -> tuple[str, str, 
     return shown, contender.name, " · ".join(dict.fromkeys(filter(None, words)))
 
 
-def _alone(found: Opened) -> None:
+def _alone(found: ItemDetail) -> None:
     side = found.sides[0]
     st.subheader("Answer", anchor=False)
     plain(side.answer or "It is empty.")
@@ -196,7 +199,7 @@ def _alone(found: Opened) -> None:
             plain(passage.text.strip())
 
 
-def opened_data(found: Opened) -> dict[str, Any]:
+def opened_data(found: ItemDetail) -> dict[str, Any]:
     """Both sides of a pair, as JSON-ready data."""
     shared = found.sides[0].contexts == found.sides[1].contexts
     of_passages = found.sides[0].answer is None
@@ -210,13 +213,13 @@ def opened_data(found: Opened) -> dict[str, Any]:
     }
 
 
-def _side(found: Opened, letter: str, other: str) -> dict[str, Any]:
+def _side(found: ItemDetail, letter: str, other: str) -> dict[str, Any]:
     words = changed_words(found.changes, but=other)
     side = found.sides["AB".index(letter)]
     what = "Passages of" if side.answer is None else "Answer"
     return {"title": f"{what} {letter}", "note": "" if words else "It is empty.", "words": words}
 
 
-def _passages(found: Opened, side: int, title: str) -> dict[str, Any]:
+def _passages(found: ItemDetail, side: int, title: str) -> dict[str, Any]:
     passages = found.sides[side].contexts or ()
     return passage_group(f"{title}: {len(passages)}", [(f"rank {one.rank}", one.text) for one in passages])

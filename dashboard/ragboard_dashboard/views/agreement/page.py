@@ -10,12 +10,13 @@ from typing import Any, NoReturn, get_args
 import streamlit as st
 
 from ragboard.errors import NotFoundError, RagboardError, SettingError
-from ragboard.evaluation.agreeing import agree
+from ragboard.human.agree import agree
+from ragboard.human.grades import GradeLine, GradeReport
 from ragboard.judges import EmbeddedJudge, Panel
-from ragboard.readers.opinions import read_opinions
-from ragboard.report import GradeLine, GradeReport, KeptAgreement
+from ragboard.readers.labels import read_labels
 from ragboard.samples import sample_folder
 from ragboard.stats.pairwise import Ties
+from ragboard.store.queries.agreements import StoredAgreement
 from ragboard_dashboard.controls import uploaded, without_folder
 from ragboard_dashboard.data import (
     get_agreement,
@@ -72,7 +73,7 @@ def draw() -> None:
     offer_deletion(kept)
 
 
-def _graded(kept: KeptAgreement) -> None:
+def _graded(kept: StoredAgreement) -> None:
     try:
         _grades(kept)
     except SettingError as error:
@@ -91,7 +92,7 @@ def _empty() -> None:
     offer_files()
 
 
-def _chosen(every: Sequence[KeptAgreement]) -> KeptAgreement | None:
+def _chosen(every: Sequence[StoredAgreement]) -> StoredAgreement | None:
     """The agreement of the address, else the newest."""
     wanted = st.query_params.get("agreement", "")
     try:
@@ -119,11 +120,11 @@ def _chosen(every: Sequence[KeptAgreement]) -> KeptAgreement | None:
     return kept
 
 
-def _form(kept: KeptAgreement) -> str:
+def _form(kept: StoredAgreement) -> str:
     return "pairs" if kept.agreement.form == "pairs" else "grades"
 
 
-def _forms(every: Sequence[KeptAgreement], kept: KeptAgreement | None) -> None:
+def _forms(every: Sequence[StoredAgreement], kept: StoredAgreement | None) -> None:
     there = [form for form in FORMS if any(_form(one) == form for one in every)]
     newest = {form: next(one.agreement.id for one in every if _form(one) == form) for form in there}
     st.session_state["agreement-form"] = _form(kept) if kept else there[0]
@@ -142,7 +143,7 @@ def _forms(every: Sequence[KeptAgreement], kept: KeptAgreement | None) -> None:
     )
 
 
-def _called(kept: KeptAgreement) -> str:
+def _called(kept: StoredAgreement) -> str:
     made = kept.agreement
     return (
         f"{made.name} by {made.judge}, {kept.items:,} items, {ago(kept.made, datetime.now(UTC).replace(tzinfo=None))}"
@@ -160,7 +161,7 @@ def _bound(key: str, value: Any) -> dict[str, Any]:
     return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
 
 
-def _title(kept: KeptAgreement, said: str) -> None:
+def _title(kept: StoredAgreement, said: str) -> None:
     st.header("Agreement", anchor=False)
     plain(said)
     lines = list(kept.agreement.notes)
@@ -170,7 +171,7 @@ def _title(kept: KeptAgreement, said: str) -> None:
         plain("\n".join(lines), "note")
 
 
-def _pairs(kept: KeptAgreement) -> None:
+def _pairs(kept: StoredAgreement) -> None:
     names = [one.name for one in kept.agreement.contenders]
     table = st.container()
     policy, against = st.columns(2)
@@ -198,7 +199,7 @@ def _pairs(kept: KeptAgreement) -> None:
     list_pairs(kept, dimension, contender)
 
 
-def _grades(kept: KeptAgreement) -> None:
+def _grades(kept: StoredAgreement) -> None:
     table = st.container()
     first, second, third = st.columns(3)
     with first:
@@ -287,7 +288,7 @@ def _judge(path: Path, taken: str) -> None:
         bar.progress(done / total, f"{done:,} of {total:,} items")
 
     try:
-        agreed = agree(store(), read_opinions(str(path)), Panel(judge=EmbeddedJudge()), watch=watch)
+        agreed = agree(store(), read_labels(str(path)), Panel(judge=EmbeddedJudge()), watch=watch)
     except RagboardError as error:
         bar.empty()
         st.error("This file cannot be used. Nothing was stored.", icon=":material/error:")
@@ -305,7 +306,7 @@ def _open(agreement_id: str) -> NoReturn:
     st.rerun()
 
 
-def offer_deletion(kept: KeptAgreement) -> None:
+def offer_deletion(kept: StoredAgreement) -> None:
     """Draw where an agreement can be deleted, once a person has confirmed; an uploaded file goes with it."""
     if not writable():
         return

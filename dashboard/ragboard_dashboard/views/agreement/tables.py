@@ -6,17 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragboard.report import (
-    Correlations,
-    GradeLine,
-    GradePeople,
-    GradeReport,
-    Measure,
-    PairCell,
-    PairPeople,
-    PreferenceReport,
-    Ratings,
-)
+from ragboard.human.agreement import Correlations, Measure
+from ragboard.human.grades import GradeLine, GradePeople, GradeReport, Ratings
+from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport
 from ragboard.spans import inert
 from ragboard.stats import Interval, NoInterval
 from ragboard_dashboard.components import widget

@@ -14,14 +14,15 @@ from typing import Any
 
 import streamlit as st
 
+from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.errors import RagboardError
-from ragboard.judges.tasks import Quality
-from ragboard.labels import Preferred, Queue, grade_answer, label_statement, prefer_answer, turned
+from ragboard.human.annotation import QueueItem
+from ragboard.human.labels import Preferred, grade_answer, label_statement, prefer_answer, swap_preference
 from ragboard.records import Label, Passage, Sample, Statement
-from ragboard.report import QueueItem
-from ragboard.report.looks import VERDICTS
 from ragboard.spans import inert, layered
 from ragboard.store import RunRef
+from ragboard.store.queries.labels import Queue
+from ragboard.tasks import Quality
 from ragboard_dashboard.components import COMPONENTS, safe_key, utf16, widget
 from ragboard_dashboard.data import get_sample, store
 from ragboard_dashboard.text import plain
@@ -205,7 +206,7 @@ def draw_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> N
     words: dict[Preferred, str] = {"a": "A is better", "b": "B is better", "tie": "Tie"}
     for seen, word in words.items():
         if row.button(word, key=f"prefer-{item.sample_id}-{seen}", shortcut=seen[0]):
-            preferred = turned(seen) if item.swapped else seen
+            preferred = swap_preference(seen) if item.swapped else seen
             _save(
                 partial(
                     prefer_answer,

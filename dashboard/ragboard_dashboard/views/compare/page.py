@@ -9,10 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragboard.errors import NotFoundError
-from ragboard.exporting import comparison_frame, pairs_frame
-from ragboard.htmlreport import comparison_report
-from ragboard.report import (
+from ragboard.analysis import (
     Comparison,
     JudgeNoise,
     ListedRun,
@@ -23,8 +20,10 @@ from ragboard.report import (
     Which,
     pair_rows,
     pair_runs,
-    pairs_sql,
 )
+from ragboard.errors import NotFoundError
+from ragboard.exporting import comparison_frame, pairs_frame
+from ragboard.htmlreport import comparison_report
 from ragboard.spans import inert
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
@@ -48,6 +47,7 @@ from ragboard_dashboard.data import (
     get_pair,
     get_pair_place,
     get_pair_rows,
+    get_pairs_sql,
     get_runs,
     resolve,
     store,
@@ -240,7 +240,7 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         address["unscored"] = compared.policy
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
     opened = pair_list(pairs_data(page.rows, compared, address, caption), key="pairs")
-    offer_sql(pairs_sql(a, b, query, shown.better), "pairs")
+    offer_sql(get_pairs_sql(a, b, query), "pairs")
     pager(page.total, PAGE_SIZE, at)
     if opened:
         st.query_params["pair"] = opened

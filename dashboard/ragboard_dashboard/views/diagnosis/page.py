@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from ragboard.report import (
+from ragboard.analysis import (
     QUANTITIES,
     RULES,
     Breakdown,

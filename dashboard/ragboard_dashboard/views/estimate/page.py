@@ -8,18 +8,11 @@ from typing import get_args
 
 import streamlit as st
 
+from ragboard.analysis import ListedRun
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.report import (
-    Estimated,
-    Estimates,
-    ListedRun,
-    Measured,
-    SystemDifference,
-    SystemEstimate,
-    SystemsReport,
-    against_order,
-    needed_for,
-)
+from ragboard.human.draws import Measured
+from ragboard.human.estimates import Estimated, Estimates, needed_for
+from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, against_order
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices

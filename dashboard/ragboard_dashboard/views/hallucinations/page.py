@@ -7,17 +7,16 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.errors import NotFoundError
-from ragboard.records import Label
-from ragboard.report import (
+from ragboard.analysis import (
     Grouping,
     HallucinationPage,
     HallucinationQuery,
     Human,
     hallucination_table,
-    hallucinations_sql,
 )
-from ragboard.report.looks import VERDICTS
+from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.errors import NotFoundError
+from ragboard.records import Label
 from ragboard.store import RunRef
 from ragboard_dashboard.components.link_lists import group_list, hallucination_list, opened_hallucination
 from ragboard_dashboard.controls import (
@@ -33,6 +32,7 @@ from ragboard_dashboard.controls import (
 from ragboard_dashboard.data import (
     get_hallucination_groups,
     get_hallucinations,
+    get_hallucinations_sql,
     get_judges,
     get_runs,
     resolve,
@@ -79,7 +79,7 @@ def draw() -> None:
     title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         _counts(found)
-        offer_sql(hallucinations_sql(query), "hallucinations")
+        offer_sql(get_hallucinations_sql(query), "hallucinations")
     with action:
         export_control("hallucinations", lambda: hallucination_table(store(), query))
     if not found.total:

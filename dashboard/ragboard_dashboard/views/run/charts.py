@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import streamlit as st
 
+from ragboard.analysis import Distribution, Group, Scatter
 from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
-from ragboard.report import Distribution, Group, Scatter
 from ragboard.spans import inert
 from ragboard.stats import Interval
 from ragboard_dashboard.components import widget

@@ -8,19 +8,11 @@ from typing import Any
 
 import streamlit as st
 
+from ragboard.analysis import Bin, Columns, Distribution, RunSummary, Share, UnscoredPolicy, ragas_score
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
 from ragboard.htmlreport import run_report
 from ragboard.records import Score
-from ragboard.report import (
-    Bin,
-    Columns,
-    Distribution,
-    RunSummary,
-    Share,
-    UnscoredPolicy,
-    ragas_score,
-)
 from ragboard.stats import Interval
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key

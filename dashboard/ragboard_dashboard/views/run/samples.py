@@ -9,17 +9,9 @@ from typing import Any
 
 import streamlit as st
 
+from ragboard.analysis import Only, Order, RunSummary, SampleQuery, SampleRow, sample_table
+from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.records import Outcome, Score
-from ragboard.report import (
-    Only,
-    Order,
-    RunSummary,
-    SampleQuery,
-    SampleRow,
-    sample_table,
-    samples_sql,
-)
-from ragboard.report.looks import VERDICTS
 from ragboard.spans import inert
 from ragboard.store import RunRef
 from ragboard_dashboard.components import widget
@@ -32,6 +24,7 @@ from ragboard_dashboard.controls import (
 )
 from ragboard_dashboard.data import (
     get_sample_rows,
+    get_samples_sql,
     store,
 )
 from ragboard_dashboard.links import address, open_sample
@@ -78,7 +71,7 @@ def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range |
     opened = sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
     if opened:
         open_sample(name, opened)
-    offer_sql(samples_sql(run, query, (*summary.metrics, *summary.file_scores)), "samples")
+    offer_sql(get_samples_sql(run, query), "samples")
     pager(found.total, PAGE_SIZE, query.offset // PAGE_SIZE + 1)
 
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import streamlit as st
 
+from ragboard.analysis import STANDINGS, ListedRun, MetricSummary, RunSummary, UnscoredPolicy, runs_matching, runs_sql
+from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.exporting import runs_frame
 from ragboard.records import MetricDescription
-from ragboard.report import STANDINGS, ListedRun, MetricSummary, RunSummary, UnscoredPolicy, runs_matching, runs_sql
-from ragboard.report.looks import VERDICTS
 from ragboard.spans import inert
 from ragboard.stats import Interval
 from ragboard_dashboard.components import widget
 from ragboard_dashboard.components.link_lists import statement_list
 from ragboard_dashboard.controls import default_pair, edit_run, export_control, offer_sql, offer_upload, unscored_choice
-from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, get_runs, writable
+from ragboard_dashboard.data import get_leaderboard, get_metrics, get_runs, get_unsupported_statements, writable
 from ragboard_dashboard.links import address, open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
 from ragboard_dashboard.text import ago, mean_shown
@@ -55,7 +55,7 @@ def draw() -> None:
         return
     now = datetime.now(UTC).replace(tzinfo=None)
     asked = run_board(shown, get_metrics(), editable=writable(), key="board", now=now, unscored=unscored)
-    offer_sql(runs_sql(), "runs")
+    offer_sql(runs_sql(get_leaderboard()), "runs")
     by_id = {run.run_id: run for run in runs}
     if asked.open in by_id:
         open_run(by_id[asked.open].name)
@@ -113,7 +113,7 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
 
 
 def _first() -> None:
-    found = get_loose_statements(FIRST)
+    found = get_unsupported_statements(FIRST)
     if not found:
         return
     st.subheader("Statements no passage supports, to look at first", anchor=False)

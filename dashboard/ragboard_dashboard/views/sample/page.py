@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ragboard.analysis import SampleQuery, SampleReport
+from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.errors import NotFoundError, RagboardError
 from ragboard.evaluation.calls import Call, SampleCalls
-from ragboard.labels import label_statement, withdraw_statement
+from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.records import Label, Score
-from ragboard.report import SampleQuery, SampleReport
-from ragboard.report.looks import VERDICTS
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import choose_run

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ragboard.judges.embedded.text import Language
 from ragboard.judges.embedded.writing.falsehoods import falsified
 from ragboard.judges.embedded.writing.nouns import Ask
+from ragboard.text.sentences import Language
 
 __all__ = ["Around", "answer_to", "false_answer_to"]
 

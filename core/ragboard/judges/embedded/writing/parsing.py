@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 
 from ragboard.judges.embedded.lexicon import NUMBER_WORDS, word_set
-from ragboard.judges.embedded.text import Token, tokens
 from ragboard.judges.embedded.writing.cutting import COMMA, JOINT, cut
 from ragboard.judges.embedded.writing.verbs import (
     HUMAN,
@@ -17,6 +16,7 @@ from ragboard.judges.embedded.writing.verbs import (
     is_participle,
     past_only,
 )
+from ragboard.text.sentences import Token, tokens
 
 __all__ = ["MONTH", "WHEN", "Parsed", "parsed"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ragboard.judges.embedded.writing.names import TYPES, is_person
 from ragboard.judges.embedded.writing.parsing import parsed
-from ragboard.judges.tasks import Extracted
+from ragboard.tasks import Extracted
 
 __all__ = ["resolved"]
 

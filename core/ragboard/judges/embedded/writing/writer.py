@@ -14,13 +14,13 @@ from ragboard.judges.embedded.reading import read
 from ragboard.judges.embedded.refusals import is_refusal
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.statements import extract
-from ragboard.judges.embedded.text import language_of, sentence_spans
 from ragboard.judges.embedded.writing.answers import Around, answer_to, false_answer_to
 from ragboard.judges.embedded.writing.asking import askings
 from ragboard.judges.embedded.writing.german import german_askings
 from ragboard.judges.embedded.writing.nouns import Ask
 from ragboard.judges.embedded.writing.resolving import resolved
-from ragboard.judges.tasks import Failure, WriteAnswer, Written
+from ragboard.tasks import Failure, WriteAnswer, Written
+from ragboard.text.sentences import language_of, sentence_spans
 
 __all__ = ["questions_to", "write_answer"]
 

@@ -7,8 +7,8 @@ import pytest
 from ragboard.judges.embedded.writing.asking import askings
 from ragboard.judges.embedded.writing.german import german_askings
 from ragboard.judges.embedded.writing.resolving import resolved
-from ragboard.judges.tasks import Extracted
 from ragboard.records import Span
+from ragboard.tasks import Extracted
 
 
 def asked(statement: str, passage: str = "") -> dict[str, str]:

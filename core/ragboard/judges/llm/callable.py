@@ -1,0 +1,129 @@
+"""A judge made of the user's own function from prompts to texts."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from ragboard.errors import JudgeError, SettingError
+from ragboard.judges.base import NotAskedError, Request, RequestMeter, RequestSize
+from ragboard.judges.llm.dialogue import Dialogue, first_request
+from ragboard.judges.llm.judge import VERSION
+from ragboard.judges.llm.prompts import Prompts
+from ragboard.tasks import PROMPTED, Exchange, Failure, NotAsked, OnCall, Reply, Task, ignore_call
+
+__all__ = ["CallableJudge", "Texts", "judge_from"]
+
+Texts: TypeAlias = Sequence[str | None]
+Function: TypeAlias = Callable[[list[str]], Texts | Awaitable[Texts]]
+
+TOGETHER = 64
+"""Prompts that a function is given at once."""
+
+
+def judge_from(
+    function: Function,
+    *,
+    version: str,
+    name: str = "own",
+    prompts: Path | None = None,
+    examples: Path | None = None,
+    together: int = TOGETHER,
+) -> CallableJudge:
+    """A judge that asks `function`: a list of prompts in, as many texts out, in order.
+
+    It gets at most `together` prompts at a time, one list after the other, in a thread of its own; or it is
+    async. None in place of a text says that this one prompt got no answer; what it raises ends the
+    evaluation. Change `version` with anything that changes its answers
+    (model, settings), for answers are kept under it. `prompts` and `examples` as for `LlmJudge`.
+
+    >>> judge_from(lambda prompts: [my_model(prompt) for prompt in prompts], version="my-model-7b")
+    """
+    if not version.strip():
+        raise SettingError("an own judge needs a version: a text that changes when its answers may change")
+    if together < 1:
+        raise SettingError(f"together is {together}, expected at least 1")
+    return CallableJudge(
+        function, version=version, name=name, prompts=Prompts.read(prompts, examples), together=together
+    )
+
+
+class CallableJudge:
+    """Answers every task but Similarity, with the same prompts and checks as an LLM judge."""
+
+    heuristic = False
+    answers: frozenset[type[Task]] = frozenset(PROMPTED)
+
+    def __init__(
+        self, function: Function, *, version: str, name: str, prompts: Prompts, together: int = TOGETHER
+    ) -> None:
+        self.name = name
+        self.together = together
+        self.version = version
+        self.prompts = prompts
+        self._function = function
+
+    def __repr__(self) -> str:
+        return f"CallableJudge({self.name!r}, version={self.version!r})"
+
+    def identity(self, task: type[Task]) -> str:
+        """Name and version as given, and a digest of the prompts and examples."""
+        return f"own/{VERSION}/{self.name}/{self.version}/{self.prompts.digest(task)}/{task.__name__}"
+
+    @property
+    def model(self) -> str:
+        """The judge's name: under it a price may be listed."""
+        return self.name
+
+    def request(self, task: Task) -> Request | None:
+        """The prompt as the function would get it."""
+        return first_request(task, self.prompts) if type(task) in self.answers else None
+
+    async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+        """One reply or failure for each task, in order; all prompts of a round in one call."""
+        results: list[Reply | Failure | None] = [self._refusal(task) for task in tasks]
+        dialogues = {place: Dialogue(task, self.prompts) for place, task in enumerate(tasks) if results[place] is None}
+        while waiting := [dialogue for dialogue in dialogues.values() if dialogue.result is None]:
+            await self._round(waiting, on_call)
+        return [results[place] or dialogues[place].result or Failure(detail="no reply") for place in range(len(tasks))]
+
+    def _refusal(self, task: Task) -> Failure | None:
+        known = type(task) in self.answers
+        return None if known else Failure(detail=f"{self.name} does not answer {type(task).__name__}")
+
+    async def _call(self, prompts: list[str]) -> Texts:
+        """What the function says; one that is not async must not keep others from their work meanwhile."""
+        call = partial(self._function, prompts)
+        said: Texts | Awaitable[Texts]
+        said = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
+        return await said if inspect.isawaitable(said) else said
+
+    async def _round(self, waiting: Sequence[Dialogue], on_call: OnCall) -> None:
+        waiting = [dialogue for dialogue in waiting if await _admitted(dialogue, on_call)]
+        if not waiting:
+            return
+        texts = await self._call([dialogue.as_text() for dialogue in waiting])
+        if isinstance(texts, str) or len(texts) != len(waiting):
+            got = "one text" if isinstance(texts, str) else f"{len(texts)} texts"
+            raise JudgeError(f"{self.name}: the function returned {got} for a list of {len(waiting)} prompts")
+        for dialogue, text in zip(waiting, texts, strict=True):
+            if text is None:
+                dialogue.fail(f"{self.name} gave no text")
+            else:
+                on_call(dialogue.task, Exchange(said=text))
+                dialogue.receive(text)
+
+
+async def _admitted(dialogue: Dialogue, on_call: OnCall) -> bool:
+    """Whether its prompt may be given to the function; the first of each dialogue was admitted before it came here."""
+    size = RequestSize(prompt_bytes=len(dialogue.as_text().encode(errors="replace")), reply_tokens=None)
+    try:
+        if dialogue.repairs:
+            await RequestMeter(dialogue.task, on_call, size).admit()
+    except NotAskedError as error:
+        dialogue.result = NotAsked(detail=str(error))
+    return dialogue.result is None
