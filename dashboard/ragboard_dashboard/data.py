@@ -74,57 +74,6 @@ from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store
 from ragboard_dashboard.settings import settings
 
-__all__ = [
-    "evaluates",
-    "get_agreement",
-    "get_agreements",
-    "get_calls",
-    "get_comparable",
-    "get_comparison",
-    "get_diagnosis",
-    "get_estimated_metrics",
-    "get_estimates",
-    "get_evaluations",
-    "get_failed",
-    "get_failures",
-    "get_grade_verdicts",
-    "get_grades",
-    "get_hallucination_groups",
-    "get_hallucinations",
-    "get_hallucinations_sql",
-    "get_item",
-    "get_judges",
-    "get_judging",
-    "get_kappas",
-    "get_leaderboard",
-    "get_metrics",
-    "get_noise",
-    "get_overruled",
-    "get_pair",
-    "get_pair_place",
-    "get_pair_rows",
-    "get_pair_verdicts",
-    "get_pairs_sql",
-    "get_preferences",
-    "get_queue",
-    "get_run",
-    "get_runs",
-    "get_sample",
-    "get_sample_rows",
-    "get_samples_sql",
-    "get_tables",
-    "get_texts",
-    "get_unsupported_statements",
-    "keep_threshold",
-    "known_metrics",
-    "plugins",
-    "resolve",
-    "store",
-    "surroundings",
-    "writable",
-]
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Read: TypeAlias = Callable[Concatenate[Store, P], T]
@@ -205,12 +154,13 @@ get_run = kept()(run_summary)
 get_evaluations = kept(4)(evaluations_by_run)
 get_comparable = kept(64)(comparable_refs)
 get_sample_rows = kept(64)(sample_rows)
-get_samples_sql = kept(64)(samples_sql)
 get_hallucinations = kept(64)(hallucinations)
-get_hallucinations_sql = kept(64)(hallucinations_sql)
 get_hallucination_groups = kept(64)(hallucination_groups)
 get_judges = kept(4)(judges_of)
 get_sample = kept(64)(sample_report)
+get_samples_sql = kept(64)(samples_sql)
+get_hallucinations_sql = kept(64)(hallucinations_sql)
+get_pairs_sql = kept(64)(pairs_sql)
 get_failures = kept()(failures)
 get_failed = kept()(failed_evaluations)
 get_diagnosis = kept()(diagnose)
@@ -226,7 +176,6 @@ get_estimates = kept()(estimate_runs)
 get_noise = kept()(judge_noise)
 get_agreements = kept(4)(agreements)
 get_agreement = kept()(agreement_named)
-get_pairs_sql = kept(64)(pairs_sql)
 _pairing = shared()(pair_runs)
 
 

@@ -12,15 +12,15 @@ from ragboard.evaluation.live import LiveEvaluation, LiveState, cancel_evaluatio
 from ragboard.judges import JudgeOptions
 from ragboard.store import RunRef
 from ragboard_dashboard.data import evaluates, get_runs, store, surroundings
-from ragboard_dashboard.navigation import open_run
-from ragboard_dashboard.shared import dollars, facts, plain
+from ragboard_dashboard.links import open_run
+from ragboard_dashboard.text import dollars, facts, plain
 
 __all__ = ["key_field", "live_lines", "panel", "run_panels"]
 
 TICK_SECONDS = 1.0
 TYPED_KEY = "typed-key"
 
-SAID: dict[LiveState, str] = {
+STATES: dict[LiveState, str] = {
     "starting": "starting",
     "running": "running",
     "stopping": "stopping; requests under way are kept",
@@ -50,7 +50,7 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
     """How far an evaluation is, what it took and what went wrong; the buttons that stop it and go on with it."""
     now = live.progress
     with st.container(border=True):
-        plain(f"Evaluation by {live.judge}: {SAID[live.state]}")
+        plain(f"Evaluation by {live.judge}: {STATES[live.state]}")
         share = min(1.0, now.done / now.total) if now.total else 0.0
         st.progress(share, f"{now.done:,} of {now.total:,} samples")
         facts(_facts(live))
@@ -113,7 +113,7 @@ def _lines(before: tuple[tuple[str, bool], ...]) -> None:
 
 def _line(live: LiveEvaluation, name: str) -> None:
     now = live.progress
-    said = [f"{name}: {SAID[live.state]}", f"{now.done:,} of {now.total:,} samples", *filter(None, [_left(live)])]
+    said = [f"{name}: {STATES[live.state]}", f"{now.done:,} of {now.total:,} samples", *filter(None, [_left(live)])]
     if now.calls:
         said.append(f"{now.calls:,} calls, {dollars(now.cost)}")
     with st.container(horizontal=True, vertical_alignment="center"):

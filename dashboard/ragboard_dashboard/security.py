@@ -19,14 +19,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragboard_dashboard.settings import LOOPBACK, ServerSettings
 
-__all__ = ["Gate", "content_policy", "names_of", "security_headers"]
+__all__ = ["RequestGuard", "content_policy", "names_of", "security_headers"]
 
 READING = ("GET", "HEAD", "OPTIONS")
 LOCAL_NAMES = (LOOPBACK, "localhost", "::1")
 POLICY_VIOLATION = 1008
 
 
-class Gate:
+class RequestGuard:
     """ASGI middleware: a request under a foreign name or from a foreign page is refused, every answer gets headers.
 
     A page of another site that has its name lead to this machine (DNS rebinding) still sends its own name as

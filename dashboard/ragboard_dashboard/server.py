@@ -17,17 +17,16 @@ from urllib.request import urlopen
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse
+from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Route
 
-from ragboard.errors import SettingError
+from ragboard.errors import SettingError, StoreBusyError, StoreError
 from ragboard.store import Store
-from ragboard_dashboard.health import health_route
-from ragboard_dashboard.security import Gate, names_of, security_headers
-from ragboard_dashboard.settings import LOOPBACK, ServerSettings, keep_settings
+from ragboard_dashboard.security import RequestGuard, names_of, security_headers
+from ragboard_dashboard.settings import LOOPBACK, ServerSettings, keep_settings, settings
 from ragboard_dashboard.theme import OPTIONS
 
-__all__ = ["app_of", "free_port", "serve", "server_options", "wait_until_healthy", "what_is_wrong"]
+__all__ = ["app_of", "free_port", "health_route", "serve", "server_options", "wait_until_healthy", "what_is_wrong"]
 
 FIRST_PORT = 8501
 APP = Path(__file__).with_name("app.py")
@@ -49,6 +48,9 @@ SERVER = {
 }
 """What a file of Streamlit's settings on this machine may not loosen."""
 
+WAIT_SECONDS = 5.0
+"""For others that have the store; then it is busy."""
+
 
 def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> None:
     """Serve the dashboard until interrupted; prints the address.
@@ -67,10 +69,28 @@ def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> Non
 
 
 def app_of(given: ServerSettings, script: Path = APP) -> st.App:
-    """The dashboard as an ASGI application, behind its gate, beside its health route."""
+    """The dashboard as an ASGI application, behind its guard, beside its health route."""
     keep_settings(given)
-    gate = Middleware(Gate, names=names_of(given), headers=security_headers())
-    return st.App(script, routes=[health_route, Route("/runs", _first)], middleware=[gate])
+    guard = Middleware(RequestGuard, names=names_of(given), headers=security_headers())
+    return st.App(script, routes=[health_route, Route("/runs", _first)], middleware=[guard])
+
+
+def _health(_request: Request) -> JSONResponse:
+    """`{"status": "ok"}`, or 503 with a reason that names no file."""
+    try:
+        Store(settings().store, wait=WAIT_SECONDS).check()
+    except StoreBusyError:
+        return _ill("the store is busy: another process has kept it open")
+    except StoreError:
+        return _ill("the store cannot be read: see the server's log, or run `ragboard doctor`")
+    return JSONResponse({"status": "ok"})
+
+
+def _ill(reason: str) -> JSONResponse:
+    return JSONResponse({"status": "unavailable", "reason": reason}, status_code=503)
+
+
+health_route = Route("/health", _health, methods=["GET"])
 
 
 def _first(request: Request) -> RedirectResponse:

@@ -6,9 +6,9 @@ no font host is asked.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-__all__ = ["OPTIONS", "STYLE"]
+__all__ = ["OPTIONS", "STYLE", "Palette", "palette"]
 
 LIGHT = {
     "backgroundColor": "#fdfcf9",
@@ -59,3 +59,31 @@ STYLE = """<style>
 [data-tag] span, [data-tag] button { color: inherit !important; }
 </style>"""
 """Chosen options in the text's own colour: Streamlit sets them in white, which on a light primary cannot be read."""
+
+
+Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right", "wrong"], str]
+CHART_LIGHT: Palette = {
+    "ink": "#1d1c1a",
+    "quiet": "#5c5952",
+    "line": "#dcd8cd",
+    "data": "#6f8fbd",
+    "mean": "#24508f",
+    "paper": "#fdfcf9",
+    "right": "#0b5f5a",
+    "wrong": "#8c1459",
+}
+CHART_DARK: Palette = {
+    "ink": "#e9e6df",
+    "quiet": "#b0aca3",
+    "line": "#373b44",
+    "data": "#5f82bb",
+    "mean": "#a9c5f5",
+    "paper": "#15171b",
+    "right": "#6fd0c4",
+    "wrong": "#f39ac7",
+}
+
+
+def palette(theme: str | None) -> Palette:
+    """The colours of a theme, `light` or `dark`."""
+    return CHART_DARK if theme == "dark" else CHART_LIGHT

@@ -6,7 +6,7 @@ import streamlit as st
 
 from ragboard.analysis import JudgedStatement
 from ragboard.records import Evidence, Label, Passage, Span, Statement, Verdict
-from ragboard_dashboard.components.reader import statement_reader
+from ragboard_dashboard.views.sample.reader import statement_reader
 
 ANSWER = "The mill 😀 was built by Ada Lund. It opened in 1901.\nIt has nine sails, and many people visit. It is loved."
 LONG = (

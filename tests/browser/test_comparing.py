@@ -80,7 +80,7 @@ def test_pairs_are_stepped_through_by_key_and_noise_is_drawn_behind(sample: str,
     page.keyboard.press("Escape")
     page.get_by_role("row").filter(has_text="▼ worse -").get_by_role("link").first.click()
     expect(page.get_by_text(re.compile(r"^1 of \d+ pairs \(▼ Worse, by Context relevance\)"))).to_be_visible()
-    expect(page.get_by_role("button", name="Previous")).to_be_disabled()
+    expect(page.get_by_role("button", name="Previous Shortcut K")).to_be_disabled()
     first = page.url
     settled(page).keyboard.press("j")
     expect(page.get_by_text(re.compile(r"^2 of \d+ pairs"))).to_be_visible()

@@ -16,7 +16,7 @@ from ragboard_dashboard.settings import ServerSettings, keep_settings
 DIALOG = """
 from ragboard.analysis import run_summary
 from ragboard_dashboard.data import store
-from ragboard_dashboard.managing import edit_run
+from ragboard_dashboard.controls import edit_run
 edit_run(run_summary(store(), store().resolve("run")), back=True)
 """
 

@@ -6,13 +6,14 @@ from importlib.resources import files
 
 import pytest
 
-COMPONENTS = files("ragboard_dashboard") / "components"
+DASHBOARD = files("ragboard_dashboard")
 
 
 @pytest.mark.parametrize(
-    ("sheet", "rule"), [("samples.css", "a {"), ("compare.css", "a {"), ("findings.css", ".said {")]
+    ("sheet", "rule"),
+    [("views/run/samples.css", "a {"), ("components/pairs.css", "a {"), ("components/link_lists.css", ".said {")],
 )
 def test_questions_and_statements_in_lists_run_their_own_way(sheet: str, rule: str) -> None:
-    lines = (COMPONENTS / sheet).read_text("utf-8").splitlines()
+    lines = (DASHBOARD / sheet).read_text("utf-8").splitlines()
     (line,) = [line for line in lines if line.startswith(rule)]
     assert "unicode-bidi: plaintext" in line

@@ -26,8 +26,8 @@ from ragboard.evaluation.header import Choice
 from ragboard.evaluation.live import cancel_evaluation
 from ragboard.store import RunRef
 from ragboard_dashboard import data, server
-from ragboard_dashboard.health import health_route
-from ragboard_dashboard.security import Gate, content_policy, names_of, security_headers
+from ragboard_dashboard.security import RequestGuard, content_policy, names_of, security_headers
+from ragboard_dashboard.server import health_route
 from ragboard_dashboard.settings import ServerSettings, is_loopback, keep_settings, settings
 
 SOCKET = "ws://127.0.0.1:8501/socket"
@@ -37,7 +37,7 @@ async def answer(_request: Request) -> PlainTextResponse:
     return PlainTextResponse("here")
 
 
-async def listen(socket: WebSocket) -> None:
+async def load_agreement(socket: WebSocket) -> None:
     await socket.accept()
     await socket.send_text("here")
     await socket.close()
@@ -47,8 +47,8 @@ async def listen(socket: WebSocket) -> None:
 def client() -> TestClient:
     names = names_of(ServerSettings(store=Path("s"), allowed_hosts=("evals.example.org",)))
     app = Starlette(
-        routes=[Route("/", answer, methods=["GET", "PUT"]), WebSocketRoute("/socket", listen)],
-        middleware=[Middleware(Gate, names=names, headers=security_headers())],
+        routes=[Route("/", answer, methods=["GET", "PUT"]), WebSocketRoute("/socket", load_agreement)],
+        middleware=[Middleware(RequestGuard, names=names, headers=security_headers())],
     )
     return TestClient(app, base_url="http://127.0.0.1:8501")
 

@@ -12,8 +12,8 @@ import pytest
 from ragboard import RunFileError, StoreError
 from ragboard.readers import preview
 from ragboard_dashboard import settings as served
+from ragboard_dashboard.controls import uploaded, without_folder
 from ragboard_dashboard.settings import ServerSettings, keep_settings
-from ragboard_dashboard.uploads import uploaded, without_folder
 
 
 @pytest.fixture(autouse=True)

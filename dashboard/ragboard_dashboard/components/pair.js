@@ -1,12 +1,4 @@
 // One question in two runs: both answers with the words that changed, their statements, their passages.
-// All text enters as text nodes.
-
-function element(tag, className, text) {
-  const node = document.createElement(tag)
-  if (className) node.className = className
-  if (text !== undefined) node.textContent = text
-  return node
-}
 
 function answer(side, letter) {
   const node = element("section")

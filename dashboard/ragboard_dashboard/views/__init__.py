@@ -1,1 +1,1 @@
-"""One module a page, each with one function `page()`."""
+"""A folder for each page: `page.py` with its function `draw()`, and what only this page has, widgets included."""

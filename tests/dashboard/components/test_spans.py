@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard.spans import apart
-from ragboard_dashboard.components.spans import utf16
+from ragboard_dashboard.components import utf16
 
 TRICKY = ("plain", "👩‍👩‍👧‍👦 family 😀", "e\u0301\u0323 n\u0303", "مرحبا 42 😀 عالم", "\U00010348" * 3, "")
 texts = st.one_of(st.sampled_from(TRICKY), st.text(max_size=40), st.text(alphabet="a😀é\u0301ع", max_size=40))

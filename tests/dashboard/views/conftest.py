@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
-from ragboard_dashboard import navigation
+from ragboard_dashboard import links
 from ragboard_dashboard import settings as served
 from ragboard_dashboard.settings import ServerSettings, keep_settings
 
@@ -41,7 +41,7 @@ def draw(kept: Store) -> Draw:
     del kept  # whoever draws needs it
 
     def drawn(view: str, **address: str) -> AppTest:
-        page = AppTest.from_string(f"import ragboard_dashboard.views.{view} as v\nv.page()\n", default_timeout=60)
+        page = AppTest.from_string(f"import ragboard_dashboard.views.{view}.page as v\nv.draw()\n", default_timeout=60)
         for name, value in address.items():
             page.query_params[name] = value
         return page.run()
@@ -67,5 +67,5 @@ def went(monkeypatch: pytest.MonkeyPatch) -> Went:
         found.append((page, query))
         st.stop()
 
-    monkeypatch.setattr(navigation, "_go", go)
+    monkeypatch.setattr(links, "open_page", go)
     return found

@@ -34,7 +34,7 @@ def test_another_contender_is_listed_from_its_first_page(draw: Draw, statements:
     choose(page, "word overlap")
     assert not page.exception
     assert (page.query_params["contender"], "part" in page.query_params) == ("word overlap", False)
-    assert page.session_state["agreement-part"] == 1
+    assert page.session_state["part"] == 1
 
 
 @pytest.mark.parametrize("part", ["99", "0", "9" * 5000, "x"])

@@ -6,7 +6,7 @@ import pytest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run
-from ragboard_dashboard.shared import column_title
+from ragboard_dashboard.text import column_title
 
 NAMES = ("latency_ms", "Faithfulness", "a", "b", "c", "d")
 

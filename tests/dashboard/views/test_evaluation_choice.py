@@ -16,8 +16,8 @@ from ragboard.analysis import list_runs
 from ragboard.database import Database
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
 from ragboard.metrics import metrics_named
+from ragboard_dashboard.controls import evaluations_help, run_choices
 from ragboard_dashboard.settings import ServerSettings, keep_settings
-from ragboard_dashboard.shared import evaluations_help, run_choices
 
 NEWEST = "Newest evaluation of each metric"
 

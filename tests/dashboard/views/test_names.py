@@ -6,8 +6,8 @@ import pytest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run
-from ragboard_dashboard.components.keys import safe_key
-from ragboard_dashboard.views import diagnosis
+from ragboard_dashboard.components import safe_key
+from ragboard_dashboard.views.diagnosis import page as diagnosis
 
 NAMES = ["django__django-1", "$$ID-x_ a/b?c#d&e=f\u65e5\n_", "x_" * 200]
 

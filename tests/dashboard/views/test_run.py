@@ -11,7 +11,7 @@ from tests.dashboard.views.conftest import Draw, Went
 from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run
 from ragboard.analysis import SampleRow
 from ragboard.metrics import metrics_named
-from ragboard_dashboard.views import run
+from ragboard_dashboard.views.run import samples
 
 
 def test_a_sample_is_opened_in_the_evaluation_that_the_address_names(
@@ -24,7 +24,7 @@ def test_a_sample_is_opened_in_the_evaluation_that_the_address_names(
         linked.append(to)
         return rows[0].sample_id
 
-    monkeypatch.setattr(run, "sample_list", opens_the_first)
+    monkeypatch.setattr(samples, "sample_list", opens_the_first)
     draw("run", run=named)
     assert (linked, went[-1][1]["run"]) == ([named], named)
 

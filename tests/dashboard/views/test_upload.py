@@ -25,7 +25,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def uploaded(name: str, *rows: dict[str, Any]) -> AppTest:
-    page = AppTest.from_string("import ragboard_dashboard.views.upload as v\nv.page()\n", default_timeout=60).run()
+    page = AppTest.from_string("import ragboard_dashboard.views.upload.page as v\nv.draw()\n", default_timeout=60).run()
     content = "\n".join(map(json.dumps, rows)).encode()
     return page.file_uploader[0].set_value((name, content, "application/json")).run()
 

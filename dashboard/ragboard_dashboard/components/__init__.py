@@ -1,0 +1,40 @@
+"""Widgets that the browser draws: the files of one become a component; those of several pages lie in this folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from streamlit.components.v2 import component
+
+__all__ = ["COMPONENTS", "safe_key", "utf16", "widget"]
+
+COMPONENTS = Path(__file__).parent
+_DOM = (COMPONENTS / "dom.js").read_text("utf-8")
+_WIDE = re.compile("[\U00010000-\U0010ffff]")
+
+
+def widget(name: str, root: str, script: Path, *styles: Path) -> Any:
+    """A component that draws into the element with the id `root`: `dom.js`, then its own script, in its own styles."""
+    return component(
+        f"ragboard_{name}",
+        html=f'<div id="{root}"></div>',
+        css="".join(style.read_text("utf-8") for style in styles),
+        js=_DOM + script.read_text("utf-8"),
+    )
+
+
+def safe_key(what: str, *names: str | None) -> str:
+    """`what` and a digest of the names: Streamlit takes no key of a component with two underscores in a row."""
+    return f"{what}-{blake2b(json.dumps(names).encode(), digest_size=8).hexdigest()}"
+
+
+def utf16(text: str) -> Callable[[int], int]:
+    """A function from a position in code points to the one in UTF-16 units, as JavaScript counts them."""
+    wide = [found.start() for found in _WIDE.finditer(text)]
+    return lambda at: at + bisect_left(wide, at)

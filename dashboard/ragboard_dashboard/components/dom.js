@@ -1,0 +1,57 @@
+// What every widget draws with. It is put before a widget's own code: both are one module to the browser.
+// All text enters as text nodes, so nothing that a model or a person wrote is markup.
+
+const SVG = "http://www.w3.org/2000/svg"
+
+function element(tag, className, text) {
+  const node = document.createElement(tag)
+  if (className) node.className = className
+  if (text !== undefined && text !== null) node.textContent = text
+  return node
+}
+
+function shape(tag, attributes, text) {
+  const node = document.createElementNS(SVG, tag)
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
+  if (text !== undefined) node.textContent = text
+  return node
+}
+
+// A plain click opens the item in this session; with a key held the browser follows the address itself.
+function link(className, text, href, open) {
+  const node = element("a", className, text)
+  node.href = href
+  node.addEventListener("click", (event) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return
+    event.preventDefault()
+    open()
+  })
+  return node
+}
+
+function headerCell(scope, className, text) {
+  const node = element("th", className, text)
+  node.scope = scope
+  return node
+}
+
+// A cell that names its column, for where a narrow page shows each row as a block.
+function cell(title, className, text, note) {
+  const node = element("td", className)
+  node.dataset.title = title
+  if (note === undefined) node.textContent = text ?? ""
+  else node.append(element("div", "", text), ...(note ? [element("div", "note", note)] : []))
+  return node
+}
+
+// `titles` are words, or header cells that are ready.
+function table(caption, titles, rows) {
+  const node = element("table")
+  const [top, head, body] = ["thead", "tr", "tbody"].map((tag) => element(tag))
+  head.append(...titles.map((title) => (typeof title === "string" ? headerCell("col", "", title) : title)))
+  top.append(head)
+  body.append(...rows)
+  if (caption !== undefined) node.append(element("caption", "", caption))
+  node.append(top, body)
+  return node
+}

@@ -1,0 +1,26 @@
+// Statements that the passages do not support, or groups of them, each a way to more.
+
+function finding(item, open) {
+  const node = element("li")
+  const opener = link("", undefined, item.href, () => open(item.key))
+  opener.append(element("span", `verdict ${item.label}`, item.verdict), element("span", "said", item.text))
+  node.append(opener)
+  if (item.aside) {
+    const aside = element("div", "aside")
+    aside.append(element("div", "run", item.aside))
+    if (item.note) aside.append(element("div", "where", item.note))
+    node.append(aside)
+  }
+  if (item.reason) node.append(element("div", "reason", item.reason))
+  for (const said of item.people ?? []) node.append(element("div", "people", said))
+  if (item.where) node.append(element("div", "where", item.where))
+  return node
+}
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  const list = element("ul", data.layout)
+  list.setAttribute("aria-label", data.name)
+  for (const item of data.items) list.append(finding(item, (key) => setTriggerValue("open", key)))
+  parentElement.querySelector("#findings").replaceChildren(list)
+}

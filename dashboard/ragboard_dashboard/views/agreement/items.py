@@ -1,0 +1,225 @@
+"""What people judged, item by item: the list of it, disagreements first, and one item opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from ragboard.errors import NotFoundError
+from ragboard.human.agreement import ItemDetail
+from ragboard.human.grades import GradeVerdict
+from ragboard.human.preferences import PairVerdict
+from ragboard.readers.labels import HumanRating
+from ragboard.records import Outcome, Score
+from ragboard.spans import inert
+from ragboard.store.queries.agreements import Scorer, StoredAgreement
+from ragboard_dashboard.components import safe_key
+from ragboard_dashboard.components.pairs import changed_words, pair_list, pair_view, passage_group
+from ragboard_dashboard.controls import last_page, page_number, pager
+from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
+from ragboard_dashboard.links import address
+from ragboard_dashboard.text import escaped, facts, plain
+
+__all__ = ["grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
+
+PAGE_SIZE = 15
+
+
+def list_pairs(kept: StoredAgreement, dimension: str, contender: str) -> None:
+    """The pairs that people decided, those that the contender got wrong first."""
+    verdicts = get_pair_verdicts(kept.agreement.id, dimension, contender)
+    at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
+    wrong = sum(one.contender is not None and one.contender * one.people < 0 for one in verdicts)
+    shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
+    rows = pair_rows(shown, get_texts(kept.agreement.id, [one.position for one in shown]), dict(st.query_params))
+    caption = f"{wrong:,} of {len(verdicts):,} pairs wrong; these come first. Open one to see both sides."
+    _list({"change": "Outcome", "a": "People prefer", "b": "It prefers"}, rows, caption)
+    pager(len(verdicts), PAGE_SIZE, at, "part")
+
+
+def list_grades(kept: StoredAgreement, dimension: str, contender: str) -> None:
+    """Graded items, those first on which the contender is farthest from people."""
+    verdicts = get_grade_verdicts(kept.agreement.id, dimension, contender)
+    at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
+    shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
+    rows = grade_rows(shown, get_texts(kept.agreement.id, [one.position for one in shown]), dict(st.query_params))
+    caption = "By how far the place of a score among scores is from that of the grade among grades, from -1 to 1."
+    _list({"change": "Outcome", "a": "People", "b": "Score"}, rows, caption)
+    pager(len(verdicts), PAGE_SIZE, at, "part")
+
+
+def _list(titles: Mapping[str, str], rows: Sequence[Mapping[str, Any]], caption: str) -> None:
+    opened = pair_list({"caption": caption, "titles": titles, "rows": rows}, key="items")
+    if opened:
+        st.query_params["item"] = opened
+        st.rerun()
+
+
+def pair_rows(
+    verdicts: Sequence[PairVerdict], questions: Mapping[int, tuple[str, str]], query: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Pairs as rows of the list: what became of each, what people prefer, how far the contender sees them apart."""
+    return [
+        _row(
+            one.item_id,
+            questions[one.position][0],
+            _outcome(one),
+            {"shown": preferred(one.people), "note": f"mean vote {one.people:+.2g}"},
+            {"shown": _said_of_pair(one.contender), "note": ""},
+            query,
+        )
+        for one in verdicts
+    ]
+
+
+def _outcome(one: PairVerdict) -> tuple[str, str]:
+    if one.contender is None:
+        return "unscored", "none"
+    if one.contender == 0:
+        return "= undecided", "none"
+    return ("✓ right", "better") if (one.contender > 0) == (one.people > 0) else ("✕ wrong", "worse")
+
+
+def preferred(vote: float) -> str:
+    """The side that a vote prefers."""
+    return "neither" if vote == 0 else "B" if vote > 0 else "A"
+
+
+def _said_of_pair(difference: float | None) -> str:
+    if difference is None:
+        return "no score"
+    return f"{preferred(difference)} by {abs(difference):.3g}" if difference else "equal scores"
+
+
+def grade_rows(
+    verdicts: Sequence[GradeVerdict], questions: Mapping[int, tuple[str, str]], query: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Graded items as rows of the list."""
+    return [
+        _row(
+            one.item_id,
+            " – ".join(filter(None, questions[one.position])),
+            _gap(one.gap),
+            {"shown": f"{one.people:.3g}", "note": _ratings(one.said)},
+            {"shown": "no score" if one.contender is None else f"{one.contender:.3g}", "note": ""},
+            query,
+        )
+        for one in verdicts
+    ]
+
+
+def _ratings(said: Sequence[HumanRating]) -> str:
+    return f"of {', '.join('–' if grade is None else f'{grade:g}' for grade in said)}" if len(said) > 1 else ""
+
+
+def _gap(gap: float | None) -> tuple[str, str]:
+    if gap is None:
+        return "unscored", "none"
+    if abs(gap) < 0.005:
+        return "= alike", "none"
+    return (f"▲ too kind {gap:+.2f}", "worse") if gap > 0 else (f"▼ too strict {gap:+.2f}", "worse")
+
+
+def _row(
+    item_id: str,
+    question: str,
+    outcome: tuple[str, str],
+    people: dict[str, str],
+    contender: dict[str, str],
+    query: Mapping[str, str],
+) -> dict[str, Any]:
+    change, look = outcome
+    return {
+        "key": item_id,
+        "href": address("agreement", {**query, "item": item_id}),
+        "question": inert(question[:300]),
+        "where": inert(item_id),
+        "change": change,
+        "look": look,
+        "a": people,
+        "b": contender,
+    }
+
+
+def show_item(kept: StoredAgreement, wanted: str) -> None:
+    """One item: its texts, what people said, and what every contender made of it."""
+    if st.button("Back to the agreement", icon=":material/arrow_back:"):
+        del st.query_params["item"]
+        st.rerun()
+    try:
+        found = get_item(kept.agreement.id, wanted)
+    except NotFoundError as error:
+        st.error("This address names an item that is not there.", icon=":material/search_off:")
+        plain(str(error))
+        return
+    plain(found.sides[0].question or found.item_id, "title")
+    facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.human_ratings.items()])
+    if len(found.sides) == 2:
+        plain("Struck through: only in A. Bold and underlined: only in B.", "note")
+        pair_view(opened_data(found), key=safe_key("opened", kept.agreement.id, wanted))
+    else:
+        _alone(found)
+    for dimension in found.human_ratings:
+        st.subheader(f"What contenders make of it: {escaped(dimension)}", anchor=False)
+        facts(_contenders(kept, found, dimension))
+
+
+def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
+    given = [opinion for opinion in said if opinion is not None]
+    mean = sum(given) / len(given) if given else None
+    shown = "nothing" if mean is None else preferred(mean) if pair else f"{mean:.3g}"
+    note = ", ".join("\N{EN DASH}" if opinion is None else f"{opinion:g}" for opinion in said)
+    return shown, f"{'people prefer' if pair else 'people'}, {dimension.replace('_', ' ')}", note
+
+
+def _contenders(kept: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
+    heard: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
+    return [_fact(one, heard[one.name]) for one in kept.agreement.contenders if one.name in heard]
+
+
+def _fact(contender: Scorer, outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
+    letters = "AB" if len(outcomes) == 2 else " "
+    values = [f"{one.value:.3g}" if isinstance(one, Score) else "unscored" for one in outcomes]
+    words = [one.counted if isinstance(one, Score) else one.detail for one in outcomes]
+    shown = " · ".join(f"{letter} {value}".strip() for letter, value in zip(letters, values, strict=True))
+    return shown, contender.name, " · ".join(dict.fromkeys(filter(None, words)))
+
+
+def _alone(found: ItemDetail) -> None:
+    side = found.sides[0]
+    st.subheader("Answer", anchor=False)
+    plain(side.answer or "It is empty.")
+    passages = side.contexts or ()
+    st.subheader(f"Passages: {len(passages)}", anchor=False)
+    for passage in passages:
+        with st.container(border=True):
+            plain(f"rank {passage.rank}", "note")
+            plain(passage.text.strip())
+
+
+def opened_data(found: ItemDetail) -> dict[str, Any]:
+    """Both sides of a pair, as JSON-ready data."""
+    shared = found.sides[0].contexts == found.sides[1].contexts
+    of_passages = found.sides[0].answer is None
+    passages = [] if of_passages else [_passages(found, 0, "Passages" if shared else "Passages of A")]
+    return {
+        "a": _side(found, "A", "new"),
+        "b": _side(found, "B", "gone"),
+        "heading": "",
+        "statements": [],
+        "groups": passages if shared or of_passages else [*passages, _passages(found, 1, "Passages of B")],
+    }
+
+
+def _side(found: ItemDetail, letter: str, other: str) -> dict[str, Any]:
+    words = changed_words(found.changes, but=other)
+    side = found.sides["AB".index(letter)]
+    what = "Passages of" if side.answer is None else "Answer"
+    return {"title": f"{what} {letter}", "note": "" if words else "It is empty.", "words": words}
+
+
+def _passages(found: ItemDetail, side: int, title: str) -> dict[str, Any]:
+    passages = found.sides[side].contexts or ()
+    return passage_group(f"{title}: {len(passages)}", [(f"rank {one.rank}", one.text) for one in passages])

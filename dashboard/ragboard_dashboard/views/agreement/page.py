@@ -1,0 +1,318 @@
+"""Agreement: can a metric be trusted? Contenders held against what people said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn, get_args
+
+import streamlit as st
+
+from ragboard.errors import NotFoundError, RagboardError, SettingError
+from ragboard.human.agree import agree
+from ragboard.human.grades import GradeLine, GradeReport
+from ragboard.judges import EmbeddedJudge, Panel
+from ragboard.readers.labels import read_labels
+from ragboard.samples import sample_folder
+from ragboard.stats.pairwise import Ties
+from ragboard.store.queries.agreements import StoredAgreement
+from ragboard_dashboard.controls import uploaded, without_folder
+from ragboard_dashboard.data import (
+    get_agreement,
+    get_agreements,
+    get_grades,
+    get_preferences,
+    store,
+    writable,
+)
+from ragboard_dashboard.links import bound
+from ragboard_dashboard.text import ago, plain
+from ragboard_dashboard.views.agreement.items import list_grades, list_pairs, show_item
+from ragboard_dashboard.views.agreement.tables import (
+    contender_pictures,
+    contender_table,
+    grades_data,
+    pairs_data,
+    votes_data,
+)
+
+__all__ = ["draw"]
+
+ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
+SAMPLE = {"The sample's pairs": "pairs.jsonl", "The sample's statements": "statements.jsonl"}
+FORMS = {"pairs": "Preferences of two", "grades": "Grades and labels"}
+TIES: dict[Ties, str] = {
+    "random": "A tie is a coin",
+    "half": "A tie is half right",
+    "loss": "A tie is wrong",
+    "exclude": "Ties are left out",
+}
+CORRELATIONS = ("pearson", "spearman", "kendall")
+BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
+"""What was chosen for one contender or dimension and means nothing for another."""
+
+
+def draw() -> None:
+    """Draw the page."""
+    every = get_agreements()
+    if not every:
+        _empty()
+        return
+    kept = _chosen(every)
+    if kept is None:
+        return
+    wanted = st.query_params.get("item")
+    if wanted is not None:
+        show_item(kept, wanted)
+        return
+    if kept.agreement.form == "pairs":
+        _pairs(kept)
+    else:
+        _graded(kept)
+    offer_deletion(kept)
+
+
+def _graded(kept: StoredAgreement) -> None:
+    try:
+        _grades(kept)
+    except SettingError as error:
+        plain(str(error))
+        if "at_least" in st.query_params and st.button("Good from halfway up the scale", icon=":material/undo:"):
+            del st.query_params["at_least"]
+            st.rerun()
+
+
+def _empty() -> None:
+    st.header("Can a metric be trusted?", anchor=False)
+    st.markdown(
+        "Hold it against what people said: preferences of two, grades of answers, or labels of statements. Beside it"
+        " stand length, shared words, a coin, and people with each other."
+    )
+    offer_files()
+
+
+def _chosen(every: Sequence[StoredAgreement]) -> StoredAgreement | None:
+    """The agreement of the address, else the newest."""
+    wanted = st.query_params.get("agreement", "")
+    try:
+        kept = get_agreement(wanted) if wanted else every[0]
+    except NotFoundError as error:
+        st.error("The address names an agreement that is not in the store.", icon=":material/search_off:")
+        plain(str(error))
+        kept = None
+    form, choice, more = st.columns([3, 4, 2], vertical_alignment="bottom")
+    names = {one.agreement.id: _called(one) for one in every}
+    with form:
+        _forms(every, kept)
+    with choice:
+        shown = [one.agreement.id for one in every if kept is None or _form(one) == _form(kept)]
+        others = [name for name in st.query_params if name != "agreement"]
+        st.selectbox(
+            "Agreement",
+            shown,
+            format_func=lambda one: names[one],
+            **bound("agreement", kept.agreement.id if kept else shown[0], key="agreement-agreement", drops=others),
+        )
+    if writable():
+        with more, st.popover("Another file", icon=":material/add:", width="stretch"):
+            offer_files()
+    return kept
+
+
+def _form(kept: StoredAgreement) -> str:
+    return "pairs" if kept.agreement.form == "pairs" else "grades"
+
+
+def _forms(every: Sequence[StoredAgreement], kept: StoredAgreement | None) -> None:
+    there = [form for form in FORMS if any(_form(one) == form for one in every)]
+    newest = {form: next(one.agreement.id for one in every if _form(one) == form) for form in there}
+    st.session_state["agreement-form"] = _form(kept) if kept else there[0]
+
+    def turn() -> None:
+        st.query_params.clear()
+        st.query_params["agreement"] = newest[st.session_state["agreement-form"]]
+
+    st.segmented_control(
+        "What people said",
+        there,
+        format_func=lambda form: FORMS[form],
+        required=True,
+        key="agreement-form",
+        on_change=turn,
+    )
+
+
+def _called(kept: StoredAgreement) -> str:
+    made = kept.agreement
+    return (
+        f"{made.name} by {made.judge}, {kept.items:,} items, {ago(kept.made, datetime.now(UTC).replace(tzinfo=None))}"
+    )
+
+
+def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
+    """A choice that the address has; what does not fit is the first."""
+    wanted = st.query_params.get(key, "")
+    chosen: str = st.selectbox(label, options, **_bound(key, wanted if wanted in options else options[0]), **more)
+    return chosen
+
+
+def _bound(key: str, value: Any) -> dict[str, Any]:
+    return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
+
+
+def _title(kept: StoredAgreement, said: str) -> None:
+    st.header("Agreement", anchor=False)
+    plain(said)
+    lines = list(kept.agreement.notes)
+    if kept.agreement.heuristic:
+        lines.append("The embedded judge is a heuristic: rules of thumb on shared words.")
+    if lines:
+        plain("\n".join(lines), "note")
+
+
+def _pairs(kept: StoredAgreement) -> None:
+    names = [one.name for one in kept.agreement.contenders]
+    table = st.container()
+    policy, against = st.columns(2)
+    with policy:
+        ties: Any = _select("Ties", "ties", get_args(Ties), format_func=lambda one: TIES[one])
+    with against:
+        reference = _select("Tested against", "against", names)
+    found = get_preferences(kept.agreement.id, ties, reference)
+    undecided = sum(people.undecided for people in found.people.values())
+    left = f" {undecided:,} times people prefer neither side; these are left out." if undecided else ""
+    with table:
+        _title(kept, f"{kept.items:,} pairs of {kept.agreement.source}, judged by {kept.agreement.judge}.{left}")
+        plain(found.sentence)
+        contender_table(pairs_data(found), key="pairs")
+    if any(cell.votes for line in found.lines for cell in line.cells.values()):
+        st.subheader("How much better, against how much better by votes", anchor=False)
+        kind = _select("Correlation", "correlation", CORRELATIONS, format_func=str.capitalize)
+        contender_table(votes_data(found, kind) or {}, key="votes")
+    st.subheader("Disagreements", anchor=False)
+    first, second = st.columns(2)
+    with first:
+        dimension = _select("Dimension", "dimension", kept.dimensions)
+    with second:
+        contender = _select("Contender", "contender", names)
+    list_pairs(kept, dimension, contender)
+
+
+def _grades(kept: StoredAgreement) -> None:
+    table = st.container()
+    first, second, third = st.columns(3)
+    with first:
+        dimension = _select("Dimension", "dimension", kept.dimensions)
+    names = [one.name for one in kept.agreement.contenders]
+    with third:
+        contender = _select("Contender", "contender", names)
+    found = get_grades(kept.agreement.id, dimension, _number("at_least"), _cuts(contender))
+    with second:
+        st.number_input("Good from grade", format="%g", **_bound("at_least", found.at_least))
+    with table:
+        _title(
+            kept,
+            f"{found.graded:,} items of {kept.agreement.source}, {dimension.replace('_', ' ')}, judged by"
+            f" {kept.agreement.judge}; {found.good:,} are good.",
+        )
+        contender_table(grades_data(found), key="grades")
+        _alpha(found)
+    line = next((one for one in found.lines if one.contender.name == contender), None)
+    if line is None:
+        plain(f"{contender} has no score in {dimension}.")
+        return
+    _one(found, line)
+    st.subheader("Disagreements", anchor=False)
+    list_grades(kept, dimension, contender)
+
+
+def _alpha(found: GradeReport) -> None:
+    alpha = found.people.alpha
+    if alpha and alpha.value is not None:
+        plain(f"Krippendorff's alpha of {found.people.raters} annotators: {alpha.value:.2f}", "note")
+
+
+def _number(key: str) -> float | None:
+    """A number of the address; None where there is none."""
+    try:
+        return float(st.query_params[key])
+    except (KeyError, ValueError):
+        return None
+
+
+def _cuts(contender: str) -> dict[str, float]:
+    cut = _number("cut")
+    return {} if cut is None else {contender: cut}
+
+
+def _one(found: GradeReport, line: GradeLine) -> None:
+    st.subheader("One contender", anchor=False)
+    contender_pictures(line, found.people, key="one")
+    if line.cut:
+        st.number_input(
+            "It says good from score",
+            format="%.4g",
+            step=0.05,
+            help="Chosen beforehand, it tells how the metric does; fitted, it looks better than it is.",
+            **_bound("cut", line.cut.threshold),
+        )
+
+
+def offer_files() -> None:
+    """Draw where a file can be dropped or the sample's taken; what is handed in is judged at once and opened.
+
+    Nothing where this server's pages may not change what is kept.
+    """
+    if not writable():
+        return
+    file = st.file_uploader(
+        "A file of what people said: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
+    )
+    row = st.container(horizontal=True)
+    taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]
+    st.markdown("Judged here by the embedded judge, which needs no key and is a heuristic. By another judge:")
+    st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None, wrap_lines=True)
+    if file is not None and file.file_id != st.session_state.get("opinions-taken"):
+        with uploaded(file) as path:
+            _judge(path, file.file_id)
+    for name in taken:
+        _judge(sample_folder() / "labels" / name, "")
+
+
+def _judge(path: Path, taken: str) -> None:
+    """Hold the embedded judge against the file, and show what came of it; or say why that cannot be."""
+    bar = st.progress(0.0, "Reading")
+
+    def watch(done: int, total: int) -> None:
+        bar.progress(done / total, f"{done:,} of {total:,} items")
+
+    try:
+        agreed = agree(store(), read_labels(str(path)), Panel(judge=EmbeddedJudge()), watch=watch)
+    except RagboardError as error:
+        bar.empty()
+        st.error("This file cannot be used. Nothing was stored.", icon=":material/error:")
+        plain(without_folder(str(error)))
+        return
+    if taken:
+        st.session_state["opinions-taken"] = taken
+        store().keep_upload(path, owners=[agreed.agreement.id])
+    _open(agreed.agreement.id)
+
+
+def _open(agreement_id: str) -> NoReturn:
+    st.query_params.clear()
+    st.query_params["agreement"] = agreement_id
+    st.rerun()
+
+
+def offer_deletion(kept: StoredAgreement) -> None:
+    """Draw where an agreement can be deleted, once a person has confirmed; an uploaded file goes with it."""
+    if not writable():
+        return
+    with st.expander("Delete this agreement", icon=":material/delete:"):
+        sure = st.checkbox("Delete it for good, with what the judges answered", key=f"sure-{kept.agreement.id}")
+        if st.button("Delete", icon=":material/delete_forever:", disabled=not sure):
+            store().remove_agreement(kept.agreement.id)
+            st.query_params.clear()
+            st.rerun()

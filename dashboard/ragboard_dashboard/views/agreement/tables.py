@@ -1,0 +1,286 @@
+"""Agreement with people, as components: the table of contenders, and pictures of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragboard.human.agreement import Correlations, Measure
+from ragboard.human.grades import GradeLine, GradePeople, GradeReport, Ratings
+from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport
+from ragboard.spans import inert
+from ragboard.stats import Interval, NoInterval
+from ragboard_dashboard.components import widget
+
+__all__ = [
+    "MEASURES",
+    "contender_pictures",
+    "contender_table",
+    "grades_data",
+    "pairs_data",
+    "pictures_data",
+    "votes_data",
+]
+
+_HERE = Path(__file__).parent
+_draw_table = widget("agreement", "agreement", _HERE / "table.js", _HERE / "tables.css")
+_draw_plots = widget("agreement_plots", "agreement", _HERE / "plots.js", _HERE / "tables.css")
+
+_WHO = {"metric": "", "baseline": "a model asked at once", "trivial": "reads nothing", "published": "from the file"}
+_PEOPLE = "people, each with the others"
+
+MEASURES: dict[str, Callable[[Ratings], Measure]] = {
+    "AUROC": lambda ratings: ratings.auroc,
+    "Spearman": lambda ratings: ratings.correlations.spearman,
+    "Pearson": lambda ratings: ratings.correlations.pearson,
+    "Kendall": lambda ratings: ratings.correlations.kendall,
+    "Kappa": lambda ratings: ratings.kappa,
+    "Weighted kappa": lambda ratings: ratings.weighted_kappa,
+}
+"""The columns of the table of grades."""
+
+
+def contender_table(data: Mapping[str, Any], *, key: str) -> None:
+    """Draw contenders with their figures."""
+    _draw_table(key=key, data=data)
+
+
+def contender_pictures(line: GradeLine, people: GradePeople, *, key: str) -> None:
+    """Draw one contender's ROC, calibration and confusion."""
+    _draw_plots(key=key, data=pictures_data(line, people))
+
+
+def pairs_data(found: PreferenceReport) -> dict[str, Any]:
+    """Accuracy by contender and dimension, as JSON-ready data."""
+    dimensions = found.kept.dimensions
+    ceiling = any(people.accuracy for people in found.people.values())
+    rows = [
+        {
+            "name": inert(line.contender.name),
+            "kind": line.contender.kind,
+            "note": _WHO[line.contender.kind],
+            "cells": [_pair_cell(line.cells.get(name), found.against) for name in dimensions],
+        }
+        for line in found.lines
+    ]
+    if ceiling:
+        cells = [_ceiling_cell(found.people[name]) for name in dimensions]
+        rows.append({"name": _PEOPLE, "kind": "people", "note": "the human ceiling", "cells": cells})
+    rows += [
+        {
+            "name": f"{line.name} (RAGAS paper)",
+            "kind": "published",
+            "note": "published, another model; not reproduced here",
+            "cells": [
+                None if (value := line.accuracy.get(name)) is None else _cell(f"{value:.2f}", value, None, [])
+                for name in dimensions
+            ],
+        }
+        for line in found.published
+    ]
+    return {
+        "caption": "How often the side that people prefer has the higher score, with 95% intervals."
+        f" Dashed: a coin. {'Solid: people with each other. ' if ceiling else ''}"
+        f"p: McNemar against {inert(found.against)}, of questions where pairs share one, corrected (Holm).",
+        "columns": [
+            {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.people[name])}
+            for name in dimensions
+        ],
+        "rows": rows,
+    }
+
+
+def _reached(people: PairPeople) -> float | None:
+    return people.accuracy.accuracy if people.accuracy else None
+
+
+def _pair_cell(cell: PairCell | None, against: str) -> dict[str, Any] | None:
+    if cell is None:
+        return None
+    found = cell.accuracy
+    ties = f"{found.ties} tied" if found.ties else ""
+    unscored = f"{found.unscored} unscored" if found.unscored else ""
+    notes = [", ".join(filter(None, (f"{found.n} pairs", ties, unscored)))]
+    if cell.p is not None and cell.duel is not None:
+        notes.append(f"p {cell.p:.2g}: {cell.duel.wins} right alone, {against} {cell.duel.losses}")
+    if found.accuracy is None:
+        return {"shown": "unscored", "bounds": "", "value": None, "low": None, "high": None, "notes": notes}
+    return _cell(f"{found.accuracy:.2f}", found.accuracy, cell.interval, notes)
+
+
+def _ceiling_cell(people: PairPeople) -> dict[str, Any] | None:
+    found = people.accuracy
+    if found is None or found.accuracy is None:
+        return None
+    alpha = f"alpha {people.alpha.value:.2f}" if people.alpha and people.alpha.value is not None else ""
+    notes = [", ".join(filter(None, (f"{people.raters} annotators", alpha)))]
+    return _cell(f"{found.accuracy:.2f}", found.accuracy, found.bootstrap, notes)
+
+
+def _cell(shown: str, value: float, interval: Interval | NoInterval | None, notes: Sequence[str]) -> dict[str, Any]:
+    bounds = interval if isinstance(interval, Interval) else None
+    why = [f"no interval: {interval.reason}"] if isinstance(interval, NoInterval) else []
+    return {
+        "shown": shown,
+        "bounds": f"{bounds.low:.2f} to {bounds.high:.2f}" if bounds else "",
+        "value": value,
+        "low": bounds.low if bounds else None,
+        "high": bounds.high if bounds else None,
+        "notes": [inert(note) for note in (*notes, *why)],
+    }
+
+
+def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
+    """A correlation of score differences with votes, as JSON-ready data; None where votes only name a side."""
+    dimensions = found.kept.dimensions
+    rows: list[dict[str, Any]] = []
+    for line in found.lines:
+        votes = [cell.votes if (cell := line.cells.get(name)) else None for name in dimensions]
+        if any(votes):
+            cells = [_correlation_cell(one, kind) for one in votes]
+            who = line.contender
+            rows.append({"name": inert(who.name), "kind": who.kind, "note": _WHO[who.kind], "cells": cells})
+    if not rows:
+        return None
+    people = {name: found.people[name].votes for name in dimensions}
+    cells = [_correlation_cell(one, kind) for one in people.values()]
+    rows.append({"name": "people with each other", "kind": "people", "note": "the human ceiling", "cells": cells})
+    return {
+        "caption": f"{kind.capitalize()} correlation of the score of B less that of A with every vote on the pair."
+        " Dashed: none. Solid: people with each other.",
+        "columns": [
+            _correlation_column(_titled(name), getattr(one, kind) if one else None) for name, one in people.items()
+        ],
+        "rows": rows,
+    }
+
+
+def _correlation_cell(found: Correlations | None, kind: str) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return _measure_cell(getattr(found, kind), [f"{found.n} votes"])
+
+
+def _correlation_column(title: str, people: Measure | None) -> dict[str, Any]:
+    return {"title": title, "low": -1.0, "high": 1.0, "chance": 0.0, "people": people.value if people else None}
+
+
+def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
+    if found.value is None:
+        reason = found.interval.reason if isinstance(found.interval, NoInterval) else ""
+        return {"shown": "–", "bounds": "", "value": None, "low": None, "high": None, "notes": [inert(reason)]}
+    return _cell(f"{round(found.value, 2) + 0.0:.2f}", found.value, found.interval, notes)
+
+
+def grades_data(found: GradeReport) -> dict[str, Any]:
+    """Contenders against the mean grade, as JSON-ready data."""
+    people = found.people.ratings
+    rows = [
+        {
+            "name": inert(line.contender.name),
+            "kind": line.contender.kind,
+            "note": ", ".join(filter(None, (_WHO[line.contender.kind], _unscored(line)))),
+            "cells": [_measure_cell(of(line.ratings), []) for of in MEASURES.values()],
+        }
+        for line in found.lines
+    ]
+    if people:
+        note = f"the human ceiling: {found.people.raters} annotators"
+        cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
+        rows.append({"name": _PEOPLE, "kind": "people", "note": note, "cells": cells})
+    return {
+        "caption": f"Held against the mean grade of {found.graded:,} items in {found.clusters:,} clusters, drawn whole"
+        " for the 95% intervals. Dashed: a coin. Solid: one annotator against the mean of the others.",
+        "columns": [
+            {
+                "title": title,
+                "low": 0.0 if title == "AUROC" else -1.0,
+                "high": 1.0,
+                "chance": 0.5 if title == "AUROC" else 0.0,
+                "people": of(people).value if people else None,
+            }
+            for title, of in MEASURES.items()
+        ],
+        "rows": rows,
+    }
+
+
+def _unscored(line: GradeLine) -> str:
+    return f"{line.unscored:,} unscored" if line.unscored else ""
+
+
+def pictures_data(line: GradeLine, people: GradePeople) -> dict[str, Any]:
+    """ROC, calibration and confusion of one contender, as JSON-ready data."""
+    plots = [_roc_plot(line, people)] if line.roc else []
+    return {"plots": [*plots, *_calibration_plots(line)], "counts": _counts(line)}
+
+
+def _rates(agreement: Any) -> tuple[float, float]:
+    """Where it lies in the ROC square: noes that are called yes, and yeses that are."""
+    return 1 - (agreement.specificity or 0.0), agreement.sensitivity or 0.0
+
+
+def _roc_plot(line: GradeLine, people: GradePeople) -> dict[str, Any]:
+    area = line.ratings.auroc.value
+    said = [] if area is None else [f"Area {area:.2f}."]
+    marks: list[dict[str, Any]] = []
+    if line.cut:
+        x, y = _rates(line.cut.agreement)
+        marks.append(_mark(x, y))
+        said.append(f"Dot: good from {line.cut.threshold:.3g} on.")
+    if people.ratings and people.ratings.agreement:
+        x, y = _rates(people.ratings.agreement)
+        marks.append(_mark(x, y, kind="person"))
+        said.append("Ring: one annotator against the others.")
+    return {
+        "title": "ROC",
+        "x": "of what is not good: said good",
+        "y": "of what is good: said good",
+        "said": " ".join(said),
+        "line": [(0.0, 0.0), *(_rates(cut.agreement) for cut in line.roc)],
+        "marks": marks,
+    }
+
+
+def _calibration_plots(line: GradeLine) -> list[dict[str, Any]]:
+    found = line.calibration
+    if found is None:
+        return []
+    return [
+        {
+            "title": "Calibration",
+            "x": "mean score",
+            "y": "share that people call good",
+            "said": f"Expected calibration error {found.error:.2f}, Brier score {found.brier:.2f}; on the dashed line a"
+            " score is a probability.",
+            "line": [],
+            "marks": [
+                _mark(one.score, one.share.estimate, low=one.share.low, high=one.share.high) for one in found.bins
+            ],
+        }
+    ]
+
+
+def _mark(x: float, y: float, *, kind: str = "dot", low: float | None = None, high: float | None = None) -> Any:
+    return {"x": x, "y": y, "kind": kind, "low": low, "high": high}
+
+
+def _counts(line: GradeLine) -> dict[str, Any] | None:
+    found = line.ratings.agreement
+    if found is None or line.cut is None:
+        return None
+    fitted = "" if line.chosen else ", fitted to these very items: it looks better than it is"
+    return {
+        "title": "Confusion",
+        "head": ["", "good by people", "not good"],
+        "rows": [
+            ["said good", f"{found.true_positives:,}", f"{found.false_positives:,}"],
+            ["said not good", f"{found.false_negatives:,}", f"{found.true_negatives:,}"],
+        ],
+        "said": f"Good from {line.cut.threshold:.3g} on{fitted}.",
+    }
+
+
+def _titled(dimension: str) -> str:
+    return inert(dimension.replace("_", " ").capitalize())

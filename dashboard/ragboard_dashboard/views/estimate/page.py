@@ -1,0 +1,279 @@
+"""Estimate: what people would say of whole runs, from the few samples they labelled and a judge of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import get_args
+
+import streamlit as st
+
+from ragboard.analysis import ListedRun
+from ragboard.errors import NotFoundError, SettingError
+from ragboard.human.draws import Measured
+from ragboard.human.estimates import Estimated, Estimates, needed_for
+from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, against_order
+from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked
+from ragboard.store import RunRef
+from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices
+from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
+from ragboard_dashboard.links import link_to
+from ragboard_dashboard.text import plain, safe
+
+__all__ = ["differences_html", "draw", "estimates_html", "ranking_html"]
+
+STYLES = Path(__file__).with_name("estimate.css")
+MEASURED: tuple[Measured, ...] = get_args(Measured)
+EXPLAINED = "Verdicts on every statement, whose share supported is estimated, or grades in one quality"
+RAW = "Bounds as computed, even outside of what a mean can be"
+DEFAULT = "ragas.faithfulness"
+METHODS = (
+    ("tuned", "PPI++", "labels and judge, the judge trusted as far as it earns"),
+    ("ppi", "PPI", "labels and judge, the judge trusted fully"),
+    ("classical", "Labels alone", "what people said, without the judge"),
+    ("judge_only", "Judge alone", "narrow, and off by however much the judge is"),
+)
+
+
+def draw() -> None:
+    """Draw the page."""
+    runs = [run for run in get_runs() if run.evaluated]
+    if not runs:
+        st.header("No evaluated run yet", anchor=False)
+        st.markdown("An estimate takes what a judge says of a run, and people's labels of a random part of it.")
+        offer_upload()
+        return
+    st.header("Estimate", anchor=False)
+    plain(
+        "A judge of every sample is cheap and wrong in its own way; people are right and few. Labels of a random"
+        " part of a run correct the judge, and the interval says how well.",
+        "note",
+    )
+    chosen = _choose(runs)
+    if chosen:
+        _estimate(*chosen)
+
+
+def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, bool] | None:
+    choices = run_choices(runs)
+    left, middle, right, last = st.columns([3, 2, 2, 1], vertical_alignment="bottom")
+    wanted = left.multiselect(
+        "Runs",
+        list(choices),
+        default=_default(runs),
+        help=evaluations_help(choices),
+        key="runs",
+        bind="query-params",
+    )
+    try:
+        refs = tuple(resolve(name) for name in wanted)
+    except NotFoundError as error:
+        plain(str(error))
+        return None
+    if not refs:
+        st.info("Choose a run.", icon=":material/arrow_upward:")
+        return None
+    specs = [metric.spec for metric in get_estimated_metrics(refs[0])]
+    if not specs:
+        st.info("No metric of this run is from 0 to 1 and higher for the better, as labels are.")
+        return None
+    first = specs.index(DEFAULT) if DEFAULT in specs else 0
+    metric = middle.selectbox("The judge's scores", specs, first, key="by", bind="query-params")
+    said = right.selectbox("What people said", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
+    raw = last.toggle("Raw", key="raw", bind="query-params", help=RAW)
+    return refs, str(metric), said, raw
+
+
+def _default(runs: list[ListedRun]) -> list[str]:
+    """The newest run and its neighbour over the same questions."""
+    return [run.name for run in runs if run.dataset_key == runs[0].dataset_key][:2]
+
+
+def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bool) -> None:  # noqa: FBT001
+    try:
+        found = get_estimates(refs, metric=metric, measured=measured)
+    except SettingError as error:
+        st.error("These runs cannot be estimated together.", icon=":material/error:")
+        plain(str(error))
+        return
+    st.html(STYLES)
+    for one in found.report.systems:
+        if isinstance(one.best, PoweredMean):
+            best = one.best.clipped
+            plain(
+                f"{one.name}: people would say {best.estimate:.2f} [{best.low:.2f}, {best.high:.2f}]"
+                f" ({best.method}, {one.labels:,} labels)"
+            )
+    if any(one.means for one in found.report.systems):
+        st.html(estimates_html(found.report, raw=raw))
+    _cautions(found)
+    _needed(found)
+    _order(found)
+
+
+def _cautions(found: Estimates) -> None:
+    refused = [one for one in found.report.systems if one.refusal]
+    if refused:
+        st.info("No estimate, and why:", icon=":material/block:")
+        for one in refused:
+            plain(f"{one.name}: {one.refusal}.")
+        if writable():
+            link_to("annotate", "Label a random part", {"run": refused[0].name}, icon=":material/rate_review:")
+    for one in found.report.systems:
+        warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
+        for said in filter(None, (warning, *one.notes)):
+            plain(f"{one.name}: {said}.", "note")
+
+
+def _needed(found: Estimates) -> None:
+    sources = [source for source in found.sources if not source.system.refusal]
+    if not sources:
+        return
+    st.subheader("How many more labels", anchor=False)
+    width = st.number_input(
+        "Wanted width of the interval", 0.01, 1.0, 0.1, 0.01, key="width", bind="query-params", width=220
+    )
+    for source in sources:
+        plain(f"{source.run}: {_needed_said(source, width)}.")
+
+
+def _needed_said(source: Estimated, width: float) -> str:
+    needed = needed_for(source, width)
+    if needed is None:
+        return "too few labels to say"
+    if needed.more is None:
+        return needed.reason
+    alone = f"; without the judge it would take {needed.without_judge:,} in all" if needed.without_judge else ""
+    return f"{needed.more:,} more labels for an interval {width:g} wide{alone}"
+
+
+def _order(found: Estimates) -> None:
+    report = found.report
+    if not report.differences:
+        return
+    st.subheader("Which is better", anchor=False)
+    st.html(differences_html(report.differences))
+    st.html(ranking_html(report.ranking))
+    tau = "" if report.tau is None else f" Kendall's tau with the judge's own order: {report.tau:.2f}."
+    plain(f"Ranks hold for all runs at once with {report.level:.0%} confidence (Bonferroni).{tau}", "note")
+    names = [one.name for one in report.ranking]
+    order = st.multiselect("The order known from elsewhere, best first", names, key="order", bind="query-params")
+    if len(order) > 1:
+        known = against_order(report, order)
+        plain(f"Kendall's tau with the known order: {_tau(known.tau)}; of the judge alone: {_tau(known.judge)}.")
+
+
+def _tau(found: float | None) -> str:
+    return "none, for all are equal" if found is None else f"{found:.2f}"
+
+
+def estimates_html(report: SystemsReport, *, raw: bool) -> str:
+    """A table for each system that has an estimate."""
+    shown = [one for one in report.systems if one.means]
+    low, high = _ends([_interval(mean, raw=raw) for one in shown for mean in _means(one)])
+    return "".join(_system(one, low, high, raw=raw) for one in shown)
+
+
+def differences_html(differences: Sequence[SystemDifference]) -> str:
+    """A row for each two systems: grey words where the interval holds 0."""
+    intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
+    low, high = _ends([*intervals, None], around=0.0)
+    rows = "".join(_difference(one, low, high) for one in differences)
+    head = f"<tr><th>difference</th><th>{low:.2f} to {high:.2f}</th><th>95% interval</th><th>from</th></tr>"
+    return f'<table class="rb-estimates"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def ranking_html(ranking: Sequence[Ranked]) -> str:
+    """The order, and the ranks that are left open."""
+    rows = "".join(
+        f"<tr><th>{one.rank}</th><td>{safe(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
+        for one in ranking
+    )
+    head = "<tr><th>rank</th><th>run</th><th>estimate</th><th>ranks left open</th></tr>"
+    return f'<table class="rb-estimates"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def _ranks(one: Ranked) -> str:
+    return f"{one.best}" if one.best == one.worst else f"{one.best} to {one.worst}"
+
+
+def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
+    rows = "".join(
+        _method_row(
+            getattr(one.means, name), title, note, low, high, best=getattr(one.means, name) is one.best, raw=raw
+        )
+        for name, title, note in METHODS
+    )
+    titles = ("way", "estimate and 95% interval", f"on one scale, {low:.2f} to {high:.2f}", "from", "worth")
+    head = "".join(f"<th>{title}</th>" for title in titles)
+    caption = f"{safe(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_right(one)}</small>"
+    body = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+    return f'<table class="rb-estimates"><caption>{caption}</caption>{body}</table>'
+
+
+def _right(one: SystemEstimate) -> str:
+    return f"; judge right on {_interval_text(one.accuracy)} of these" if isinstance(one.accuracy, Interval) else ""
+
+
+def _method_row(
+    found: PoweredMean | NoInterval, title: str, note: str, low: float, high: float, *, best: bool, raw: bool
+) -> str:
+    css = " ".join(filter(None, ["rb-best" if best else "", "rb-judge" if title == "Judge alone" else ""]))
+    name = f'<th scope="row" title="{safe(note)}">{title}</th>'
+    if isinstance(found, NoInterval):
+        return f'<tr class="{css}">{name}<td class="rb-why" colspan="4">none: {safe(found.reason)}</td></tr>'
+    interval = found.interval if raw else found.clipped
+    source = ", ".join(
+        f"{count:,} {what}" for count, what in ((found.labels, "labels"), (found.judged, "judged")) if count
+    )
+    worth = f"{found.worth:,.0f} labels" if found.worth is not None and found.labels else ""
+    return (
+        f'<tr class="{css}">{name}<td>{_interval_text(interval)}</td>'
+        f'<td class="rb-scale">{_track(interval, low, high)}</td><td>{source}</td><td>{worth}</td></tr>'
+    )
+
+
+def _difference(one: SystemDifference, low: float, high: float) -> str:
+    name = f'<th scope="row">{safe(one.b)} less {safe(one.a)}</th>'
+    how = f"{one.labels:,} labels, {'paired' if one.paired else 'as if unrelated'}"
+    if isinstance(one.interval, NoInterval):
+        return f'<tr>{name}<td class="rb-why" colspan="3">none: {safe(one.interval.reason)}</td></tr>'
+    return (
+        f'<tr>{name}<td class="rb-scale">{_track(one.interval, low, high)}</td>'
+        f"<td>{_interval_text(one.interval)} {_sign(one.interval)}</td><td>{how}</td></tr>"
+    )
+
+
+def _sign(found: Interval) -> str:
+    if found.low <= 0 <= found.high:
+        return "= holds 0"
+    return "▲ above 0" if found.low > 0 else "▼ below 0"
+
+
+def _means(one: SystemEstimate) -> Iterable[PoweredMean | NoInterval]:
+    return (getattr(one.means, name) for name, _, _ in METHODS)
+
+
+def _interval(found: PoweredMean | NoInterval, *, raw: bool) -> Interval | None:
+    if isinstance(found, NoInterval):
+        return None
+    return found.interval if raw else found.clipped
+
+
+def _ends(intervals: Sequence[Interval | None], around: float | None = None) -> tuple[float, float]:
+    ends = [end for one in intervals if one for end in (one.low, one.high)]
+    ends += [] if around is None else [around]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    return (low, high) if high - low > 1e-9 else (low - 0.5, high + 0.5)
+
+
+def _track(found: Interval, low: float, high: float) -> str:
+    start, end, at = (100 * (value - low) / (high - low) for value in (found.low, found.high, found.estimate))
+    return (
+        f'<div class="rb-track" aria-hidden="true"><i style="left:{start:.2f}%;width:{end - start:.2f}%"></i>'
+        f'<b style="left:{at:.2f}%"></b></div>'
+    )
+
+
+def _interval_text(found: Interval) -> str:
+    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"

@@ -1,0 +1,218 @@
+"""Hallucinations: the statements that the passages do not support, over any runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from ragboard.analysis import (
+    Grouping,
+    HallucinationPage,
+    HallucinationQuery,
+    Human,
+    hallucination_table,
+)
+from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.errors import NotFoundError
+from ragboard.records import Label
+from ragboard.store import RunRef
+from ragboard_dashboard.components.link_lists import group_list, hallucination_list, opened_hallucination
+from ragboard_dashboard.controls import (
+    evaluations_help,
+    export_control,
+    first_page,
+    offer_sql,
+    offer_upload,
+    page_number,
+    pager,
+    run_choices,
+)
+from ragboard_dashboard.data import (
+    get_hallucination_groups,
+    get_hallucinations,
+    get_hallucinations_sql,
+    get_judges,
+    get_runs,
+    resolve,
+    store,
+)
+from ragboard_dashboard.links import open_sample
+from ragboard_dashboard.text import plain
+
+__all__ = ["draw"]
+
+PAGE_SIZE = 25
+SHOWN: dict[str, Label | None] = {"all": None, "contradicted": "contradicted", "unsupported": "unsupported"}
+GROUPS: dict[str, Grouping | None] = {
+    "one by one": None,
+    "by question": "question",
+    "by passage": "passage",
+    "by judge": "judge",
+}
+HUMAN: dict[str, Human | None] = {
+    "whatever people say": None,
+    "no label by people": "none",
+    "people agree": "agrees",
+    "overruled": "overruled",
+}
+LISTED = "statements"
+OPENED = "hallucinations-opened"
+"""Where the group that a person just opened waits for the filters to be drawn again."""
+
+
+def draw() -> None:
+    """Draw the page, unless a statement was just opened."""
+    opened = opened_hallucination(LISTED)
+    if opened:
+        open_sample(*opened)
+    if not get_runs():
+        _empty()
+        return
+    if _absent():
+        return
+    title, action = st.columns([5, 1], vertical_alignment="bottom")
+    query, by = _query()
+    found = get_hallucinations(query)
+    judged = sum(found.labels.values())
+    title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _counts(found)
+        offer_sql(get_hallucinations_sql(query), "hallucinations")
+    with action:
+        export_control("hallucinations", lambda: hallucination_table(store(), query))
+    if not found.total:
+        st.info("No statement fits these filters.", icon=":material/filter_alt_off:")
+    elif by:
+        _groups(query, by)
+    else:
+        _statements(found, query.offset // PAGE_SIZE + 1)
+
+
+def _absent() -> bool:
+    """Say which runs of the address are not in the store, rather than list the statements of all."""
+    there = run_choices(get_runs())
+    absent = [name for name in st.query_params.get_all("runs") if name not in there]
+    if absent:
+        st.error("This address names runs that are not in the store.", icon=":material/search_off:")
+        plain(", ".join(absent))
+        if st.button("All runs", icon=":material/close:"):
+            del st.query_params["runs"]
+            st.rerun()
+    return bool(absent)
+
+
+def _query() -> tuple[HallucinationQuery, Grouping | None]:
+    """Draw the filters; what they say, and how to group."""
+    _enter_group()
+    verdict, words, passage = st.columns([2, 2, 1.3])
+    runs, judge, people, grouping = st.columns([1.6, 1, 1, 2.3])
+    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
+    shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **bound)
+    text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **bound)
+    retrieved = passage.text_input("Passage", placeholder="Passage id", key="passage", **bound)
+    choices = run_choices(get_runs())
+    chosen = runs.multiselect(
+        "Runs",
+        list(choices),
+        help=evaluations_help(choices),
+        placeholder="All runs",
+        key="runs",
+        **bound,
+    )
+    judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **bound)
+    human = people.selectbox("People", list(HUMAN), key="people", **bound)
+    by = grouping.segmented_control("List them", list(GROUPS), default="one by one", required=True, key="by", **bound)
+    query = HallucinationQuery(
+        runs=_refs(chosen),
+        verdict=SHOWN[shown],
+        judge=judged_by,
+        human=HUMAN[human],
+        text=text or "",
+        passage=retrieved or "",
+        question=_question(),
+        limit=PAGE_SIZE,
+        offset=(page_number() - 1) * PAGE_SIZE,
+    )
+    return _within(query), GROUPS[by]
+
+
+def _enter_group() -> None:
+    """Set the filters to the group that was just opened, and list its statements one by one."""
+    opened = st.session_state.pop(OPENED, None)
+    if opened is None:
+        return
+    by, key = opened
+    st.session_state["by"] = "one by one"
+    first_page()
+    if by == "question":
+        st.query_params["question"] = key
+    else:
+        st.session_state[by] = key
+
+
+def _judge_title(judge: str) -> str:
+    return judge or "Any judge"
+
+
+def _refs(names: list[str]) -> tuple[RunRef, ...]:
+    try:
+        return tuple(map(resolve, names))
+    except NotFoundError as error:
+        plain(str(error))
+        return ()
+
+
+def _question() -> str:
+    """The one question that the address names, with a way back to all."""
+    question = st.query_params.get("question", "")
+    if question:
+        row = st.container(horizontal=True, vertical_alignment="center")
+        if row.button("All questions", icon=":material/close:"):
+            del st.query_params["question"]
+            st.rerun()
+        with row:
+            plain(f"Question: {question}", "note")
+    return question
+
+
+def _within(query: HallucinationQuery) -> HallucinationQuery:
+    """The query at its first page where there is no such page as the address names."""
+    if query.offset and query.offset >= get_hallucinations(replace(query, offset=0)).total:
+        return replace(query, offset=0)
+    return query
+
+
+def _counts(found: HallucinationPage) -> None:
+    counts = [f"{look.icon} {found.labels.get(label, 0):,} {look.word}" for label, look in VERDICTS.items()]
+    plain(" · ".join(counts), "note")
+
+
+def _statements(found: HallucinationPage, at: int) -> None:
+    hallucination_list(found.rows, name="Statements that are not supported", key=LISTED)
+    pager(found.total, PAGE_SIZE, at)
+
+
+def _groups(query: HallucinationQuery, by: Grouping) -> None:
+    found = get_hallucination_groups(query, by)
+    if query.offset and not found.groups:
+        query = replace(query, offset=0)
+        found = get_hallucination_groups(query, by)
+    if by == "passage":
+        plain(
+            "A passage counts for every such statement of an answer it was retrieved for; ✕ are those that it "
+            "contradicts itself.",
+            "note",
+        )
+    opened = group_list(found.groups, query=by, name=f"Statements by {by}", key=f"groups-{by}")
+    if opened:
+        st.session_state[OPENED] = by, opened.key
+        st.rerun()
+    pager(found.total, PAGE_SIZE, query.offset // PAGE_SIZE + 1)
+
+
+def _empty() -> None:
+    st.header("No run yet", anchor=False)
+    st.markdown("Statements that no passage supports are listed here once a run is evaluated.")
+    offer_upload()

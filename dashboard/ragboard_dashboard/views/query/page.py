@@ -1,0 +1,144 @@
+"""Query: read the store in SQL, beside what its tables are."""
+
+from __future__ import annotations
+
+from functools import partial
+from html import escape
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ragboard.analysis import EXAMPLES, StoreTable
+from ragboard.errors import RagboardError
+from ragboard.exporting import table_bytes
+from ragboard.query import QueryLimits, QueryResult, run_query
+from ragboard.spans import inert
+from ragboard_dashboard.data import get_tables, store
+from ragboard_dashboard.text import plain
+
+__all__ = ["draw"]
+
+LIMITS = QueryLimits(size=16 * 2**20)
+CELL = 300
+"""Characters of a text that the grid shows; a file has them all."""
+FIRST = next(iter(EXAMPLES.values()))
+ANSWER = "query-answer"
+"""Where the last answer of a session waits: the statement, and its result or what went wrong."""
+FORMATS = ("csv", "json", "parquet")
+EXPLAINED = ["explain_key", "explain_value"]
+
+
+def draw() -> None:
+    """Draw the page. A statement in the address is shown, and run when a person says so."""
+    query, tables = st.columns([3, 1], gap="large")
+    with query:
+        st.header("Query", anchor=False)
+        st.html("<style>.st-key-sql textarea { font-family: monospace; white-space: pre; }</style>")
+        sql, asked = _editor()
+        if asked:
+            _ask(sql)
+        _answer(sql)
+    with tables:
+        _tables(get_tables())
+
+
+def _editor() -> tuple[str, bool]:
+    """Draw the statement; it, and whether it was just asked."""
+    initial: dict[str, Any] = {} if "sql" in st.session_state else {"value": FIRST}
+    with st.form("query", border=False):
+        sql = st.text_area(
+            "One SELECT, DESCRIBE, SHOW or EXPLAIN in DuckDB's SQL; Ctrl+Enter runs it",
+            **initial,
+            key="sql",
+            bind="query-params",
+            height=220,
+        )
+        row = st.container(horizontal=True, vertical_alignment="center")
+        asked = row.form_submit_button("Run", icon=":material/play_arrow:")
+        with row:
+            plain(f"Nothing is changed. The first {LIMITS.rows:,} rows, at most {LIMITS.seconds:g} s.", "note")
+    asked_before = ANSWER in st.session_state or asked
+    with st.popover("Examples", icon=":material/lightbulb:") if asked_before else st.container(gap="xxsmall"):
+        for question, example in EXAMPLES.items():
+            st.button(question, type="tertiary", key=f"example-{question}", on_click=partial(_load, example))
+    return sql or "", asked
+
+
+def _load(sql: str) -> None:
+    st.session_state["sql"] = sql
+
+
+def _ask(sql: str) -> None:
+    found: QueryResult | RagboardError
+    with st.spinner("Reading"):
+        try:
+            found = run_query(store(), sql, LIMITS)
+        except RagboardError as error:
+            found = error
+    st.session_state[ANSWER] = sql, found
+
+
+def _answer(sql: str) -> None:
+    """Draw what the statement found, or why it found nothing, once it was asked."""
+    asked, found = st.session_state.get(ANSWER, ("", None))
+    if asked != sql:
+        return
+    if isinstance(found, QueryResult):
+        _result(found)
+    elif found is not None:
+        st.error("That was not answered.", icon=":material/error:")
+        plain(str(found))
+
+
+def _result(found: QueryResult) -> None:
+    row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
+    with row:
+        count = found.table.num_rows
+        plain(f"The first {count:,} rows; there are more." if found.truncated else f"{count:,} rows.", "note")
+        with st.popover("Export", icon=":material/download:"):
+            for kind in FORMATS:
+                st.download_button(
+                    kind.upper(),
+                    partial(_file, found, kind),
+                    file_name=f"query.{kind}",
+                    key=f"export-{kind}",
+                    on_click="ignore",
+                )
+    if found.table.column_names == EXPLAINED:
+        st.code("\n".join(str(said) for _, said in found.rows), language=None)
+    else:
+        st.dataframe(_grid(found.frame()), hide_index=True)
+
+
+def _file(found: QueryResult, kind: str) -> bytes:
+    return table_bytes(found.frame(), kind)
+
+
+def _grid(frame: pd.DataFrame) -> pd.DataFrame:
+    shown = frame.copy(deep=False)
+    for name in frame.select_dtypes(include=["object", "string"]).columns:
+        shown[name] = frame[name].map(_cell, na_action="ignore")
+    return shown
+
+
+def _cell(value: object) -> str:
+    text = inert(str(value))
+    return text if len(text) <= CELL else f"{text[:CELL]}…"
+
+
+def _tables(tables: tuple[StoreTable, ...]) -> None:
+    st.subheader("Tables", anchor=False)
+    st.html("".join(map(_table, tables)))
+
+
+def _table(table: StoreTable) -> str:
+    columns = "".join(
+        f"<li><code>{escape(column.name)}</code> <small>{escape(column.type.lower())}</small>"
+        f"{f'<br><small>{escape(column.comment)}</small>' if column.comment else ''}</li>"
+        for column in table.columns
+    )
+    return (
+        f'<details style="margin-bottom:0.4rem"><summary><code>{escape(table.name)}</code><br>'
+        f'<small>{escape(table.comment)}</small></summary><ul style="margin:0.2rem 0 0.6rem">{columns}</ul></details>'
+    )

@@ -1,0 +1,256 @@
+"""Charts of a run: the spread of a column, its groups, one column against another, where statements come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import floor, log10
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import streamlit as st
+
+from ragboard.analysis import Distribution, Group, Scatter
+from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
+from ragboard.spans import inert
+from ragboard.stats import Interval
+from ragboard_dashboard.components import widget
+from ragboard_dashboard.theme import Palette
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+__all__ = [
+    "SHAPES",
+    "Range",
+    "Shape",
+    "decimals",
+    "groups_chart",
+    "groups_data",
+    "origins_bar",
+    "scatter_figure",
+    "spread_chart",
+    "spread_data",
+]
+
+Shape = Literal["Histogram", "Violin", "ECDF"]
+Range = tuple[float, float]
+SHAPES: tuple[Shape, ...] = ("Histogram", "Violin", "ECDF")
+STEPS = 80
+"""Steps along a violin."""
+
+_HERE = Path(__file__).parent
+_draw_spread = widget("spread", "shapes", _HERE / "spread.js", _HERE / "charts.css")
+_draw_groups = widget("groups", "shapes", _HERE / "groups.js", _HERE / "charts.css")
+
+
+def decimals(low: float, high: float) -> int:
+    """Decimals that tell values of a range apart: two, and more where the range is a hundredth or less."""
+    return max(2, 1 - floor(log10(high - low)))
+
+
+def spread_chart(
+    found: Distribution,
+    shape: Shape,
+    title: str,
+    chosen: Range | None,
+    on_draw: Callable[[Range], None],
+    *,
+    key: str,
+) -> None:
+    """Draw the spread of a column, pale outside of the range `chosen`; `on_draw` gets a range drawn over it."""
+
+    def drawn() -> None:
+        range_ = st.session_state[key]["brush"]
+        if range_:
+            on_draw((float(range_[0]), float(range_[1])))
+
+    _draw_spread(key=key, data=spread_data(found, shape, title, chosen), on_brush_change=drawn)
+
+
+def groups_chart(groups: Sequence[Group], title: str, *, key: str) -> None:
+    """Draw each group's mean with its interval."""
+    _draw_groups(key=key, data=groups_data(groups, title))
+
+
+def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | None) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data."""
+    bounds = found.interval if isinstance(found.interval, Interval) else None
+    mean = "" if found.mean is None else f"mean {found.mean:.{decimals(found.bins[0].low, found.bins[-1].high)}f}"
+    return {
+        "name": inert(f"{title}: {shape} of {found.scored:,} values{mean and ', '}{mean}"),
+        "shape": shape if found.quantiles else "Histogram",
+        "low": found.bins[0].low,
+        "high": found.bins[-1].high,
+        "bins": _bins(found),
+        "mean": found.mean,
+        "said": mean,
+        "interval": [bounds.low, bounds.high] if bounds else None,
+        "threshold": _threshold(found),
+        "chosen": chosen,
+        "x": inert(title),
+        "percent": shape == "ECDF",
+        **_shaped(found, shape),
+    }
+
+
+def _threshold(found: Distribution) -> dict[str, Any] | None:
+    """Where the threshold lies, if that is within the picture, and in words."""
+    limit = found.share.threshold if found.share else None
+    if limit is None or not found.bins[0].low <= limit.value <= found.bins[-1].high:
+        return None
+    return {"at": limit.value, "said": str(limit)}
+
+
+def _bins(found: Distribution) -> list[dict[str, Any]]:
+    drawn, below = list[dict[str, Any]](), 0
+    places = decimals(found.bins[0].low, found.bins[-1].high)
+    for part in found.bins:
+        below += part.count
+        share = f"; {below / found.scored:.0%} up to there" if found.scored else ""
+        said = f"{part.low:.{places}f} to {part.high:.{places}f}: {part.count:,} samples{share}"
+        drawn.append({"low": part.low, "high": part.high, "count": part.count, "said": said})
+    return drawn
+
+
+def _shaped(found: Distribution, shape: Shape) -> dict[str, Any]:
+    """What one shape takes beside the bins."""
+    if shape == "Histogram" or not found.quantiles:
+        return {"top": max(part.count for part in found.bins) or 1, "y": "samples"}
+    if shape == "ECDF":
+        return {"top": 1, "y": "share of samples at or below", "quantiles": found.quantiles}
+    quarter = len(found.quantiles) // 4
+    quartiles = [found.quantiles[place * quarter] for place in (1, 2, 3)]
+    return {"top": None, "y": "", "density": _density(found.quantiles), "quartiles": quartiles}
+
+
+def _density(quantiles: Sequence[float]) -> list[tuple[float, float]]:
+    """How dense the values lie, from 0 to 1 at the densest place; the quantiles stand for the values."""
+    values = np.asarray(quantiles)
+    deviation = float(values.std())
+    if deviation < 1e-9:
+        return [(quantiles[0], 1.0)]
+    width = 0.9 * deviation * values.size**-0.2  # Silverman 1986
+    at = np.linspace(values[0], values[-1], STEPS + 1)
+    heights = np.exp(-0.5 * ((at[:, None] - values[None, :]) / width) ** 2).sum(axis=1)
+    return list(zip(at.tolist(), (heights / heights.max()).tolist(), strict=True))
+
+
+def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data."""
+    low, high = _ends(groups)
+    places = decimals(low, high)
+    rows = [row for group in groups if (row := _group(group, places)) is not None]
+    drawn = sum(row["low"] is not None for row in rows)
+    said = "Means with 95% intervals" if drawn else "Means; no group has enough samples for an interval"
+    return {
+        "name": inert(f"{title} by group"),
+        "rows": rows,
+        "low": low,
+        "high": high,
+        "ends": f"{said}, on a scale from {low:.{places}f} to {high:.{places}f}." if rows else "No group is scored.",
+    }
+
+
+def _ends(groups: Sequence[Group]) -> tuple[float, float]:
+    """The scale that holds every mean and interval."""
+    ends = [group.mean for group in groups if group.mean is not None] or [0.0, 1.0]
+    ends += [end for group in groups if isinstance(one := group.interval, Interval) for end in (one.low, one.high)]
+    low, high = min(ends), max(ends)
+    return (low, high) if high - low >= 1e-9 else (low - 0.5, high + 0.5)
+
+
+def _group(group: Group, places: int) -> dict[str, Any] | None:
+    """None where no sample of the group is scored."""
+    if group.mean is None:
+        return None
+    bounds = group.interval if isinstance(group.interval, Interval) else None
+    interval = f" ({bounds.low:.{places}f} – {bounds.high:.{places}f})" if bounds else ", no interval"
+    count = f"{group.scored:,}/{group.total:,}"
+    return {
+        "name": inert(group.value),
+        "shown": f"{group.mean:.{places}f}",
+        "count": count,
+        "mean": group.mean,
+        "low": bounds.low if bounds else None,
+        "high": bounds.high if bounds else None,
+        "help": inert(f"{group.value}: {group.mean:.{places}f}{interval}, {count} scored"),
+    }
+
+
+def scatter_figure(found: Scatter, x: str, y: str, colours: Palette) -> go.Figure:
+    """One column against another; a point is a sample."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure(
+        go.Scattergl(
+            x=[point.x for point in found.points],
+            y=[point.y for point in found.points],
+            customdata=[[point.sample_id, _plain(point.question)] for point in found.points],
+            mode="markers",
+            marker={"color": colours["mean"], "size": 8, "opacity": 0.55},
+            hovertemplate="%{customdata[1]}<br>%{x:.2f}, %{y:.2f}<extra></extra>",
+        )
+    )
+    _dress(figure, colours, x, y)
+    return figure
+
+
+def _plain(text: str) -> str:
+    """Text for a figure: Plotly reads a few HTML tags, so the signs that begin them are replaced."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _dress(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
+    axis: dict[str, Any] = {
+        "gridcolor": colours["line"],
+        "zeroline": False,
+        "tickfont": {"color": colours["quiet"], "size": 12},
+        "title_font": {"color": colours["ink"], "size": 13},
+        "fixedrange": True,
+    }
+    figure.update_layout(
+        height=250,
+        margin={"l": 8, "r": 8, "t": 26, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "Source Sans, sans-serif", "color": colours["ink"]},
+        showlegend=False,
+        bargap=0,
+        dragmode="select",
+        selectdirection="h",
+    )
+    figure.update_xaxes(**axis, title_text=_plain(x), automargin=True)
+    figure.update_yaxes(**axis, title_text=_plain(y), automargin=True)
+
+
+def origins_bar(counts: Mapping[Origin, int], colours: Palette) -> str:
+    """The six classes of statements as one bar of HTML; words and counts below it, a pattern for where from."""
+    looks = {origin: _origin_look(origin, colours) for origin in ORIGINS}
+    pieces = "".join(
+        f'<div style="flex:{count} 0 0;{looks[origin]}"></div>'
+        for origin in ORIGINS
+        if (count := counts.get(origin, 0))
+    )
+    words = "".join(
+        '<div style="display:flex;align-items:center;gap:0.5rem">'
+        f'<div style="flex:none;width:1.4rem;height:0.9rem;{looks[origin]}"></div>'
+        f"<div><b>{counts.get(origin, 0):,}</b> {said}</div></div>"
+        for origin, said in ORIGINS.items()
+    )
+    return (
+        f'<div style="display:flex;height:1.6rem;gap:2px" aria-hidden="true">{pieces}</div>'
+        '<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:0.15rem 1.5rem;'
+        f'margin-top:0.6rem;font-size:0.93rem;font-variant-numeric:tabular-nums">{words}</div>'
+    )
+
+
+def _origin_look(origin: Origin, colours: Palette) -> str:
+    """Solid: from a relevant passage; striped: from an irrelevant one; only framed: from none."""
+    colour = colours["right" if origin in CORRECT else "wrong"]
+    if origin not in FROM_PASSAGES:
+        return f"border:2px solid {colour}"
+    if origin in ("right_relevant", "wrong_relevant"):
+        return f"background:{colour}"
+    return f"background:repeating-linear-gradient(135deg,{colour} 0 3px,{colours['paper']} 3px 7px)"

@@ -1,0 +1,330 @@
+"""Run: how one run did, where it lost, and its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from ragboard.analysis import Bin, Columns, Distribution, RunSummary, Share, UnscoredPolicy, ragas_score
+from ragboard.errors import RagboardError
+from ragboard.evaluation.background import start_retry
+from ragboard.htmlreport import run_report
+from ragboard.records import Score
+from ragboard.stats import Interval
+from ragboard.store import RunRef
+from ragboard_dashboard.components import safe_key
+from ragboard_dashboard.controls import (
+    choose_run,
+    edit_run,
+    report_button,
+    unscored_choice,
+)
+from ragboard_dashboard.data import (
+    evaluates,
+    get_breakdown,
+    get_columns,
+    get_distribution,
+    get_failed,
+    get_failures,
+    get_judging,
+    get_metrics,
+    get_overruled,
+    get_run,
+    get_scatter,
+    keep_threshold,
+    store,
+    surroundings,
+    writable,
+)
+from ragboard_dashboard.links import bound, open_page, open_sample
+from ragboard_dashboard.progress import key_field, run_panels
+from ragboard_dashboard.text import column_label, column_title, facts, file_facts, judged_line, plain, summary_facts
+from ragboard_dashboard.theme import palette
+from ragboard_dashboard.views.run.charts import (
+    SHAPES,
+    Range,
+    Shape,
+    decimals,
+    groups_chart,
+    origins_bar,
+    scatter_figure,
+    spread_chart,
+)
+from ragboard_dashboard.views.run.samples import list_samples
+
+__all__ = ["draw", "share_line"]
+
+KINDS = 20
+"""Kinds of failure that are listed."""
+SIDE_BY_SIDE = 7
+"""Columns to draw that are offered side by side; more are in a list."""
+CHART = {"displayModeBar": False}
+
+
+def draw() -> None:
+    """Draw the page."""
+    run = choose_run("Run")
+    if run is None:
+        return
+    summary, unscored = _title(run)
+    judged_line(summary)
+    if summary.notes:
+        plain(summary.notes)
+    run_panels(run)
+    facts(summary_facts(summary.metrics, get_overruled(run, unscored), summary))
+    file_facts(summary_facts(summary.file_scores))
+    score = ragas_score(summary.metrics)
+    if isinstance(score, Score):
+        plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
+    if summary.spending:
+        plain(f"Spent: {summary.spending}", "note")
+    _failed(run)
+    there = get_columns(run)
+    if not there.metrics:
+        st.info("This run was never evaluated: evaluate it to see verdicts.", icon=":material/info:")
+    if not (there.metrics or there.numeric):
+        list_samples(run, summary, "", None)
+        return
+    _origins(summary)
+    column, between = _overview(run, there, unscored)
+    list_samples(run, summary, column, between)
+    _against(run, there, column)
+
+
+def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
+    """Draw the run's name and what can be done with it; its summary, and how unscored samples count in it."""
+    title, count, right = st.columns([3, 1.6, 3], vertical_alignment="bottom")
+    actions = right.container(horizontal=True, horizontal_alignment="right")
+    with count:
+        unscored = unscored_choice()
+    summary = get_run(run, unscored=unscored)
+    with title:
+        plain(summary.name, "title")
+    with actions:
+        report_button(summary.name, lambda: run_report(store(), run, unscored=unscored))
+    if actions.button("Diagnose", icon=":material/stethoscope:"):
+        open_page("diagnosis", {"run": st.query_params["run"]})
+    if writable() and actions.button("Edit", icon=":material/edit:"):
+        edit_run(summary, back=False)
+    if evaluates() and actions.button("Evaluate", icon=":material/gavel:"):
+        open_page("evaluate", {"run": summary.name})
+    return summary, unscored
+
+
+def _failed(run: RunRef) -> None:
+    """Draw what failed, by kind, with a sample of each, and offer to ask that again."""
+    kinds = get_failures(run)
+    if not kinds:
+        return
+    title = (
+        f"{sum(kind.count for kind in kinds):,} scores failed, of {len(kinds):,} kind{'s' if len(kinds) > 1 else ''}"
+    )
+    with st.expander(title, icon=":material/error:"):
+        for number, kind in enumerate(kinds[:KINDS]):
+            plain(f"{kind.count:,} scores of {kind.samples:,} samples: {kind.message}")
+            plain(f"{', '.join(map(column_title, kind.metrics))}. For example: {kind.example}", "note")
+            if st.button(
+                "Read a sample of it", key=f"failed-{number}", type="tertiary", icon=":material/find_in_page:"
+            ):
+                open_sample(st.query_params["run"], kind.sample_id)
+        if len(kinds) > KINDS:
+            plain(f"and {len(kinds) - KINDS:,} kinds more: ragboard evaluate and retry list them all", "note")
+        if evaluates():
+            _retry(get_failed(run)[0])
+
+
+def _retry(run: RunRef) -> None:
+    judging = get_judging(run)
+    if judging is None:
+        plain("The judges were given in Python: ask again there.", "note")
+        return
+    with st.form("retry", clear_on_submit=True, border=False):
+        key = key_field(judging, "retry")
+        if not st.form_submit_button("Ask again what failed", icon=":material/refresh:"):
+            return
+    try:
+        start_retry(store(), run, surroundings(), key=key)
+    except RagboardError as error:
+        st.error("It cannot be asked again now.", icon=":material/error:")
+        plain(str(error))
+        return
+    st.rerun()
+
+
+def _origins(summary: RunSummary) -> None:
+    """Draw where the statements of the answers come from, where all that this takes was judged."""
+    if not summary.origins:
+        return
+    st.subheader("Right or wrong, and from where", anchor=False)
+    st.html(origins_bar(summary.origins, palette(st.context.theme.type)))
+    plain("Right: the reference says so. Relevant: the passage says something that the reference says.", "note")
+
+
+def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
+    """Draw one column's spread and what it breaks down into; the column, and the range chosen in it."""
+    options = [*there.metrics, *there.numeric]
+    chart, groups = st.columns([3, 2], gap="large")
+    with chart:
+        column = _choose_column(options)
+        between = _spread(run, column, unscored)
+    with groups:
+        _groups(run, there, column, unscored)
+    return column, between
+
+
+def _choose_column(options: Sequence[str]) -> str:
+    """The column to draw, which the address calls as the store does: side by side where there is room for all."""
+    wanted = st.query_params.get("column", "")
+    shared = bound("column", wanted if wanted in options else options[0], drops=("page",))
+    shared |= {"label_visibility": "collapsed"}
+    if len(options) > SIDE_BY_SIDE:
+        return str(st.selectbox("Column", options, format_func=column_title, **shared))
+    column: str = st.segmented_control("Column", options, format_func=column_label, required=True, **shared)
+    return column
+
+
+def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
+    """Draw the distribution; the range that was brushed in it, None where it is the whole."""
+    found = get_distribution(run, column, unscored=unscored)
+    row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
+    with row:
+        plain(_counted(found), "note")
+    shape: Shape = row.segmented_control(
+        "Shape",
+        SHAPES,
+        key="shape",
+        default=SHAPES[0],
+        bind="query-params",
+        required=True,
+        label_visibility="collapsed",
+    )
+    with row:
+        threshold_editor(column, found.share)
+    chart, key = st.container(), f"range-{column}"
+    chosen = _within((found.bins[0].low, found.bins[-1].high), key)
+    with chart:
+        spread_chart(
+            found,
+            shape,
+            column_title(column),
+            chosen,
+            partial(_draw_range, key, found.bins),
+            key=safe_key("spread", run.run_id, column, shape),
+        )
+    return chosen
+
+
+def _within(whole: Range, key: str) -> Range | None:
+    """Draw the range to narrow the samples to; None where it is the whole."""
+    initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
+    places = decimals(*whole)
+    step, shown = 10.0**-places, f"%.{places}f"
+    between: Range = st.slider(
+        "Only samples within", *whole, **initial, step=step, key=key, bind="query-params", format=shown
+    )
+    return None if between == whole else between
+
+
+def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
+    """Set the slider to the bins whose middle lies within what was drawn over the chart."""
+    within = [part for part in bins if drawn[0] <= (part.low + part.high) / 2 <= drawn[1]]
+    if within:
+        st.session_state[key] = within[0].low, within[-1].high
+
+
+def _counted(found: Distribution) -> str:
+    """How many samples have a value, and why the others have none."""
+    left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
+    said = [
+        f"{found.scored:,} of {found.total:,} have a value",
+        f"Unscored: {left_out}" if left_out else "",
+        f"In the mean: {found.note}" if found.note else "",
+        share_line(found.share) if found.share else "",
+    ]
+    return ". ".join(filter(None, said))
+
+
+REASONS = {
+    "undefined": "undefined (nothing to judge)",
+    "refusal": "refused (the answer only declines)",
+    "failed": "failed (no usable reply)",
+    "skipped": "skipped (the file lacks a column)",
+}
+
+
+def share_line(share: Share) -> str:
+    """`47 of 60 at least 0.8: 78% (66% to 87%)`."""
+    bounds = share.interval
+    interval = f" ({bounds.low:.0%} to {bounds.high:.0%})" if isinstance(bounds, Interval) else ""
+    percent = f": {share.good / share.n:.0%}" if share.n else ""
+    return f"{share.good:,} of {share.n:,} {share.threshold}{percent}{interval}"
+
+
+def threshold_editor(column: str, share: Share | None) -> None:
+    """Draw what opens the form, of a metric that is better one way, where pages may change what is kept."""
+    metric = get_metrics().get(column)
+    if metric is None or metric.direction == "neutral" or not writable():
+        return
+    threshold = share.threshold if share else None
+    label = f"Threshold: {threshold}" if threshold else "Set a threshold"
+    with st.popover(label, icon=":material/flag:", width="content"):
+        good = "at least" if metric.direction == "higher" else "at most"
+        plain(f"{metric.label} is to be {good} this, in every run. It is kept in the store.", "note")
+        _threshold_form(column, threshold.value if threshold else None)
+
+
+def _threshold_form(column: str, now: float | None) -> None:
+    with st.form(f"threshold-{column}", border=False):
+        value = st.number_input("Threshold", value=now, step=0.05, format="%.3f", placeholder="none")
+        if not st.form_submit_button("Keep", icon=":material/save:", help="An empty field takes it away."):
+            return
+    try:
+        keep_threshold(column, value)
+    except RagboardError as error:
+        st.error("That is no threshold.", icon=":material/error:")
+        plain(str(error))
+        return
+    st.rerun()
+
+
+def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) -> None:
+    if not there.categories:
+        plain("No column of the file to break this down by.", "note")
+        return
+    by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
+    found = get_breakdown(run, column, by, unscored=unscored)
+    groups_chart(found, column_title(column), key=safe_key("groups", run.run_id, column, by))
+
+
+def _against(run: RunRef, there: Columns, column: str) -> None:
+    others = [name for name in (*there.metrics, *there.numeric) if name != column]
+    if not others:
+        return
+    st.subheader("One column against another", anchor=False)
+    other = st.selectbox(
+        "Against",
+        others,
+        index=None,
+        placeholder="Choose a column to draw it against",
+        format_func=column_title,
+        key="against",
+        bind="query-params",
+    )
+    if other is None:
+        return
+    found = get_scatter(run, column, other)
+    picked = st.plotly_chart(
+        scatter_figure(found, column_title(column), column_title(other), palette(st.context.theme.type)),
+        key=safe_key("scatter", run.run_id, column, other),
+        on_select="rerun",
+        selection_mode="points",
+        config=CHART,
+    )
+    drawn = f"; {len(found.points):,} of them drawn" if found.both > len(found.points) else ""
+    plain(f"{found.both:,} of {found.total:,} samples have both{drawn}. Choose a point to read its sample.", "note")
+    points = picked["selection"]["points"]
+    if points:
+        open_sample(st.query_params["run"], points[0]["customdata"][0])

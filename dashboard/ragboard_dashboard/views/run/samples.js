@@ -1,0 +1,33 @@
+// A page of a run's samples, each a way to read it.
+
+function verdicts(row) {
+  const node = cell("Statements", "verdicts")
+  for (const one of row.labels) {
+    const mark = element("span", one.name, `${one.icon} ${one.count}`)
+    mark.title = one.name
+    node.append(mark)
+  }
+  return node
+}
+
+function line(row, data, open) {
+  const node = element("tr")
+  const question = headerCell("row")
+  question.append(link("", row.question, row.href, () => open(row.key)))
+  node.append(question, verdicts(row))
+  row.scores.forEach((score, place) => {
+    const shown = cell(data.titles[place], "number", score.shown)
+    if (score.why) shown.title = score.why
+    node.append(shown)
+  })
+  node.append(cell("Note", "note", row.note), cell("Id", "note", row.id))
+  return node
+}
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  const numbers = data.titles.map((title) => headerCell("col", "number", title))
+  const rows = data.rows.map((row) => line(row, data, (key) => setTriggerValue("open", key)))
+  const list = table(data.caption, ["Question", "Statements", ...numbers, "Note", "Id"], rows)
+  parentElement.querySelector("#samples").replaceChildren(list)
+}

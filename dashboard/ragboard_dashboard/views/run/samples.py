@@ -1,0 +1,136 @@
+"""The samples of a run: filters, the list, and its pages; or the sample that a person opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from ragboard.analysis import Only, Order, RunSummary, SampleQuery, SampleRow, sample_table
+from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.records import Outcome, Score
+from ragboard.spans import inert
+from ragboard.store import RunRef
+from ragboard_dashboard.components import widget
+from ragboard_dashboard.controls import (
+    export_control,
+    first_page,
+    offer_sql,
+    page_number,
+    pager,
+)
+from ragboard_dashboard.data import (
+    get_sample_rows,
+    get_samples_sql,
+    store,
+)
+from ragboard_dashboard.links import address, open_sample
+from ragboard_dashboard.text import column_title
+from ragboard_dashboard.views.run.charts import Range
+
+__all__ = ["ONLY", "ORDERS", "list_samples", "sample_list", "samples_data"]
+
+PAGE_SIZE = 25
+ORDERS: dict[Order, str] = {
+    "worst": "Most unsupported first",
+    "lowest": "Lowest first",
+    "highest": "Highest first",
+    "file": "File order",
+}
+ONLY: dict[Only, str] = {
+    "all": "All samples",
+    "loose": "With unsupported statements",
+    "refusing": "Refusals",
+    "unscored": "Unscored",
+    "beyond": "Missing the threshold",
+}
+LONGEST = 300
+"""Characters of a question that are shown."""
+LONGEST_ID = 80
+
+_HERE = Path(__file__).parent
+_draw = widget("samples", "samples", _HERE / "samples.js", _HERE / "samples.css")
+
+
+def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
+    """Draw the samples, of those whose `column` is within a range where one is chosen."""
+    query = _query(run, column, between)
+    found = get_sample_rows(run, query)
+    if query.offset and not found.rows:
+        query = replace(query, offset=0)
+        found = get_sample_rows(run, query)
+    if not found.rows:
+        st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
+        return
+    titles = {spec: column_title(spec) for spec in (*summary.metrics, *summary.file_scores)}
+    caption = f"{found.total:,} of {summary.samples:,} samples. Choose a question to read it."
+    name = st.query_params["run"]  # it may name an evaluation
+    opened = sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
+    if opened:
+        open_sample(name, opened)
+    offer_sql(get_samples_sql(run, query), "samples")
+    pager(found.total, PAGE_SIZE, query.offset // PAGE_SIZE + 1)
+
+
+def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
+    search, only, order, export = st.columns([3, 2, 2, 1])
+    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
+    words = search.text_input("Search", placeholder="Search questions and answers", key="q", **bound)
+    chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **bound)
+    sort = order.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="order", **bound)
+    query = SampleQuery(
+        column=column,
+        order=sort,
+        only=chosen,
+        between=between,
+        search=words or "",
+        limit=PAGE_SIZE,
+        offset=(page_number() - 1) * PAGE_SIZE,
+    )
+    with export:
+        export_control(f"{run.name} samples", lambda: sample_table(store(), run, query))
+    return query
+
+
+def sample_list(
+    rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str, *, key: str
+) -> str | None:
+    """Draw samples with a column for each metric of `titles`. Returns the id of the one just opened, else None."""
+    opened: str | None = _draw(key=key, data=samples_data(rows, titles, run, caption), on_open_change=lambda: None).open
+    return opened
+
+
+def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data."""
+    return {
+        "caption": caption,
+        "titles": [inert(title) for title in titles.values()],
+        "rows": [_row(row, list(titles), run) for row in rows],
+    }
+
+
+def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
+    outcomes = {**row.scores, **row.file_scores}
+    reasons = [outcome.reason for outcome in row.scores.values() if not isinstance(outcome, Score)]
+    return {
+        "key": row.sample_id,
+        "href": address("sample", {"run": run, "sample": row.sample_id}),
+        "question": inert(row.question[:LONGEST]),
+        "labels": [
+            {"name": label, "icon": look.icon, "count": count}
+            for label, look in VERDICTS.items()
+            if (count := row.labels.get(label, 0))
+        ],
+        "scores": [_score(outcomes.get(spec)) for spec in specs],
+        "note": ", ".join(dict.fromkeys((["refuses"] if row.refuses else []) + list(reasons))),
+        "id": inert(row.sample_id[:LONGEST_ID]),
+    }
+
+
+def _score(outcome: Outcome | None) -> dict[str, str]:
+    if isinstance(outcome, Score):
+        return {"shown": f"{outcome.value:.2f}", "why": inert(outcome.counted)}
+    return {"shown": "–", "why": inert(f"{outcome.reason}: {outcome.detail}") if outcome else "not evaluated"}

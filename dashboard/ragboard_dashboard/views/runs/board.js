@@ -1,0 +1,133 @@
+// The leaderboard: one row a run, intervals drawn on one scale a metric.
+
+const WIDTH = 112
+const PAD = 5
+
+function place(value, low, high) {
+  const share = (value - low) / (high - low)
+  return PAD + Math.min(1, Math.max(0, share)) * (WIDTH - 2 * PAD)
+}
+
+function drawInterval(found, column) {
+  const picture = shape("svg", { viewBox: `0 0 ${WIDTH} 14`, class: "interval", "aria-hidden": "true" })
+  const at = (value) => place(value, column.low, column.high)
+  picture.append(shape("line", { x1: PAD, x2: WIDTH - PAD, y1: 7, y2: 7, class: "axis" }))
+  for (const end of [column.low, column.high]) {
+    picture.append(shape("line", { x1: at(end), x2: at(end), y1: 4, y2: 10, class: "axis" }))
+  }
+  if (found.low !== null) {
+    picture.append(shape("line", { x1: at(found.low), x2: at(found.high), y1: 7, y2: 7, class: "whisker" }))
+  }
+  if (found.least !== null) {
+    picture.append(shape("line", { x1: at(found.least), x2: at(found.most), y1: 7, y2: 7, class: "possible" }))
+  } else {
+    picture.append(shape("circle", { cx: at(found.mean), cy: 7, r: 3.4, class: "mean" }))
+  }
+  if (found.threshold !== null) {
+    const limit = at(found.threshold)
+    picture.append(shape("line", { x1: limit, x2: limit, y1: 0, y2: 14, class: "threshold" }))
+  }
+  return picture
+}
+
+function metricCell(found, column) {
+  const node = cell([column.source, column.title].filter(Boolean).join(": "), "metric")
+  if (!found) {
+    node.append(element("span", "none", "–"))
+    return node
+  }
+  const line = element("div", "value")
+  line.append(element("strong", "", found.shown))
+  if (found.bounds) line.append(element("span", "bounds", found.bounds))
+  node.append(line)
+  if (found.mean !== null || found.least !== null) node.append(drawInterval(found, column))
+  const count = element("div", found.complete ? "count" : "count partial", found.count)
+  count.title = found.why
+  node.append(count)
+  if (found.note) node.append(element("div", "count", found.note))
+  if (found.standing) node.append(element("div", `standing ${found.look}`, found.standing))
+  node.title = found.why
+  return node
+}
+
+function statementBar(row) {
+  const node = cell("Statements", "statements")
+  const total = row.labels.reduce((sum, label) => sum + label.count, 0)
+  if (!total) {
+    node.append(element("span", "none", "–"))
+    return node
+  }
+  const words = element("div", "words")
+  const bar = element("div", "bar")
+  bar.setAttribute("aria-hidden", "true")
+  for (const label of row.labels) {
+    if (!label.count) continue
+    const word = element("span", label.name, `${label.icon} ${label.count.toLocaleString("en")}`)
+    word.title = `${label.count} ${label.name}`
+    word.setAttribute("aria-label", word.title)
+    word.setAttribute("role", "img")
+    words.append(word)
+    const piece = element("i", label.name)
+    piece.style.flexGrow = label.count
+    bar.append(piece)
+  }
+  node.append(words, bar)
+  return node
+}
+
+function editButton(row, edit) {
+  const node = element("button", "edit", "✎")
+  node.type = "button"
+  node.title = "Rename, tag, annotate or delete"
+  node.setAttribute("aria-label", `Edit ${row.name}`)
+  node.addEventListener("click", () => edit(row.key))
+  return node
+}
+
+function runCell(row, open, edit) {
+  const node = headerCell("row", "run")
+  node.append(link("name", row.name, row.href, () => open(row.key)))
+  if (edit) node.append(editButton(row, edit))
+  for (const tag of row.tags) node.append(element("span", "tag", tag))
+  node.append(element("div", "config", row.config))
+  return node
+}
+
+function metricTitle(column) {
+  const node = headerCell("col", "metric", `${column.title} ${column.arrow}`)
+  node.title = column.help
+  if (column.source) node.append(element("div", "count", column.source))
+  return node
+}
+
+// What is wider than its room moves by the arrow keys, which takes focus and a name; the run stays in view.
+function fit(wide, board) {
+  const moves = wide.scrollWidth > wide.clientWidth
+  board.classList.toggle("many", moves)
+  const named = { tabindex: "0", role: "region", "aria-label": "Runs, scrolls sideways" }
+  for (const [name, value] of Object.entries(named)) {
+    if (moves) wide.setAttribute(name, value)
+    else wide.removeAttribute(name)
+  }
+}
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  const open = (key) => setTriggerValue("open", key)
+  const edit = data.editable ? (key) => setTriggerValue("edit", key) : null
+  const rows = data.rows.map((row) => {
+    const line = element("tr")
+    line.append(runCell(row, open, edit), ...data.columns.map((column, place) => metricCell(row.metrics[place], column)))
+    line.append(statementBar(row), cell("Refusals", "text", row.refusals, ""))
+    line.append(cell("Dataset", "text", row.dataset, row.samples), cell("Judge", "text", row.judge, row.when))
+    return line
+  })
+  const titles = ["Run", ...data.columns.map(metricTitle), "Statements", "Refusals", "Dataset", "Judge"]
+  const board = table(data.caption, titles, rows)
+  const wide = element("div", "wide")
+  wide.append(board)
+  parentElement.querySelector("#board").replaceChildren(wide)
+  const watching = new ResizeObserver(() => fit(wide, board))
+  watching.observe(wide)
+  return () => watching.disconnect()
+}

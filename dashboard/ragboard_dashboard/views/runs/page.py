@@ -1,0 +1,264 @@
+"""Runs: the leaderboard, and what to look at first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from ragboard.analysis import STANDINGS, ListedRun, MetricSummary, RunSummary, UnscoredPolicy, runs_matching, runs_sql
+from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.exporting import runs_frame
+from ragboard.records import MetricDescription
+from ragboard.spans import inert
+from ragboard.stats import Interval
+from ragboard_dashboard.components import widget
+from ragboard_dashboard.components.link_lists import statement_list
+from ragboard_dashboard.controls import default_pair, edit_run, export_control, offer_sql, offer_upload, unscored_choice
+from ragboard_dashboard.data import get_leaderboard, get_metrics, get_runs, get_unsupported_statements, writable
+from ragboard_dashboard.links import address, open_comparison, open_run, open_sample
+from ragboard_dashboard.progress import live_lines
+from ragboard_dashboard.text import ago, mean_shown
+
+__all__ = ["board_data", "draw"]
+
+FIRST = 6
+"""Statements to look at first."""
+BOTH = 2
+
+UNBOUNDED = 2.0
+"""Where the picture of a metric without an upper bound ends."""
+CAPTIONS: dict[UnscoredPolicy, str] = {
+    "excluded": "Mean over the scored samples with its 95% interval; under it, how many were scored.",
+    "zero": "Mean with unscored samples as zero, as the worst where lower is better, and its 95% interval.",
+    "bounds": "The mean with all unscored samples at the worst and at the best value; the thin line is the 95%"
+    " interval around both (Horowitz and Manski 2000).",
+}
+
+_HERE = Path(__file__).parent
+_draw_board = widget("board", "board", _HERE / "board.js", _HERE / "board.css")
+
+
+def draw() -> None:
+    """Draw the page."""
+    if not get_runs():
+        _empty()
+        return
+    runs, shown, unscored = _head()
+    live_lines()
+    if not shown:
+        st.info("No run has all of these words in its name, tags or dataset.", icon=":material/filter_alt_off:")
+        return
+    now = datetime.now(UTC).replace(tzinfo=None)
+    asked = run_board(shown, get_metrics(), editable=writable(), key="board", now=now, unscored=unscored)
+    offer_sql(runs_sql(get_leaderboard()), "runs")
+    by_id = {run.run_id: run for run in runs}
+    if asked.open in by_id:
+        open_run(by_id[asked.open].name)
+    if writable() and asked.edit in by_id:
+        edit_run(by_id[asked.edit], back=True)
+    _compare(get_runs())
+    _first()
+
+
+def _compare(runs: tuple[ListedRun, ...]) -> None:
+    """Draw the choice of two runs to compare; the first of them is the baseline."""
+    names = [run.name for run in runs]
+    if len(names) == 1:
+        return
+    choice, action = st.columns([5, 1], vertical_alignment="bottom")
+    chosen = choice.multiselect(
+        "Compare two runs",
+        names,
+        default=default_pair(runs),
+        format_func=inert,
+        max_selections=2,
+        key="two",
+        bind="query-params",
+    )
+    if action.button("Compare", icon=":material/compare_arrows:", width="stretch", disabled=len(chosen) != BOTH):
+        open_comparison(*chosen)
+
+
+def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPolicy]:
+    """Draw what is above the leaderboard; all runs, those that it is to show, and how unscored samples count."""
+    title, count, search, export, action = st.columns([3, 2.4, 4, 1.6, 2], vertical_alignment="bottom")
+    title.header("Runs", anchor=False)
+    with count:
+        unscored = unscored_choice()
+    runs = get_leaderboard(unscored=unscored)
+    words = search.text_input(
+        "Filter runs",
+        placeholder="Filter by name, tag or dataset",
+        label_visibility="collapsed",
+        key="q",
+        bind="query-params",
+    )
+    with action:
+        offer_upload("stretch")
+    if any("sample" in run.tags for run in runs):
+        st.markdown(
+            "The sample: one question set, answered by two configurations of the same retrieval pipeline. "
+            "Open a run to see where it fails, or a statement below to see what its passages say. "
+            "`ragboard demo --remove` takes it out."
+        )
+    shown = runs_matching(runs, words)
+    with export:
+        export_control("runs", lambda: runs_frame(shown))
+    return runs, shown, unscored
+
+
+def _first() -> None:
+    found = get_unsupported_statements(FIRST)
+    if not found:
+        return
+    st.subheader("Statements no passage supports, to look at first", anchor=False)
+    opened = statement_list(found, name="Unsupported statements", key="first")
+    if opened:
+        open_sample(opened.run, opened.sample_id, opened.number)
+
+
+def _empty() -> None:
+    st.header("Which sentence did it make up?", anchor=False)
+    st.markdown(
+        "Upload a run file: questions, the passages that were retrieved, the answers. ragboard splits each answer "
+        "into statements, holds every one against the passages and shows which none of them supports."
+    )
+    offer_upload()
+    st.markdown("Nothing at hand? `ragboard demo` brings two sample runs. From the command line:")
+    st.code("ragboard evaluate answers.jsonl --name my-run --config k=5", language=None, wrap_lines=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardAction:
+    """The ids of the runs that a person just asked to open, and to edit; None where nobody did."""
+
+    open: str | None
+    edit: str | None
+
+
+def run_board(
+    runs: Sequence[RunSummary],
+    metrics: Mapping[str, MetricDescription],
+    *,
+    editable: bool,
+    key: str,
+    now: datetime,
+    unscored: UnscoredPolicy = "excluded",
+) -> BoardAction:
+    """Draw the leaderboard by what its metrics are. Returns what a person just asked for."""
+    data = board_data(runs, metrics, now, unscored) | {"editable": editable}
+    result = _draw_board(key=key, data=data, on_open_change=lambda: None, on_edit_change=lambda: None)
+    return BoardAction(open=result.open, edit=result.edit)
+
+
+def board_data(
+    runs: Sequence[RunSummary],
+    metrics: Mapping[str, MetricDescription],
+    now: datetime,
+    unscored: UnscoredPolicy = "excluded",
+) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data."""
+    ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
+    specs = list(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
+    sources = {metrics[spec].source for spec in specs if spec in metrics}
+    return {
+        "caption": " ".join(filter(None, (CAPTIONS[unscored], _judges(runs)))),
+        "columns": [_column(spec, metrics.get(spec), named=len(sources) > 1) for spec in specs],
+        "rows": [_row(run, specs, now, {} if unscored == "excluded" else {"unscored": unscored}) for run in runs],
+    }
+
+
+def _judges(runs: Sequence[RunSummary]) -> str:
+    """A warning where not all runs were judged by the same judge."""
+    judges = {run.judged.in_words for run in runs if run.judged}
+    return (
+        f"Judged by different judges, so not comparable: {inert('; '.join(sorted(judges)))}." if len(judges) > 1 else ""
+    )
+
+
+def _column(spec: str, metric: MetricDescription | None, *, named: bool) -> dict[str, Any]:
+    """One metric, `named` with its source: the same word means different things in different systems."""
+    if metric is None:
+        return {"title": spec, "source": "", "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
+    arrow = {"higher": "↑", "lower": "↓", "neutral": ""}[metric.direction]
+    return {
+        "title": inert(metric.label),
+        "source": inert(metric.source) if named else "",
+        "arrow": arrow,
+        "help": inert(f"{spec}: {metric.formula}"),
+        "low": max(metric.low or 0.0, 0.0),
+        "high": UNBOUNDED if metric.high is None else metric.high,
+    }
+
+
+def _row(run: RunSummary, specs: Sequence[str], now: datetime, query: Mapping[str, str]) -> dict[str, Any]:
+    judged = run.judged
+    return {
+        "key": run.run_id,
+        "name": inert(run.name),
+        "href": address("run", {"run": run.name, **query}),
+        "tags": [inert(tag) for tag in run.tags],
+        "config": inert(" · ".join(f"{key} {value}" for key, value in run.config.items())),
+        "metrics": [
+            _cell(run.metrics.get(spec) or run.file_scores.get(spec), run.judged_elsewhere(spec)) for spec in specs
+        ],
+        "labels": [
+            {"name": label, "icon": verdict.icon, "count": run.labels.get(label, 0)}
+            for label, verdict in VERDICTS.items()
+        ],
+        "refusals": _refusals(run),
+        "dataset": inert(run.dataset),
+        "samples": (judged and judged.part) or f"{run.samples:,} samples",
+        "judge": "not evaluated" if judged is None else judged.judge + (" (heuristic)" if judged.heuristic else ""),
+        "when": "" if judged is None else ago(judged.finished, now),
+    }
+
+
+def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
+    if summary is None:
+        return None
+    interval = summary.interval if isinstance(summary.interval, Interval) else None
+    count = f"{summary.scored:,} of {summary.total:,}"
+    low, high = summary.bounds or (None, None)
+    return {
+        "mean": summary.mean,
+        "least": low,
+        "most": high,
+        "shown": mean_shown(summary),
+        "threshold": summary.threshold.value if summary.threshold else None,
+        "standing": f"{STANDINGS[summary.standing]} ({summary.threshold})" if summary.standing else "",
+        "look": summary.standing or "",
+        "note": inert(" · ".join(filter(None, (summary.note, judge)))),
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "bounds": f"{interval.low:.2f} – {interval.high:.2f}" if interval else "",
+        "count": count,
+        "complete": summary.scored == summary.total,
+        "why": _why(summary, count),
+    }
+
+
+def _why(summary: MetricSummary, count: str) -> str:
+    reasons = _reasons(summary.unscored)
+    found = summary.interval
+    if isinstance(found, Interval):
+        method = f"95% interval: {'; '.join(filter(None, [found.method, found.warning]))}"
+    else:
+        method = f"no interval: {found.reason}"
+    note = f"; {summary.note}" if summary.note else ""
+    return f"{count} scored{f'; unscored: {reasons}' if reasons else ''}{note}. {method}."
+
+
+def _reasons(unscored: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in unscored.items())
+
+
+def _refusals(run: RunSummary) -> str:
+    if run.refusals is None or run.judged is None or not run.judged.covered:
+        return "–"
+    return f"{run.refusals / run.judged.covered:.0%} ({run.refusals:,})"

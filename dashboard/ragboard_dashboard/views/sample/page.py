@@ -1,0 +1,241 @@
+"""Sample: one answer, statement by statement, beside the passages it had."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from ragboard.analysis import SampleQuery, SampleReport
+from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.errors import NotFoundError, RagboardError
+from ragboard.evaluation.calls import Call, SampleCalls
+from ragboard.human.labels import label_statement, withdraw_statement
+from ragboard.records import Label, Score
+from ragboard.store import RunRef
+from ragboard_dashboard.components import safe_key
+from ragboard_dashboard.controls import choose_run
+from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows, store, writable
+from ragboard_dashboard.links import number_in_address, open_run, open_sample
+from ragboard_dashboard.text import config_line, facts, file_facts, outcome_fact, plain, safe
+from ragboard_dashboard.views.sample.reader import statement_reader
+
+__all__ = ["calls_html", "draw"]
+
+CALLS_STYLE = """
+<style>
+.calls { font-size: 0.93rem; overflow-wrap: anywhere; }
+.calls .call { padding: 0.55rem 0 0.6rem; border-top: 1px solid rgba(128, 128, 128, 0.35); }
+.calls .quiet { opacity: 0.75; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
+.calls summary { cursor: pointer; width: max-content; max-width: 100%; }
+.calls pre {
+  margin: 0.3rem 0 0.5rem; padding: 0.6rem 0.7rem; max-height: 28rem; overflow-y: auto;
+  white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext;
+  font-size: 0.87rem; background: rgba(128, 128, 128, 0.1);
+}
+</style>
+"""
+
+
+def draw() -> None:
+    """Draw the page."""
+    run = choose_run("Sample")
+    if run is None:
+        return
+    report = _report(run)
+    if report is None:
+        return
+    _head(report, config_line(report))
+    plain(report.sample.question, "title")
+    facts([outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in report.scores.items()])
+    file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
+    _reader(report)
+    _more(report)
+    _calls(report)
+
+
+def _report(run: RunRef) -> SampleReport | None:
+    wanted = st.query_params.get("sample")
+    if wanted is None:
+        first = get_sample_rows(run, SampleQuery(order="worst", limit=1)).rows
+        wanted = st.query_params["sample"] = first[0].sample_id
+    try:
+        return get_sample(run, wanted)
+    except NotFoundError as error:
+        st.error("This address names a sample that the run does not have.", icon=":material/search_off:")
+        plain(str(error))
+        return None
+
+
+def _head(report: SampleReport, config: str) -> None:
+    name = st.query_params["run"]  # it may name an evaluation
+    row = st.container(horizontal=True, vertical_alignment="center")
+    if row.button("Previous", icon=":material/chevron_left:", shortcut="k", disabled=report.previous is None):
+        open_sample(name, str(report.previous))
+    if row.button("Next", icon=":material/chevron_right:", shortcut="j", disabled=report.following is None):
+        open_sample(name, str(report.following))
+    if row.button("Run", icon=":material/bar_chart:"):
+        open_run(name)
+    judge = "not evaluated"
+    if report.judged:
+        judge = report.judged.judge + (" judge (heuristic)" if report.judged.heuristic else " judge")
+    with row:
+        plain(" · ".join(filter(None, [report.run.name, config, f"sample {report.sample.id}", judge])), "note")
+
+
+def _reader(report: SampleReport) -> None:
+    sample = report.sample
+    key = safe_key("reader", report.run.run_id, sample.id)
+    asked = number_in_address("statement")
+    above = st.container()
+    chosen = statement_reader(
+        key=key,
+        answer=sample.answer or "",
+        statements=report.statements,
+        passages=sample.contexts or (),
+        chosen=None if asked is None else asked - 1,
+        answer_note=_note(report),
+        selected=report.chosen_sentences,
+    )
+    if chosen is None:
+        st.query_params.pop("statement", None)
+    else:
+        st.query_params["statement"] = str(chosen + 1)
+    with above:
+        _verdict_row(report, chosen)
+
+
+def _note(report: SampleReport) -> str:
+    if report.sample.answer is None:
+        return "The run file has no answer for this question."
+    if not report.sample.answer.strip():
+        return "The answer is empty."
+    return "The answer declines to answer, at least in part." if report.refuses else ""
+
+
+def _verdict_row(report: SampleReport, chosen: int | None) -> None:
+    """Draw the keys for the chosen statement (from 0); what a person says is kept at once, and the page drawn anew."""
+    if not (report.statements and writable()):
+        return
+    row = st.container(horizontal=True, vertical_alignment="center", key="verdict-row")
+    with row:
+        plain(f"Your verdict on statement {chosen + 1}" if chosen is not None else "Choose a statement to judge it")
+    name = _name(row)
+    idle = chosen is None or not name
+    said: Label | None = None
+    for key, (label, look) in enumerate(VERDICTS.items(), 1):
+        if row.button(f"{look.icon} {look.word}", key=f"say-{label}", shortcut=str(key), disabled=idle):
+            said = label
+    mine = chosen is not None and any(
+        one.annotator == name and one.queue == "browsing" for one in report.statements[chosen].people
+    )
+    back = row.button("Take back", key="say-nothing", shortcut="0", disabled=not mine, icon=":material/undo:")
+    note = row.text_input(
+        "Note",
+        key=safe_key("note", report.run.run_id, report.sample.id, str(chosen)),
+        placeholder="Note: why",
+        label_visibility="collapsed",
+        disabled=idle,
+        width=220,
+    )
+    if chosen is not None and (said or back):
+        _say(report, chosen + 1, said, name, note)
+
+
+def _name(row: DeltaGenerator) -> str:
+    """Draw the field for a person's name, which this session keeps; what it holds."""
+    return row.text_input(
+        "Your name",
+        key="annotator",
+        placeholder="Your name, to judge",
+        label_visibility="collapsed",
+        persist_state="session",
+        width=170,
+    ).strip()
+
+
+def _say(report: SampleReport, number: int, verdict: Label | None, name: str, note: str) -> None:
+    try:
+        if verdict:
+            label_statement(store(), report.run, report.sample.id, number, verdict, annotator=name, note=note)
+        else:
+            withdraw_statement(store(), report.run, report.sample.id, number, annotator=name)
+    except RagboardError as error:
+        st.error("That was not kept.", icon=":material/error:")
+        plain(str(error))
+    else:
+        st.rerun()
+
+
+def _recounted_note(report: SampleReport, spec: str) -> str:
+    """What a score is with people's verdicts in place of the judge's; empty where that changes nothing."""
+    again = report.recounted.get(spec)
+    if not isinstance(again, Score):
+        return ""
+    count = sum(one.overruled for one in report.statements)
+    return f"{again.value:.2f} with {count} overruled verdict{'' if count == 1 else 's'}"
+
+
+def _more(report: SampleReport) -> None:
+    sample = report.sample
+    if sample.reference:
+        st.subheader("Reference", anchor=False)
+        plain(sample.reference)
+    if report.questions:
+        st.subheader("Questions this answer would answer", anchor=False)
+        plain("Similarity to the question that was asked, from -1 to 1:", "note")
+        for asked in report.questions:
+            plain(f"{asked.similarity:.2f}  {asked.question}")
+    if report.judgements:
+        st.subheader("What else the judge said", anchor=False)
+        for one in report.judgements:
+            plain(f"{one}{f' – {one.reason}' if one.reason else ''}")
+    if sample.history:
+        st.subheader("Earlier in the conversation", anchor=False)
+        for turn in sample.history:
+            plain(f"{turn.role}: {turn.text}")
+    if sample.metadata:
+        with st.expander("Other columns of the file"):
+            for key, given in sample.metadata.items():
+                plain(f"{key}: {given}"[:2000], "note")
+
+
+def _calls(report: SampleReport) -> None:
+    """Draw what judges were asked for this sample, where a person wants to see it."""
+    found = get_calls(report.run, report.sample.id)
+    st.subheader("What the judges were asked", anchor=False)
+    plain(f"Not shown: {found.missing}." if found.missing else str(found), "note")
+    if found.tasks and st.toggle("Show each task, its prompt and raw reply", key="calls", bind="query-params"):
+        st.html(calls_html(found))
+
+
+def calls_html(found: SampleCalls) -> str:
+    """Every task that a sample's results were made of, as HTML: a line each, prompts and raw replies folded away."""
+    tasks = "".join(_call(number, one) for number, one in enumerate(found.tasks, 1))
+    return f'{CALLS_STYLE}<div class="calls">{tasks}</div>'
+
+
+def _call(number: int, one: Call) -> str:
+    sign = "✗ failed" if one.failed else "✓ read as"
+    return (
+        f'<div class="call"><div><b>{number}. {safe(one.task)}</b></div>'
+        f'<div class="quiet">{safe(one.facts)}</div><div>{sign}: {safe(one.outcome)}</div>'
+        f"{_quiet(one.no_prompt)}{_messages(number, one)}</div>"
+    )
+
+
+def _quiet(text: str) -> str:
+    return f'<div class="quiet">{safe(text)}</div>' if text else ""
+
+
+def _messages(number: int, one: Call) -> str:
+    """Each message in turn; a prompt after the first asks to repair the reply before it."""
+    pieces: list[str] = []
+    for place, message in enumerate(one.messages):
+        what = "Raw reply" if message.role == "reply" else "Prompt" if place == 0 else "Request to repair it"
+        size = f"{len(message.text):,} characters"
+        label = f"{what} of task {number}"
+        pieces.append(
+            f'<details><summary>{what} <span class="quiet">{size}</span></summary>'
+            f'<pre tabindex="0" role="region" aria-label="{label}">{safe(message.text)}</pre></details>'
+        )
+    return "".join(pieces)

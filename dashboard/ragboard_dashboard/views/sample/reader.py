@@ -1,0 +1,194 @@
+"""An answer, its statements and its passages as one component; choosing a statement shows its evidence.
+
+Python cuts and counts, the JavaScript draws: every offset handed over is in UTF-16 units, inside
+its text, and overlaps no other of its kind.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from ragboard.analysis import JudgedStatement
+from ragboard.analysis.verdict_style import (
+    ALONE,
+    EVIDENCE,
+    NOT_JUDGED,
+    VERDICTS,
+    WORST_FIRST,
+    evidence_style,
+    human_verdict_line,
+    statement_style,
+    style_of,
+    what_passages_say,
+)
+from ragboard.metrics.needs import Sentence
+from ragboard.metrics.partition import ORIGINS
+from ragboard.records import Evidence, Passage, Verdict
+from ragboard.spans import Stretch, apart, inert, layered
+from ragboard_dashboard.components import COMPONENTS, utf16, widget
+
+__all__ = ["reader_data", "statement_reader"]
+
+_draw = widget("reader", "reader", Path(__file__).with_name("reader.js"), COMPONENTS / "answer.css")
+
+
+def statement_reader(
+    *,
+    key: str,
+    answer: str,
+    statements: Sequence[JudgedStatement],
+    passages: Sequence[Passage],
+    chosen: int | None,
+    answer_note: str = "",
+    selected: Sequence[Sentence] = (),
+) -> int | None:
+    """Draw the answer with its statements marked, the list of them, and the passages.
+
+    `chosen` is the statement shown at first, from 0; what a person chose since under the same `key`
+    goes before it. `answer_note` stands under the heading; `selected` are sentences of the passages that help to
+    answer the question, marked while no statement is chosen. Returns the chosen statement, or None.
+    """
+    state: dict[str, int | None] = st.session_state.get(key, {})
+    now = state.get("chosen", chosen)
+    data = reader_data(
+        answer=answer,
+        statements=statements,
+        passages=passages,
+        chosen=now,
+        answer_note=answer_note,
+        selected=selected,
+    )
+    _draw(key=key, data=data, on_chosen_change=lambda: None)
+    shown: int | None = data["chosen"]
+    return shown
+
+
+def reader_data(
+    *,
+    answer: str,
+    statements: Sequence[JudgedStatement],
+    passages: Sequence[Passage],
+    chosen: int | None,
+    answer_note: str = "",
+    selected: Sequence[Sentence] = (),
+) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
+    counts = Counter(statement_style(judged).css for judged in statements)
+    looks = (*VERDICTS.values(), *ALONE.values(), NOT_JUDGED)
+    by_rank = {passage.rank: passage for passage in passages}
+    units = {rank: utf16(passage.text) for rank, passage in by_rank.items()}
+    return {
+        "answer": inert(answer),
+        "note": answer_note,
+        "pieces": _pieces(answer, statements),
+        "verdicts": {look.css: {"icon": look.icon, "word": look.word, "count": counts[look.css]} for look in looks},
+        "statements": [_statement(judged, by_rank, units) for judged in statements],
+        "passages": [_passage(passage, selected, units[passage.rank]) for passage in passages],
+        "chosen": chosen if chosen is not None and 0 <= chosen < len(statements) else None,
+    }
+
+
+def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str, Any]]:
+    """The marked places of the answer in order; where statements share one, the worst verdict comes first."""
+    spans = {
+        place: (judged.statement.span.start, judged.statement.span.end)
+        for place, judged in enumerate(statements)
+        if judged.statement.span
+    }
+    unit = utf16(answer)
+
+    def badness(place: int) -> tuple[int, int]:
+        return WORST_FIRST.index(statement_style(statements[place]).css), place
+
+    return [
+        {"start": unit(piece.start), "end": unit(piece.end), "of": sorted(piece.members, key=badness)}
+        for piece in layered(spans, len(answer))
+    ]
+
+
+def _statement(
+    judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
+) -> dict[str, Any]:
+    if judged.verdict is None and judged.single:
+        return _statement_alone(judged, passages, units)
+    verdict = judged.verdict
+    evidence = [mark for mark in verdict.evidence if mark.rank in passages] if verdict else []
+    return {
+        "text": inert(judged.statement.text),
+        "verdict": style_of(verdict).css,
+        "reason": inert(verdict.reason) if verdict else "",
+        "origin": ORIGINS[judged.origin] if judged.origin else "",
+        "support": f"support {verdict.score:.2f}" if verdict and verdict.score is not None else "",
+        "people": _people(judged),
+        "says": what_passages_say(judged, passages),
+        "evidence": [
+            _evidence(verdict, rank, [mark for mark in evidence if mark.rank == rank], passages[rank].text, units[rank])
+            for rank in sorted({mark.rank for mark in evidence})
+            if verdict
+        ],
+    }
+
+
+def _statement_alone(
+    judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
+) -> dict[str, Any]:
+    """A statement of which only single passages were asked: each that says something of it is named."""
+    return {
+        "text": inert(judged.statement.text),
+        "verdict": statement_style(judged).css,
+        "reason": "",
+        "origin": ORIGINS[judged.origin] if judged.origin else "",
+        "support": "",
+        "people": _people(judged),
+        "says": what_passages_say(judged, passages),
+        "evidence": [
+            _evidence_alone(verdict, rank, passages[rank].text, units[rank])
+            for rank, verdict in judged.single.items()
+            if rank in passages and verdict.label != "unsupported"
+        ],
+    }
+
+
+def _people(judged: JudgedStatement) -> list[dict[str, str]]:
+    """What people say of a statement, the latest last."""
+    return [{"look": VERDICTS[one.label].css, "text": inert(human_verdict_line(one))} for one in judged.people]
+
+
+def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
+    """What one passage says of a statement by itself."""
+    found = _evidence(verdict, rank, [mark for mark in verdict.evidence if mark.rank == rank], text, unit)
+    return found | {"how": ", ".join(filter(None, ["by itself", found["how"]]))}
+
+
+def _evidence(
+    verdict: Verdict, rank: int, marks: Sequence[Evidence], text: str, unit: Callable[[int], int]
+) -> dict[str, Any]:
+    """What one passage has to do with a statement: the places in it and how they were found."""
+    by_stretch: dict[Stretch, Evidence] = {(mark.start, mark.end): mark for mark in reversed(marks)}
+    kept = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
+    return {
+        "rank": rank,
+        "look": evidence_style(verdict, marks[0]).css if marks else style_of(verdict).css,
+        "how": ", ".join(dict.fromkeys(EVIDENCE[mark.how] for mark in kept)),
+        "marks": [
+            {"start": unit(mark.start), "end": unit(mark.end), "look": evidence_style(verdict, mark).css}
+            for mark in kept
+        ],
+    }
+
+
+def _passage(passage: Passage, selected: Sequence[Sentence], unit: Callable[[int], int]) -> dict[str, Any]:
+    score = "" if passage.score is None else f"score {passage.score:.4g}"
+    places = [(one.start, one.end) for one in selected if one.rank == passage.rank]
+    return {
+        "rank": passage.rank,
+        "title": inert(passage.id),
+        "score": score,
+        "text": inert(passage.text),
+        "selected": [{"start": unit(start), "end": unit(end)} for start, end in apart(places, len(passage.text))],
+    }

@@ -1,0 +1,63 @@
+"""A diagnosis as HTML: every rule has its row, and the drawing puts an interval where it lies."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragboard.analysis import RULES, Diagnosis, Figure, Finding, HallucinationQuery, Rule, Silent
+from ragboard.analysis.diagnosis import TopicsLookedAt
+from ragboard.stats import Interval
+from ragboard_dashboard.views.diagnosis.page import figure_html, finding_html, rules_html
+
+INTERVAL = Interval(estimate=0.5, low=0.25, high=0.625, level=0.95, n=40, method="Student's t <b>")
+
+
+def found(rule: Rule) -> Finding:
+    figure = Figure(quantity=rule.quantity, label="Label", interval=INTERVAL)
+    return Finding(rule=rule, sentence="<i>so</i>", figure=figure, look=HallucinationQuery())
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "width", "limit"),
+    [("retriever-misses", 25, 37.5, 70), ("lost-in-retrieval", 62.5, 18.75, 55)],
+)
+def test_an_interval_is_drawn_within_the_bounds_of_its_quantity(
+    name: str, left: float, width: float, limit: float
+) -> None:
+    html = figure_html(found(next(rule for rule in RULES if rule.id == name)))
+    assert f'class="rb-bar" style="left:{left:.1f}%;width:{width:.1f}%"' in html
+    assert f'class="rb-limit" style="left:{limit:.1f}%"' in html
+    assert "Student&#x27;s t &lt;b&gt;" in html
+
+
+def test_a_finding_is_text_and_says_of_whom_it_speaks() -> None:
+    html = finding_html(found(RULES[0]))
+    assert "⌕ Retriever" in html
+    assert "&lt;i&gt;so&lt;/i&gt;" in html
+
+
+def test_every_rule_has_a_row_with_what_it_did() -> None:
+    silent = tuple(
+        Silent(rule=rule, state="not evaluated", figure=None, missing=("ragchecker.<b>",)) for rule in RULES[1:]
+    )
+    html = rules_html(
+        Diagnosis(
+            run="r",
+            judged=None,
+            overruled=0,
+            samples=1,
+            references=0,
+            split="",
+            findings=(found(RULES[0]),),
+            silent=silent,
+            missing=(),
+            loose=0,
+            questions=(),
+            passages=(),
+            topics=(),
+            looked_at=TopicsLookedAt(groups=0, metrics=(), columns=()),
+        )
+    )
+    assert html.count("<tr>") == len(RULES) + 1
+    assert html.count("● spoke") == 1
+    assert html.count("○ silent: not evaluated: ragchecker.&lt;b&gt;") == len(RULES) - 1

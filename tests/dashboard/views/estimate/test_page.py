@@ -1,0 +1,26 @@
+"""Estimates as HTML: beside the intervals how often the judge is right, and nothing of a name is markup."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.core.human.test_systems import system
+
+from ragboard.human.systems import systems_report
+from ragboard.stats import Interval
+from ragboard_dashboard.views.estimate.page import estimates_html
+
+
+def test_the_judges_accuracy_stands_beside_the_number_of_labels_with_its_interval() -> None:
+    report = systems_report([system("<b>a", 0.7, seed=1)])
+    (one,) = report.systems
+    assert isinstance(one.accuracy, Interval)
+    said = f"judge right on {one.accuracy.estimate:.3f} [{one.accuracy.low:.3f}, {one.accuracy.high:.3f}] of these"
+    shown = estimates_html(report, raw=False)
+    assert f"120 of 400 samples labelled; {said}" in shown
+    assert "<b>a" not in shown
+
+
+def test_a_system_without_an_estimate_has_no_table() -> None:
+    refused = replace(system("a", 0.7, seed=1), refusal="not random")
+    assert estimates_html(systems_report([refused]), raw=False) == ""

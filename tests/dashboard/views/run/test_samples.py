@@ -1,0 +1,41 @@
+"""The table of a run's samples shows what its rows say; text that others wrote is inert."""
+
+from __future__ import annotations
+
+from ragboard import Score, Unscored
+from ragboard.analysis import SampleRow
+from ragboard_dashboard.views.run.samples import samples_data
+
+
+def row(sample_id: str = "s1", question: str = "What?") -> SampleRow:
+    return SampleRow(
+        position=0,
+        sample_id=sample_id,
+        question=question,
+        scores={"m": Score(value=0.254, counted="1 of 4"), "n": Unscored(reason="failed", detail="no reply")},
+        file_scores={},
+        labels={"unsupported": 2, "supported": 1},
+        refuses=True,
+    )
+
+
+def test_a_score_is_rounded_and_one_that_is_missing_says_why() -> None:
+    (drawn,) = samples_data([row()], {"m": "M", "n": "N", "o": "O"}, "run", "")["rows"]
+    assert drawn["scores"] == [
+        {"shown": "0.25", "why": "1 of 4"},
+        {"shown": "\u2013", "why": "failed: no reply"},
+        {"shown": "\u2013", "why": "not evaluated"},
+    ]
+    assert drawn["note"] == "refuses, failed"
+
+
+def test_verdicts_are_counted_in_one_order_and_none_that_is_not_there() -> None:
+    (drawn,) = samples_data([row()], {}, "run", "")["rows"]
+    assert [(one["name"], one["count"]) for one in drawn["labels"]] == [("supported", 1), ("unsupported", 2)]
+
+
+def test_a_link_leads_to_the_sample_whatever_its_id_holds() -> None:
+    (drawn,) = samples_data([row("a&b=1\u202e", "x\u202ey" * 400)], {}, "r&d", "")["rows"]
+    assert drawn["href"] == "sample?run=r%26d&sample=a%26b%3D1%E2%80%AE"
+    assert "\u202e" not in drawn["question"] + drawn["id"]
+    assert len(drawn["question"]) <= 300
