@@ -7,7 +7,7 @@ from html import escape
 
 from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport
 from ragboard.spans import inert
-from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked
+from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, interval_text
 
 __all__ = ["differences_html", "estimates_html", "ranking_html"]
 
@@ -126,7 +126,7 @@ def _track(found: Interval, low: float, high: float) -> str:
 
 
 def _told(found: Interval) -> str:
-    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    return f"{found.estimate:.3f} {interval_text(found)}"
 
 
 def _safe(text: str) -> str:

@@ -12,7 +12,7 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.draws import Measured
 from ragboard.human.estimates import Estimated, Estimates, needed_for
 from ragboard.human.systems import against_order
-from ragboard.stats import PoweredMean
+from ragboard.stats import PoweredMean, interval_text
 from ragboard.store import RunRef
 from ragboard_dashboard.components.estimates import differences_html, estimates_html, ranking_html
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
@@ -94,7 +94,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
         if isinstance(one.best, PoweredMean):
             best = one.best.clipped
             plain(
-                f"{one.name}: people would say {best.estimate:.2f} [{best.low:.2f}, {best.high:.2f}]"
+                f"{one.name}: people would say {best.estimate:.2f} {interval_text(best, '.2f')}"
                 f" ({best.method}, {one.labels:,} labels)"
             )
     if any(one.means for one in found.report.systems):
