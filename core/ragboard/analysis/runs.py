@@ -37,6 +37,7 @@ __all__ = [
     "run_summary",
     "runs_matching",
     "runs_sql",
+    "spending_of",
     "store_tables",
 ]
 
@@ -304,7 +305,7 @@ def _summaries(
             labels=labels.get(main, {}),
             origins=origins.get(main, {}),
             refusals=refusals.get(main),
-            spending=_spending(spent) if spent else None,
+            spending=spending_of(spent) if spent else None,
             notes=row.notes,
             clustered=str(clustered.get(row.run_id, "")),
         )
@@ -312,7 +313,7 @@ def _summaries(
     return tuple(found)
 
 
-def _spending(models: Sequence[Spend]) -> Spending:
+def spending_of(models: Sequence[Spend]) -> Spending:
     """All models together."""
     calls, uncounted = sum(one.calls for one in models), sum(one.uncounted for one in models)
     prompt, completion = sum(one.prompt_tokens for one in models), sum(one.completion_tokens for one in models)

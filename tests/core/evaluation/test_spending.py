@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 import pytest
-from ragboard.analysis.spending import spending_of
 from tests.chat_server import ChatServer, chat_server, replies
 from tests.core.conftest import make_run
 
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run
 from ragboard.analysis import run_summary
+from ragboard.analysis.runs import spending_of
 from ragboard.evaluation.plan import plan_run
 from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms
