@@ -29,7 +29,7 @@ from ragboard.analysis.paired import (
 )
 from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.records import JsonValue
-from ragboard.stats import Interval, PairedDifference, SignTest, holm, paired_difference
+from ragboard.stats import Interval, PairedDifference, SignTest, holm, interval_text, paired_difference
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters
 from ragboard.store.queries.pairs import Direction, PairedRuns, shared_ids
@@ -226,8 +226,7 @@ def in_words(compared: MetricComparison) -> str:
     found = compared.pairs
     if found is None:
         return "no pair is scored on both sides"
-    bounds = found.interval
-    interval = f"[{bounds.low:+.3f}, {bounds.high:+.3f}]" if isinstance(bounds, Interval) else "(no interval)"
+    interval = interval_text(found.interval, "+.3f")
     if compared.p is None:
         return f"{found.difference:+.3f} {interval}, not comparable: different judges"
     return f"{found.difference:+.3f} {interval}, {compared.change} (p = {compared.p:.2g})"

@@ -24,7 +24,7 @@ from ragboard.judges import JudgeOptions, judge_named, panel_named
 from ragboard.metrics import metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
 from ragboard.readers.labels import read_labels
-from ragboard.stats import Interval, NoInterval
+from ragboard.stats import Interval, NoInterval, interval_text
 from ragboard.stats.pairwise import Ties
 from ragboard.store import Store
 
@@ -263,8 +263,7 @@ def _plain_number(found: Measure) -> str:
 
 
 def _number(value: float, bounds: Interval | NoInterval) -> str:
-    interval = f" [{bounds.low:.2f}, {bounds.high:.2f}]" if isinstance(bounds, Interval) else ""
-    return f"{value:.2f}{interval}"
+    return f"{value:.2f} {interval_text(bounds, '.2f', none='')}".rstrip()
 
 
 @click.command("judge-report")
@@ -322,4 +321,4 @@ def _signed(value: Interval | NoInterval, *, sign: bool = False) -> str:
     if isinstance(value, NoInterval):
         return f"no interval: {value.reason}"
     form = "+.3f" if sign else ".3f"
-    return f"{value.estimate:{form}} [{value.low:{form}}, {value.high:{form}}]"
+    return f"{value.estimate:{form}} {interval_text(value, form)}"

@@ -33,7 +33,7 @@ from ragboard.cli.markdown import comparison_markdown, gates_markdown
 from ragboard.cli.options import as_json, markdown_option, store_option, unscored_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import SettingError
-from ragboard.stats import GateVerdict, Interval, NoInterval
+from ragboard.stats import GateVerdict, Interval, NoInterval, interval_text
 from ragboard.store import Store
 
 __all__ = ["check", "compare"]
@@ -261,7 +261,7 @@ def _row(metric: MetricComparison) -> list[str]:
 
 
 def _interval(found: Interval | NoInterval) -> str:
-    return f"[{found.low:+.3f}, {found.high:+.3f}]" if isinstance(found, Interval) else f"none: {found.reason}"
+    return f"none: {found.reason}" if isinstance(found, NoInterval) else interval_text(found, "+.3f")
 
 
 def _measured(one: Gated, *, difference: bool) -> str:
@@ -269,7 +269,7 @@ def _measured(one: Gated, *, difference: bool) -> str:
     sign, found = "+" if difference else "", one.interval
     if isinstance(found, NoInterval):
         return f"{one.estimate:{sign}.3f} none: {found.reason}"
-    return f"{one.estimate:{sign}.3f} [{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
+    return f"{one.estimate:{sign}.3f} {interval_text(found, f'{sign}.3f')}"
 
 
 def _print_gates(gated: Sequence[Gated], *, difference: bool = False) -> None:

@@ -18,7 +18,7 @@ from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import RankedRuns, Ranking, rank_runs
 from ragboard.human.systems import KnownOrder, SystemEstimate
 from ragboard.readers.labels import Design
-from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, RankingSimulation, simulate_ranking
+from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, RankingSimulation, interval_text, simulate_ranking
 from ragboard.store import Store
 
 __all__ = ["estimate", "rank", "simulate"]
@@ -172,7 +172,7 @@ def _powered(found: PoweredMean | NoInterval | None, *, raw: bool = False) -> st
 
 
 def _interval(found: Interval) -> str:
-    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    return f"{found.estimate:.3f} {interval_text(found)}"
 
 
 def _worth(best: PoweredMean | NoInterval | None) -> str:

@@ -15,7 +15,7 @@ import click
 
 from ragboard.analysis import STANDINGS, MetricSummary, RunSummary, ragas_score
 from ragboard.records import Outcome, Score
-from ragboard.stats import Interval
+from ragboard.stats import Interval, interval_text
 
 __all__ = [
     "MARKS",
@@ -90,8 +90,7 @@ def show_summary(summary: MetricSummary | None, judge: str = "") -> str:
     if summary is None:
         return "not evaluated"
     counted = f"{summary.scored}/{summary.total}"
-    bounds = summary.interval
-    interval = f" [{bounds.low:.2f}, {bounds.high:.2f}]" if isinstance(bounds, Interval) else ""
+    interval = f" {interval_text(summary.interval, '.2f')}" if isinstance(summary.interval, Interval) else ""
     note = "".join(f", {said}" for said in (summary.note, judge) if said)
     note += f", {STANDINGS[summary.standing]}: {summary.threshold}" if summary.standing else ""
     if summary.bounds:

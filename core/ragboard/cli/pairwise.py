@@ -10,7 +10,7 @@ from ragboard.cli.options import as_json, judging_options, store_option
 from ragboard.cli.output import one_line, print_json, print_table
 from ragboard.human.pairwise import PairShare, Preferences, prefer_runs
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.stats import Interval
+from ragboard.stats import interval_text
 from ragboard.store import Store
 from ragboard.tasks import Quality
 
@@ -68,6 +68,4 @@ def _print(found: Preferences) -> None:
 def _share(found: PairShare | None) -> str:
     if found is None:
         return "none"
-    bounds = found.interval
-    interval = f" [{bounds.low:.0%}, {bounds.high:.0%}]" if isinstance(bounds, Interval) else ""
-    return f"{found.share:.0%}{interval}"
+    return f"{found.share:.0%} {interval_text(found.interval, '.0%', none='')}".rstrip()

@@ -26,6 +26,7 @@ __all__ = [
     "NoInterval",
     "Values",
     "cluster_moments",
+    "interval_text",
     "mean_interval",
     "moments",
     "share_bounds",
@@ -75,6 +76,11 @@ class NoInterval:
 
     reason: str
     n: int
+
+
+def interval_text(found: Interval | NoInterval, form: str = ".3f", none: str = "(no interval)") -> str:
+    """`[0.530, 0.730]`; `none` where there is no interval. `form` is that of each bound."""
+    return f"[{found.low:{form}}, {found.high:{form}}]" if isinstance(found, Interval) else none
 
 
 @dataclass(frozen=True, kw_only=True)

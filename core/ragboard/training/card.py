@@ -8,7 +8,7 @@ from ragboard.human.agreement import Measure
 from ragboard.human.scorers import ScorerFigures
 from ragboard.judges.trained.files import TrainedFile
 from ragboard.judges.trained.reading import BETWEEN
-from ragboard.stats import NoInterval
+from ragboard.stats import NoInterval, interval_text
 from ragboard.training.nouns import Course, Pupil, Trained
 from ragboard.training.scores import PEOPLE, Scored
 
@@ -95,7 +95,7 @@ def _figure(found: Measure | None) -> str:
     interval = found.interval
     if isinstance(interval, NoInterval):
         return f"{found.value:.3f} (no interval: {interval.reason})"
-    return f"{found.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+    return f"{found.value:.3f} {interval_text(interval)}"
 
 
 def verdicts(scored: Scored) -> Iterator[str]:

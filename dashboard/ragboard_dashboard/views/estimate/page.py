@@ -13,7 +13,7 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.draws import Measured
 from ragboard.human.estimates import Estimated, Estimates, needed_for
 from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, against_order
-from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked
+from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, interval_text
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
@@ -101,7 +101,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
         if isinstance(one.best, PoweredMean):
             best = one.best.clipped
             plain(
-                f"{one.name}: people would say {best.estimate:.2f} [{best.low:.2f}, {best.high:.2f}]"
+                f"{one.name}: people would say {best.estimate:.2f} {interval_text(best, '.2f')}"
                 f" ({best.method}, {one.labels:,} labels)"
             )
     if any(one.means for one in found.report.systems):
@@ -276,4 +276,4 @@ def _track(found: Interval, low: float, high: float) -> str:
 
 
 def _interval_text(found: Interval) -> str:
-    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    return f"{found.estimate:.3f} {interval_text(found)}"
