@@ -26,7 +26,7 @@ LAYERS = (
     ("labels",),
     ("evaluation", "report", "query"),
     ("exporting", "htmlreport"),
-    ("api", "synthesis", "training"),
+    ("api", "training"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

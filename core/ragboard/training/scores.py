@@ -1,4 +1,4 @@
-"""How good a judge is, beside contenders that read nothing."""
+"""How good a judge is beside trivial baselines."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ragboard.stats.bootstrap import Rows
 from ragboard.stats.clustered import auroc_difference, clustered_auroc
 from ragboard.training.examples import Example
 
-__all__ = ["PEOPLE", "Contender", "Figure", "Scored", "cuts_of", "scored", "trivial"]
+__all__ = ["PEOPLE", "Estimate", "ScoreSet", "ScorerResult", "cuts_of", "score", "trivial"]
 
 PEOPLE = "people's labels"
 """What a set of examples is called that people labelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class Estimate:
     """A number and, where there is one, its interval."""
 
     value: float
@@ -29,26 +29,26 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
-    """The judge, or what reads nothing, on one set of examples."""
+class ScorerResult:
+    """The judge or a trivial baseline on one set of examples."""
 
     name: str
-    auroc: Figure
-    balanced_accuracy: Figure
+    auroc: Estimate
+    balanced_accuracy: Estimate
     """Mean of the shares of positives and of negatives that it calls so; 0.5 is a coin."""
-    judge_better_by: Figure | None
+    judge_better_by: Estimate | None
     """AUROC of the judge less this one's; None of the judge itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scored:
+class ScoreSet:
     """One set of examples that nothing was learnt from."""
 
     on: str
     n: int
     positive: int
     clusters: int
-    contenders: tuple[Contender, ...]
+    contenders: tuple[ScorerResult, ...]
     """The judge first."""
 
 
@@ -67,14 +67,14 @@ def trivial(quality: AresQuality, example: Example) -> dict[str, float]:
 
 
 def cuts_of(quality: AresQuality, examples: Sequence[Example]) -> dict[str, float]:
-    """For each trivial contender the threshold that parts these examples best; the judge's is chosen on the same."""
+    """For each trivial baseline the threshold that parts these examples best; the judge's is chosen on the same."""
     values = [trivial(quality, example) for example in examples]
     truth = [example.holds for example in examples]
     found = {name: best_cut(roc([each[name] for each in values], truth)) for name in values[0]}
     return {name: cut.threshold for name, cut in found.items() if cut}
 
 
-def scored(
+def score(
     on: str,
     quality: AresQuality,
     examples: Sequence[Example],
@@ -82,45 +82,47 @@ def scored(
     cuts: Mapping[str, float],
     *,
     threshold: float,
-) -> Scored | None:
-    """Judge and contenders on these examples; None where they are all of one class."""
+) -> ScoreSet | None:
+    """Judge and baselines on these examples; None where they are all of one class."""
     truth = [example.holds for example in examples]
     if not any(truth) or all(truth):
         return None
     groups = [example.cluster for example in examples]
     ours = list(probabilities)
     others = {name: [trivial(quality, example)[name] for example in examples] for name in cuts}
-    judge = _contender("judge", ours, truth, groups, threshold)
-    trivials = (_contender(name, values, truth, groups, cuts[name], ours) for name, values in others.items())
-    return Scored(on=on, n=len(examples), positive=sum(truth), clusters=len(set(groups)), contenders=(judge, *trivials))
+    judge = _scorer("judge", ours, truth, groups, threshold)
+    trivials = (_scorer(name, values, truth, groups, cuts[name], ours) for name, values in others.items())
+    return ScoreSet(
+        on=on, n=len(examples), positive=sum(truth), clusters=len(set(groups)), contenders=(judge, *trivials)
+    )
 
 
-def _contender(
+def _scorer(
     name: str,
     values: list[float],
     truth: list[bool],
     groups: list[str],
     threshold: float,
     judge: list[float] | None = None,
-) -> Contender:
+) -> ScorerResult:
     """What these values are worth, and how far the judge's are better where they are given."""
-    return Contender(
+    return ScorerResult(
         name=name,
-        auroc=Figure(value=auroc(values, truth), interval=clustered_auroc(values, truth, groups)),
+        auroc=Estimate(value=auroc(values, truth), interval=clustered_auroc(values, truth, groups)),
         balanced_accuracy=_balanced([each >= threshold for each in values], truth, groups),
         judge_better_by=None
         if judge is None
-        else Figure(
+        else Estimate(
             value=auroc(judge, truth) - auroc(values, truth), interval=auroc_difference(judge, values, truth, groups)
         ),
     )
 
 
-def _balanced(said: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]) -> Figure:
+def _balanced(said: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]) -> Estimate:
     def of(rows: Rows) -> float:
         share = binary_agreement([said[row] for row in rows], [truth[row] for row in rows]).balanced_accuracy
         if share is None:
             raise ValueError("balanced accuracy needs both classes")
         return share
 
-    return Figure(value=of(np.arange(len(truth))), interval=clustered_interval(of, groups))
+    return Estimate(value=of(np.arange(len(truth))), interval=clustered_interval(of, groups))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ragboard.stats import Interval, NoInterval
-from ragboard.training.card import verdicts
 from ragboard.training.examples import Example
-from ragboard.training.scores import Contender, Figure, Scored, cuts_of, scored, trivial
+from ragboard.training.scores import Estimate, ScorerResult, ScoreSet, cuts_of, score, trivial
+from ragboard.training.train import verdicts
 
 
 def example(number: int, *, holds: bool, answer: str = "red") -> Example:
@@ -31,7 +31,7 @@ def test_scores_are_counted_by_hand() -> None:
     assert cuts["word overlap"] == 1.0
     ours = [0.9 if one.holds else 0.2 for one in given]
     ours[0] = 0.1
-    found = scored("labels", "answer_faithfulness", given, ours, cuts, threshold=0.5)
+    found = score("labels", "answer_faithfulness", given, ours, cuts, threshold=0.5)
     assert found
     assert (found.n, found.positive, found.clusters) == (20, 10, 20)
     judge, overlap, _ = found.contenders
@@ -47,19 +47,19 @@ def test_scores_are_counted_by_hand() -> None:
 
 
 def test_one_class_alone_is_not_scored() -> None:
-    assert scored("labels", "answer_relevance", [example(0, holds=True)], [0.5], {}, threshold=0.5) is None
+    assert score("labels", "answer_relevance", [example(0, holds=True)], [0.5], {}, threshold=0.5) is None
 
 
-def interval(low: float, high: float) -> Figure:
+def interval(low: float, high: float) -> Estimate:
     middle = (low + high) / 2
     found = Interval(estimate=middle, low=low, high=high, level=0.95, n=12, method="by hand")
-    return Figure(value=middle, interval=found)
+    return Estimate(value=middle, interval=found)
 
 
-def against(auroc: Figure, difference: Figure) -> list[str]:
-    judge = Contender(name="judge", auroc=auroc, balanced_accuracy=auroc, judge_better_by=None)
-    other = Contender(name="word overlap", auroc=auroc, balanced_accuracy=auroc, judge_better_by=difference)
-    return [*verdicts(Scored(on="labels", n=9, positive=4, clusters=9, contenders=(judge, other)))]
+def against(auroc: Estimate, difference: Estimate) -> list[str]:
+    judge = ScorerResult(name="judge", auroc=auroc, balanced_accuracy=auroc, judge_better_by=None)
+    other = ScorerResult(name="word overlap", auroc=auroc, balanced_accuracy=auroc, judge_better_by=difference)
+    return [*verdicts(ScoreSet(on="labels", n=9, positive=4, clusters=9, contenders=(judge, other)))]
 
 
 def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:
@@ -69,7 +69,7 @@ def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:
         "On labels **it is not shown to rank better than word overlap**.",
     ]
     assert against(interval(0.6, 0.9), interval(-0.2, -0.1)) == ["On labels **it ranks worse than word overlap**."]
-    few = Figure(value=0.3, interval=NoInterval(reason="9 groups", n=9))
+    few = Estimate(value=0.3, interval=NoInterval(reason="9 groups", n=9))
     assert against(few, few) == [
         "On labels **it cannot be told whether it is better than a coin** (9 groups).",
         "On labels it cannot be told whether it ranks better than word overlap (9 groups).",
