@@ -20,8 +20,8 @@ from tests.chat_server import ChatServer, answer, chat_server
 
 from ragboard import Judge, LlmJudge, OpenAiEmbedder, Panel, Passage, Run, Sample, Store, evaluate_run
 from ragboard.judges.llm import Endpoint
-from ragboard.judges.tasks import Failure, Hear, Reply, Task, Verification, Verify, unheard
 from ragboard.metrics import metrics_named
+from ragboard.tasks import Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
 
 METRICS = metrics_named(
     ["ragas.faithfulness", "ragas.answer_relevance", "ragas.context_relevance", "ragas.context_precision", "ragchecker"]
@@ -43,10 +43,10 @@ class OneByOne:
     def identity(self, task: type[Task]) -> str:
         return f"one by one/{self.inner.identity(task)}"
 
-    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         return [await self._answer(task, hear) for task in tasks]
 
-    async def _answer(self, task: Task, hear: Hear) -> Reply | Failure:
+    async def _answer(self, task: Task, hear: OnCall) -> Reply | Failure:
         if not isinstance(task, Verify):
             return (await self.inner.answer([task], hear))[0]
         parts = [self._part(task, (text,), joint=False) for text in task.passages if task.single]

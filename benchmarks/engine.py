@@ -131,9 +131,9 @@ def engine(given: argparse.Namespace) -> dict[str, Any]:
     import openai  # noqa: F401 - so that neither side pays for the import while it is measured
 
     from ragboard import Panel, RunRef, Store, Terms, evaluate_run
+    from ragboard.analysis import SampleQuery, sample_rows
     from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder
     from ragboard.metrics import metrics_named
-    from ragboard.report import SampleQuery, sample_rows
 
     endpoint = Endpoint(f"{given.url}/v1", "key", limits=Limits(concurrency=given.concurrency), timeout=given.deadline)
     panel = Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})

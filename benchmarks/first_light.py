@@ -22,7 +22,7 @@ import duckdb
 
 from ragboard import METRICS, EmbeddedJudge, Passage, Run, Sample, Store, sample_runs
 from ragboard.evaluation.gather import gather
-from ragboard.judges.tasks import Failure, Reply, Task
+from ragboard.tasks import Failure, Reply, Task
 
 
 def made_samples(count: int, seed: int = 1) -> list[Sample]:

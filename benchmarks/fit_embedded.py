@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sources import SETS, raw_rows, read_set
 
-from ragboard.evaluation.judge_report import word_overlap
-from ragboard.evaluation.labelled import Labelled
+from ragboard.human.judge_report import JudgedRow
+from ragboard.human.scorers import word_overlap
 from ragboard.judges.embedded.changes import changed, names_in
 from ragboard.judges.embedded.features import FEATURES, Seen, look
 from ragboard.judges.embedded.library import Library
@@ -66,11 +66,11 @@ class Example:
 
     statements: tuple[tuple[Seen, ...], ...]
     positive: bool
-    row: Labelled
+    row: JudgedRow
     text: str
 
 
-def examples(rows: Sequence[Labelled]) -> Iterator[Example]:
+def examples(rows: Sequence[JudgedRow]) -> Iterator[Example]:
     for row in rows:
         library = Library.of(row.contexts, row.question)
         for text, label in zip(row.texts, row.labels, strict=True):
@@ -92,7 +92,7 @@ def source(name: str, folder: Path, *, fitting: bool) -> list[Example]:
     return list(examples(rows))
 
 
-def irrelevant_rows(folder: Path, count: int = 700) -> Iterator[Labelled]:
+def irrelevant_rows(folder: Path, count: int = 700) -> Iterator[JudgedRow]:
     """Claims with evidence that people called irrelevant: not supported by it."""
     path = folder / SETS["factcheck_gpt"][0]
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -101,8 +101,8 @@ def irrelevant_rows(folder: Path, count: int = 700) -> Iterator[Labelled]:
         yield made(row["statements"][0]["text"], row["contexts"], supported=False, cluster=row["id"])
 
 
-def made(text: str, contexts: Sequence[str], *, supported: bool, cluster: str, question: str = "") -> Labelled:
-    return Labelled(
+def made(text: str, contexts: Sequence[str], *, supported: bool, cluster: str, question: str = "") -> JudgedRow:
+    return JudgedRow(
         kind="statements",
         question=question,
         contexts=tuple(contexts),
@@ -112,7 +112,7 @@ def made(text: str, contexts: Sequence[str], *, supported: bool, cluster: str, q
     )
 
 
-def changed_rows(folder: Path, count: int = 250) -> Iterator[Labelled]:
+def changed_rows(folder: Path, count: int = 250) -> Iterator[JudgedRow]:
     """One sentence of each of some passages as it stands, and with what was said of it spoilt."""
     rng = random.Random(3)
     rows = list(read_set("clapnq", folder))
@@ -165,7 +165,7 @@ def balanced(positive: Floats, weights: Floats | None = None) -> Floats:
     return found
 
 
-def written_from(folder: Path) -> Iterator[Labelled]:
+def written_from(folder: Path) -> Iterator[JudgedRow]:
     """The sentences of MTRAG's passages: 1 where a statement of the reference answer is best borne out."""
     for row in raw_rows(folder / SETS["mtrag"][0]):
         library = Library.of(row["contexts"])
@@ -175,7 +175,7 @@ def written_from(folder: Path) -> Iterator[Labelled]:
         ]
         helps = {number for seen in found if seen.pair >= BORNE_OUT for number in seen.sentences}
         if row["model"] == "reference" and helps:
-            yield Labelled(
+            yield JudgedRow(
                 kind="sentences",
                 question=row["question"],
                 contexts=(),

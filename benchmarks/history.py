@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from ragboard.judges.embedded.answering import rate
 from ragboard.judges.embedded.questions import questions_of
 from ragboard.judges.embedded.similarity import similarities
-from ragboard.readers.opinions import read_opinions
+from ragboard.readers.labels import read_labels
 from ragboard.records import Sample
 from ragboard.stats import Interval
 from ragboard.stats.clustered import auroc_difference, clustered_auroc
@@ -45,10 +45,12 @@ def asked_before(sample: Sample) -> tuple[str, ...]:
 
 def main(path: str) -> None:
     """Print a line for each dimension, score and amount that is read."""
-    items = [item for item in read_opinions(path).items if item.sides[0].history]
+    items = [item for item in read_labels(path).items if item.sides[0].history]
     samples, clusters = [item.sides[0] for item in items], [item.cluster for item in items]
     for dimension in DIMENSIONS:
-        grades = [statistics.fmean(grade for grade in item.said[dimension] if grade is not None) for item in items]
+        grades = [
+            statistics.fmean(grade for grade in item.human_ratings[dimension] if grade is not None) for item in items
+        ]
         good = [grade >= statistics.median(grades) for grade in grades]
         for name, score in SCORES.items():
             alone: list[float] = []

@@ -27,7 +27,7 @@ from first_light import made_samples
 from ragboard import Sample
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.embedded.verify import verify
-from ragboard.judges.tasks import Verify
+from ragboard.tasks import Verify
 
 SAMPLES, TURNS, PASSES = 20, 40, 20
 PASSAGES = (1_250_000, 2_500_000, 5_000_000)

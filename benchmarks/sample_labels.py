@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from ragboard import EmbeddedJudge
-from ragboard.judges.tasks import Selection, SelectSentences, Verification, Verify
 from ragboard.records import Label, Verdict
 from ragboard.samples import sample_folder
 from ragboard.stats import auroc, confusion
+from ragboard.tasks import Selection, SelectSentences, Verification, Verify
 
 LABELS: tuple[Label, ...] = ("supported", "unsupported", "contradicted")
 

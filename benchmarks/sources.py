@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ragboard.evaluation.labelled import Labelled, read_labelled
+from ragboard.human.judge_report import JudgedRow, read_judged_rows
 from ragboard.samples import sample_folder
 
 __all__ = ["SETS", "raw_rows", "read_set"]
@@ -33,13 +34,14 @@ SETS: dict[str, tuple[str, Callable[[Row], str], dict[str, Any]]] = {
 """File, cluster of a row, and how answers are labelled where statements are not."""
 
 
-def read_set(name: str, folder: Path) -> tuple[Labelled, ...]:
+def read_set(name: str, folder: Path) -> tuple[JudgedRow, ...]:
     """The rows of a set, or of the sample's own labels for `sample` and `sample_sentences`."""
     if name.startswith("sample"):
         file = "sentences" if name == "sample_sentences" else "statements"
-        return read_labelled(sample_folder() / "labels" / f"{file}.jsonl", cluster="id")
+        return read_judged_rows(sample_folder() / "labels" / f"{file}.jsonl", cluster="id")
     path, cluster, settings = SETS[name]
-    return read_labelled(folder / path, cluster=cluster, **settings)
+    rows = read_judged_rows(folder / path, **settings)
+    return tuple(replace(row, cluster=cluster(raw)) for row, raw in zip(rows, raw_rows(folder / path), strict=True))
 
 
 def raw_rows(path: Path) -> Sequence[Row]:

@@ -23,7 +23,7 @@ from ragboard.judges.embedded.model import Model
 from ragboard.judges.embedded.select import FEATURES as HELP
 from ragboard.judges.embedded.select import HELPS, marks, selecting
 from ragboard.judges.embedded.statements import extract
-from ragboard.judges.embedded.text import sentence_spans
+from ragboard.text.sentences import sentence_spans
 
 Row = dict[str, Any]
 Side = Callable[[Row, Any], float]

@@ -14,6 +14,14 @@ from typing import Any
 
 import pandas as pd
 
+from ragboard.analysis import (
+    MetricSummary,
+    RunSummary,
+    SampleQuery,
+    SampleRow,
+    run_summary,
+    sample_rows,
+)
 from ragboard.errors import NotFoundError, RunFileWarning, SettingError
 from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.evaluation.terms import Terms
@@ -22,7 +30,6 @@ from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named
 from ragboard.readers import ImportReport
 from ragboard.readers.memory import read_samples
 from ragboard.records import JsonValue, Outcome, Run, Score
-from ragboard.report import MetricSummary, RunSummary, SampleQuery, SampleRow, run_summary, sample_rows
 from ragboard.store import RunRef, Store
 
 __all__ = ["Evaluated", "aevaluate", "evaluate", "log"]

@@ -1,1 +1,1 @@
-"""The dashboard: pages that draw what `ragboard.report` says. Started by `ragboard serve`."""
+"""The dashboard: pages that draw what `ragboard.analysis` says. Started by `ragboard serve`."""

@@ -8,9 +8,10 @@ from typing import TypeVar
 import streamlit as st
 
 from ragboard.errors import NotFoundError
-from ragboard.opinions import Contender, Opinion
+from ragboard.human.agreement import ItemDetail
+from ragboard.readers.labels import HumanRating
 from ragboard.records import Outcome, Score
-from ragboard.report import KeptAgreement, Opened
+from ragboard.store.queries.agreements import Scorer, StoredAgreement
 from ragboard_dashboard.components.agreed_items import grade_rows, item_list, opened_pair, pair_rows, preferred
 from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
@@ -22,7 +23,7 @@ PAGE_SIZE = 15
 T = TypeVar("T")
 
 
-def list_pairs(kept: KeptAgreement, dimension: str, contender: str) -> None:
+def list_pairs(kept: StoredAgreement, dimension: str, contender: str) -> None:
     """The pairs that people decided, those that the contender got wrong first."""
     verdicts = get_pair_verdicts(kept.agreement.id, dimension, contender)
     wrong = sum(one.contender is not None and one.contender * one.people < 0 for one in verdicts)
@@ -33,7 +34,7 @@ def list_pairs(kept: KeptAgreement, dimension: str, contender: str) -> None:
     _parts(len(verdicts))
 
 
-def list_grades(kept: KeptAgreement, dimension: str, contender: str) -> None:
+def list_grades(kept: StoredAgreement, dimension: str, contender: str) -> None:
     """Graded items, those first on which the contender is farthest from people."""
     verdicts = get_grade_verdicts(kept.agreement.id, dimension, contender)
     shown = _part(verdicts)
@@ -71,7 +72,7 @@ def _listed(opened: str | None) -> None:
         st.rerun()
 
 
-def show_item(kept: KeptAgreement, wanted: str) -> None:
+def show_item(kept: StoredAgreement, wanted: str) -> None:
     """One item: its texts, what people said, and what every contender made of it."""
     if st.button("Back to the agreement", icon=":material/arrow_back:"):
         del st.query_params["item"]
@@ -83,18 +84,18 @@ def show_item(kept: KeptAgreement, wanted: str) -> None:
         plain(str(error))
         return
     plain(found.sides[0].question or found.item_id, "title")
-    facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.said.items()])
+    facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.human_ratings.items()])
     if len(found.sides) == 2:
         plain("Struck through: only in A. Bold and underlined: only in B.", "note")
         opened_pair(found, key=safe_key("opened", kept.agreement.id, wanted))
     else:
         _alone(found)
-    for dimension in found.said:
+    for dimension in found.human_ratings:
         st.subheader(f"What contenders make of it: {escaped(dimension)}", anchor=False)
         facts(_contenders(kept, found, dimension))
 
 
-def _people(dimension: str, said: Sequence[Opinion], *, pair: bool) -> tuple[str, str, str]:
+def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
     given = [opinion for opinion in said if opinion is not None]
     mean = sum(given) / len(given) if given else None
     shown = "nothing" if mean is None else preferred(mean) if pair else f"{mean:.3g}"
@@ -102,12 +103,12 @@ def _people(dimension: str, said: Sequence[Opinion], *, pair: bool) -> tuple[str
     return shown, f"{'people prefer' if pair else 'people'}, {dimension.replace('_', ' ')}", note
 
 
-def _contenders(kept: KeptAgreement, found: Opened, dimension: str) -> list[tuple[str, str, str]]:
+def _contenders(kept: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
     heard: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
     return [_fact(one, heard[one.name]) for one in kept.agreement.contenders if one.name in heard]
 
 
-def _fact(contender: Contender, outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
+def _fact(contender: Scorer, outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
     letters = "AB" if len(outcomes) == 2 else " "
     values = [f"{one.value:.3g}" if isinstance(one, Score) else "unscored" for one in outcomes]
     words = [one.counted if isinstance(one, Score) else one.detail for one in outcomes]
@@ -115,7 +116,7 @@ def _fact(contender: Contender, outcomes: Sequence[Outcome]) -> tuple[str, str, 
     return shown, contender.name, " · ".join(dict.fromkeys(filter(None, words)))
 
 
-def _alone(found: Opened) -> None:
+def _alone(found: ItemDetail) -> None:
     side = found.sides[0]
     st.subheader("Answer", anchor=False)
     plain(side.answer or "It is empty.")

@@ -8,11 +8,11 @@ from typing import NoReturn
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard.evaluation.agreeing import agree
+from ragboard.human.agree import agree
 from ragboard.judges import EmbeddedJudge, Panel
-from ragboard.readers.opinions import read_opinions
-from ragboard.report import KeptAgreement
+from ragboard.readers.labels import read_labels
 from ragboard.samples import sample_folder
+from ragboard.store.queries.agreements import StoredAgreement
 from ragboard_dashboard.data import store, writable
 from ragboard_dashboard.shared import plain
 from ragboard_dashboard.uploads import uploaded, without_folder
@@ -52,7 +52,7 @@ def _judge(path: Path, taken: str) -> None:
         bar.progress(done / total, f"{done:,} of {total:,} items")
 
     try:
-        agreed = agree(store(), read_opinions(str(path)), Panel(judge=EmbeddedJudge()), watch=watch)
+        agreed = agree(store(), read_labels(str(path)), Panel(judge=EmbeddedJudge()), watch=watch)
     except RagboardError as error:
         bar.empty()
         st.error("This file cannot be used. Nothing was stored.", icon=":material/error:")
@@ -70,7 +70,7 @@ def _open(agreement_id: str) -> NoReturn:
     st.rerun()
 
 
-def offer_deletion(kept: KeptAgreement) -> None:
+def offer_deletion(kept: StoredAgreement) -> None:
     """Draw where an agreement can be deleted, once a person has confirmed; an uploaded file goes with it."""
     if not writable():
         return

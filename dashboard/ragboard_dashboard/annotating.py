@@ -13,11 +13,18 @@ from functools import partial
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard.judges.tasks import Quality
-from ragboard.labels import Preferred, Queue, grade_answer, label_statement, prefer_answer, turned
+from ragboard.human.annotation import QueueItem
+from ragboard.human.labels import (
+    Preferred,
+    grade_answer,
+    label_statement,
+    prefer_answer,
+    swap_preference,
+)
 from ragboard.records import Label, Passage, Sample
-from ragboard.report import QueueItem
 from ragboard.store import RunRef
+from ragboard.store.queries.labels import Queue
+from ragboard.tasks import Quality
 from ragboard_dashboard.components.annotator import annotator, told
 from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import get_sample, store
@@ -141,7 +148,7 @@ def draw_pair(sitting: Sitting, item: QueueItem, against: RunRef) -> None:
     words: dict[Preferred, str] = {"a": "A is better", "b": "B is better", "tie": "Tie"}
     for seen, word in words.items():
         if row.button(word, key=f"prefer-{item.sample_id}-{seen}", shortcut=seen[0]):
-            preferred = turned(seen) if item.swapped else seen
+            preferred = swap_preference(seen) if item.swapped else seen
             _keep(
                 partial(
                     prefer_answer,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from ragboard.analysis import Scatter
 from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
-from ragboard.report import Scatter
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

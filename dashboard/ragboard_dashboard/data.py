@@ -1,4 +1,4 @@
-"""Cached reads for the pages: what `ragboard.report` says, kept until the store changes."""
+"""Cached reads for the pages: what `ragboard.analysis` says, kept until the store changes."""
 
 from __future__ import annotations
 
@@ -10,53 +10,30 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import streamlit as st
 
-from ragboard.evaluation.background import Surroundings
-from ragboard.evaluation.calls import SampleCalls
-from ragboard.evaluation.sample_calls import sample_calls
-from ragboard.judges import JudgeOptions
-from ragboard.metrics import Metric
-from ragboard.metrics.plugins import metrics_with
-from ragboard.records import MetricDescription
-from ragboard.report import (
+from ragboard.analysis import (
     Comparison,
-    GradeReport,
-    GradeVerdict,
-    Heard,
     LooseStatement,
-    Opened,
     Overruled,
     PairPlace,
     PairQuery,
     PairReport,
     PairsPage,
-    PairVerdict,
-    PreferenceReport,
     UnscoredPolicy,
-    agreement_named,
-    agreements,
-    annotation_queue,
-    annotator_agreement,
     breakdown,
     columns,
     comparable_refs,
     compare_runs,
     diagnose,
     distribution,
-    estimate_runs,
-    estimated_metrics,
     evaluations_by_run,
     failed_evaluations,
     failures,
-    grade_report,
-    grade_verdicts,
     hallucination_groups,
     hallucinations,
-    item_report,
     judge_noise,
     judges_of,
     leaderboard,
     list_runs,
-    listen,
     loose_statements,
     metric_descriptions,
     overruled,
@@ -64,9 +41,6 @@ from ragboard.report import (
     pair_report,
     pair_rows,
     pair_runs,
-    pair_verdicts,
-    preference_report,
-    questions_of,
     run_summary,
     sample_report,
     sample_rows,
@@ -74,6 +48,26 @@ from ragboard.report import (
     set_threshold,
     store_tables,
 )
+from ragboard.evaluation.background import Surroundings
+from ragboard.evaluation.calls import SampleCalls
+from ragboard.evaluation.sample_calls import sample_calls
+from ragboard.human.agreement import (
+    AgreementData,
+    ItemDetail,
+    agreement_named,
+    agreements,
+    item_detail,
+    load_agreement,
+    questions_of,
+)
+from ragboard.human.annotation import annotation_queue, annotator_agreement
+from ragboard.human.estimates import estimate_runs, estimated_metrics
+from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
+from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
+from ragboard.judges import JudgeOptions
+from ragboard.metrics import Metric
+from ragboard.metrics.plugins import metrics_with
+from ragboard.records import MetricDescription
 from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store
 from ragboard_dashboard.settings import settings
@@ -296,8 +290,8 @@ def get_pair(kept_in: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport
 
 
 @shared()
-def _heard(kept_in: Store, agreement_id: str) -> Heard:
-    return listen(kept_in, agreement_named(kept_in, agreement_id))
+def _heard(kept_in: Store, agreement_id: str) -> AgreementData:
+    return load_agreement(kept_in, agreement_named(kept_in, agreement_id))
 
 
 @kept(spinner="Drawing intervals")
@@ -332,6 +326,6 @@ def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple
 
 
 @kept(32)
-def get_item(kept_in: Store, agreement_id: str, item_id: str) -> Opened:
+def get_item(kept_in: Store, agreement_id: str, item_id: str) -> ItemDetail:
     """One item with its texts. Raises NotFoundError."""
-    return item_report(kept_in, agreement_named(kept_in, agreement_id), item_id)
+    return item_detail(kept_in, agreement_named(kept_in, agreement_id), item_id)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ragboard.analysis import SampleReport
+from ragboard.analysis.looks import VERDICTS
 from ragboard.errors import RagboardError
-from ragboard.labels import label_statement, withdraw_statement
+from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.records import Label, Score
-from ragboard.report import SampleReport
-from ragboard.report.looks import VERDICTS
 from ragboard_dashboard.components.keys import safe_key
 from ragboard_dashboard.data import store, writable
 from ragboard_dashboard.shared import plain

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ragboard.analysis import RunSummary
 from ragboard.errors import RagboardError
-from ragboard.report import RunSummary
 from ragboard_dashboard.data import store
 from ragboard_dashboard.navigation import open_run, open_runs
 from ragboard_dashboard.shared import plain

@@ -9,9 +9,17 @@ from typing import Literal
 
 import streamlit as st
 
+from ragboard.analysis import (
+    STANDINGS,
+    ListedRun,
+    MetricSummary,
+    Overruled,
+    RunSummary,
+    SampleReport,
+    UnscoredPolicy,
+)
 from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Score
-from ragboard.report import STANDINGS, ListedRun, MetricSummary, Overruled, RunSummary, SampleReport, UnscoredPolicy
 from ragboard.spans import inert
 from ragboard.stats import Interval
 from ragboard.store import RunRef

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ragboard.analysis import Share
 from ragboard.errors import RagboardError
-from ragboard.report import Share
 from ragboard.stats import Interval
 from ragboard_dashboard.data import get_metrics, keep_threshold, writable
 from ragboard_dashboard.shared import plain

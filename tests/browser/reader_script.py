@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ragboard.analysis import JudgedStatement
 from ragboard.records import Evidence, Label, Passage, Span, Statement, Verdict
-from ragboard.report import JudgedStatement
 from ragboard_dashboard.components.reader import statement_reader
 
 ANSWER = "The mill 😀 was built by Ada Lund. It opened in 1901.\nIt has nine sails, and many people visit. It is loved."

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import OpenPage, serving, settled
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
-from ragboard.judges.tasks import Task
+from ragboard.tasks import Task
 
 HOSTILE = "<img src=x onerror=document.title='owned'> **bold** [x](javascript:alert(1)) \u202eabc"
 

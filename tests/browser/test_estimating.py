@@ -11,9 +11,10 @@ from tests.browser.conftest import OpenPage, settled
 from tests.browser.test_pages import keep_rows
 
 from ragboard import Store
-from ragboard.answer_keys import answer_key
-from ragboard.labels import LabelledAnswer, NewLabel, add_labels, draw_samples
+from ragboard.human.draws import draw_samples
+from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels
 from ragboard.records import Span
+from ragboard.store.rows import answer_key
 
 LABELLED, DRAWN, SAMPLES = 150, 155, 200
 

@@ -14,8 +14,8 @@ from tests.browser.conftest import OpenPage, serving, settled
 from tests.chat_server import ChatServer, chat_server, status
 
 from ragboard import Passage, Run, Sample, Store
+from ragboard.analysis import failures, leaderboard
 from ragboard.evaluation.live import live_evaluations
-from ragboard.report import failures, leaderboard
 
 SECRET = "sk-typed-by-a-person"
 SLOW = 0.4

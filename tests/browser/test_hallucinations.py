@@ -9,7 +9,7 @@ from tests.browser.conftest import OpenPage, settled
 from tests.browser.test_pages import HOSTILE, ROWS, keep_rows
 
 from ragboard import Store
-from ragboard.report import leaderboard
+from ragboard.analysis import leaderboard
 
 LIST = "Statements that are not supported"
 

@@ -13,7 +13,7 @@ from tests.browser.conftest import OpenPage, serving, settled
 from tests.browser.test_pages import ROWS, keep_rows, outside
 
 from ragboard import Store
-from ragboard.report import EXAMPLES
+from ragboard.analysis import EXAMPLES
 
 PAGES = (
     "/",

@@ -12,10 +12,10 @@ from tests.browser.conftest import OpenPage, serving, settled
 from tests.chat_server import chat_server, replies
 
 from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run, sample_runs
+from ragboard.analysis import thresholds
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
 from ragboard.prices import Price
-from ragboard.report import thresholds
 
 HOSTILE = "<img src=x onerror=document.title='owned'> no JSON"
 PRICES = {"m": Price(prompt=1.0, completion=4.0), "e": Price(prompt=0.1)}

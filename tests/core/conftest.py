@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ragboard import Passage, Run, Sample, Store, Verdict
-from ragboard.judges.codec import REPLIES
-from ragboard.judges.tasks import (
+from ragboard.tasks import (
+    TASKS,
     AnswerRated,
     Classified,
     Classify,
@@ -23,8 +23,8 @@ from ragboard.judges.tasks import (
     ExtractStatements,
     Failure,
     GenerateQuestions,
-    Hear,
     JudgePassages,
+    OnCall,
     Questions,
     Rate,
     RateAnswer,
@@ -38,7 +38,7 @@ from ragboard.judges.tasks import (
     Usefulness,
     Verification,
     Verify,
-    unheard,
+    ignore_call,
 )
 
 
@@ -61,14 +61,14 @@ class PlainJudge:
     name: str = "plain"
     heuristic: bool = False
     version: str = "1"
-    answers: frozenset[type[Task]] = field(default_factory=lambda: frozenset(REPLIES))
+    answers: frozenset[type[Task]] = field(default_factory=lambda: frozenset(TASKS))
     asked: list[Task] = field(default_factory=list[Task])
     before: Callable[[Task], Failure | None] = lambda _: None
 
     def identity(self, task: type[Task]) -> str:
         return f"plain/{self.version}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         self.asked.extend(tasks)
         return [self.before(task) or _plain(task) for task in tasks]
 

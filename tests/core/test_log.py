@@ -22,8 +22,8 @@ from ragboard import (
     evaluate_run,
     log,
 )
-from ragboard.judges.tasks import ExtractStatements
-from ragboard.report import leaderboard
+from ragboard.analysis import leaderboard
+from ragboard.tasks import ExtractStatements
 
 
 def samples(store: Store, run: str = "chat") -> list[Sample]:

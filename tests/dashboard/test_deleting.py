@@ -14,7 +14,7 @@ from ragboard_dashboard import settings as served
 from ragboard_dashboard.settings import ServerSettings, keep_settings
 
 DIALOG = """
-from ragboard.report import run_summary
+from ragboard.analysis import run_summary
 from ragboard_dashboard.data import store
 from ragboard_dashboard.managing import edit_run
 edit_run(run_summary(store(), store().resolve("run")), back=True)

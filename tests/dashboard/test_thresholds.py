@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragboard.report import Share, Threshold
+from ragboard.analysis import Share, Threshold
 from ragboard.stats import NoInterval, wilson_interval
 from ragboard_dashboard.thresholds import share_line
 

@@ -9,68 +9,39 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ragboard import EmbeddedJudge, RunRef, Store
-from ragboard.evaluation.made_up import made_up
-from ragboard.evaluation.plan import LIKELY, WORST
-from ragboard.htmlreport import comparison_report, run_report
-from ragboard.judges import tasks
-from ragboard.judges.codec import REPLIES, decode_reply, encode, task_key
-from ragboard.judges.fit import fits
-from ragboard.judges.llm.prompts import Prompts
-from ragboard.judges.llm.replies import read_reply
-from ragboard.judges.llm.shapes import reply_schema
-from ragboard.judges.tasks import Task
-from ragboard.labels import draw_samples, grade_answer, label_statement, prefer_answer
-from ragboard.labels.exchange import label_rows
-from ragboard.labels.filed import filed_answers
-from ragboard.readers.ares import read_ares
-from ragboard.readers.corpus import read_corpus
-from ragboard.readers.opinions import read_opinions
-from ragboard.records import Turn
-from ragboard.report import (
+from ragboard import EmbeddedJudge, RunRef, Store, tasks
+from ragboard.analysis import (
     HallucinationQuery,
     PairQuery,
     SampleQuery,
-    agreements,
-    annotation_queue,
-    annotator_agreement,
     breakdown,
     check_run,
     columns,
     compare_runs,
     diagnose,
     distribution,
-    estimate_runs,
     evaluations_by_run,
     failed_evaluations,
     failures,
     gate_comparison,
-    grade_report,
-    grade_verdicts,
     hallucination_groups,
     hallucination_table,
     hallucinations,
-    item_report,
     judge_noise,
     judges_of,
     leaderboard,
     list_runs,
-    listen,
     loose_statements,
     metric_descriptions,
-    needed_for,
     overruled,
     pair_place,
     pair_report,
     pair_rows,
     pair_runs,
-    pair_verdicts,
-    preference_report,
-    questions_of,
-    rank_runs,
     read_condition,
     run_evaluations,
     run_summary,
@@ -83,6 +54,50 @@ from ragboard.report import (
     thresholds,
     verdict_of,
 )
+from ragboard.evaluation.plan import LIKELY, WORST
+from ragboard.htmlreport import comparison_report, run_report
+from ragboard.human.agreement import (
+    agreements,
+    item_detail,
+    load_agreement,
+    questions_of,
+)
+from ragboard.human.annotation import (
+    annotation_queue,
+    annotator_agreement,
+)
+from ragboard.human.draws import (
+    draw_samples,
+)
+from ragboard.human.estimates import (
+    estimate_runs,
+    needed_for,
+)
+from ragboard.human.grades import (
+    grade_report,
+    grade_verdicts,
+)
+from ragboard.human.label_files import _read, labelled_outcomes
+from ragboard.human.labels import (
+    grade_answer,
+    label_statement,
+    prefer_answer,
+)
+from ragboard.human.preferences import (
+    pair_verdicts,
+    preference_report,
+)
+from ragboard.human.ranking import (
+    rank_runs,
+)
+from ragboard.judges.embedded.statements import extract
+from ragboard.judges.llm.dialogue import read_reply
+from ragboard.judges.llm.prompts import Prompts
+from ragboard.readers.ares import read_ares
+from ragboard.readers.corpus import read_corpus
+from ragboard.readers.labels import read_labels
+from ragboard.records import Turn
+from ragboard.tasks import TASKS, Task, decode_reply, encode, fits, task_key
 
 __all__ = [
     "KINDS",
@@ -98,10 +113,10 @@ __all__ = [
     "task",
 ]
 
-RENAMED: Mapping[str, str] = {}
+RENAMED: Mapping[str, str] = {"human_ratings": "said", "stored": "kept"}
 """JSON keys and fields by their names now, and what they were called when the golden files were written."""
 
-KINDS: Mapping[str, type[Task]] = {kind.__name__: kind for kind in REPLIES}
+KINDS: Mapping[str, type[Task]] = {kind.__name__: kind for kind in TASKS}
 
 
 def task(kind: str, /, *, history: Sequence[tuple[str, str]] = (), examples: Sequence[Any] = (), **given: Any) -> Task:
@@ -122,7 +137,7 @@ def asked(one: Task, examples: Path) -> dict[str, Any]:
         "simulated": {},
     }
     for size, sizes in (("likely", LIKELY), ("worst", WORST)):
-        reply, text = made_up(one, sizes)
+        reply, text = one.simulate(replace(sizes, split=extract))
         found["simulated"][size] = {
             "reply": encode(reply).decode(),
             "text": text,
@@ -135,7 +150,7 @@ def asked(one: Task, examples: Path) -> dict[str, Any]:
         found[key] = prompts.render(one)
         found[f"instructions of {key}"] = prompts.instructions(one)
         found[f"digest of {key}"] = prompts.digest(type(one))
-    found["schema"] = reply_schema(one)
+    found["schema"] = one.schema()
     read = lambda text: _reply(one, text, Prompts.read())  # noqa: E731
     simulated = [found["simulated"][size]["text"] for size in ("likely", "worst")]
     found["read"] = {text: read(text) for text in (*simulated, *(_spoiled(simulated[0])))}
@@ -328,7 +343,7 @@ def people_reports(store: Store, labelled: Path, names: Sequence[str]) -> dict[s
             found["estimates"][f"{metric} {measured} needed"] = [
                 _tried(lambda one=one: needed_for(one, 0.1)) for one in getattr(estimated, "runs", ())
             ]
-    answers = filed_answers(labelled, design="random")
+    answers = labelled_outcomes(labelled, design="random")
     found["ranks"] = _tried(lambda: rank_runs(store, refs, answers))
     found["ranks pooled"] = _tried(lambda: rank_runs(store, refs, answers, pool=True, order=tuple(reversed(names))))
     for place, kept in enumerate(agreements(store)):
@@ -337,11 +352,11 @@ def people_reports(store: Store, labelled: Path, names: Sequence[str]) -> dict[s
 
 
 def _agreement(store: Store, kept: Any) -> dict[str, Any]:
-    heard = listen(store, kept)
+    heard = load_agreement(store, kept)
     found = {
         "heard": heard,
         "questions": _tried(lambda: questions_of(store, kept, (0, 1))),
-        "items": [_tried(lambda one=one: item_report(store, kept, one)) for one in heard.ids[:3]],
+        "items": [_tried(lambda one=one: item_detail(store, kept, one)) for one in heard.ids[:3]],
         "grades": _tried(lambda: grade_report(heard)),
         "grades from 3": _tried(lambda: grade_report(heard, at_least=3)),
     }
@@ -360,12 +375,19 @@ def _agreement(store: Store, kept: Any) -> dict[str, Any]:
 def read_labelled(path: Path) -> dict[str, Any]:
     """A labelled file by each of the readers that take one."""
     return {
-        "opinions": _tried(lambda: read_opinions(str(path))),
-        "labels": _tried(lambda: list(label_rows(path, annotator="ada", design="random"))),
-        "filed": _tried(lambda: filed_answers(path, design="random")),
+        "opinions": _tried(lambda: read_labels(str(path))),
+        "labels": _tried(lambda: _labels(path)),
+        "filed": _tried(lambda: labelled_outcomes(path, design="random")),
         "ares": _tried(lambda: read_ares(path)),
         "corpus": _tried(lambda: read_corpus(path)),
     }
+
+
+def _labels(path: Path) -> list[dict[str, Any]]:
+    read = _read(path, "ada", "random")
+    return [
+        {"answers": one.answers, "labels": one.labels, "undecided": one.undecided, "run": one.row.run} for one in read
+    ]
 
 
 def label(store: Store, name: str) -> None:

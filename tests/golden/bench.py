@@ -21,11 +21,11 @@ import pandas as pd
 import uvicorn
 from click.testing import CliRunner
 from filelock import FileLock
-from tests.chat_server import ChatServer
-from tests.golden.normal import canonical, digest, hashed
 
 from ragboard import Store
 from ragboard.cli import main
+from tests.chat_server import ChatServer
+from tests.golden.normal import canonical, digest, hashed
 
 __all__ = ["PORT", "Bench", "model_server", "page"]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.golden.bench import Bench
 from tests.golden.normal import differences, parted, read, write
 from tests.golden.scenes import SCENES

@@ -14,15 +14,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
+
+import ragboard
+from ragboard import preview, read_runs, sample_runs
+from ragboard.samples import sample_folder
 from tests.chat_server import ChatServer, replies
 from tests.golden import adapter
 from tests.golden.bench import Bench, model_server, page
 from tests.golden.normal import canonical
 from tests.golden.texts import EXAMPLES, HOSTILE, ORDINARY, jsonl, tasks
-
-import ragboard
-from ragboard import preview, read_runs, sample_runs
-from ragboard.samples import sample_folder
 
 __all__ = ["SCENES", "Scene"]
 
@@ -94,11 +94,13 @@ def every_task(bench: Bench) -> None:
 
 
 def _requests(bench: Bench, server: ChatServer, name: str) -> None:
-    chats = sorted(
-        json.dumps(body, sort_keys=True, ensure_ascii=False) for body in server.asked if "messages" in body
-    )
+    chats = sorted(json.dumps(body, sort_keys=True, ensure_ascii=False) for body in server.asked if "messages" in body)
     texts = sorted({text for body in server.asked if "input" in body for text in body["input"]})
-    rest = {json.dumps({key: one for key, one in body.items() if key != "input"}) for body in server.asked if "input" in body}
+    rest = {
+        json.dumps({key: one for key, one in body.items() if key != "input"})
+        for body in server.asked
+        if "input" in body
+    }
     bench.keep(f"{name} chats", [json.loads(chat) for chat in chats])
     bench.keep(f"{name} embedded", {"texts": texts, "rest": sorted(rest), "queries": sorted(set(server.queries))})
     bench.keep(f"{name} keys", sorted(set(server.keys)))
@@ -123,7 +125,9 @@ def models(bench: Bench) -> None:
     (bench.folder / "prices.toml").write_text(prices, encoding="utf-8")
     ask = MODEL
     bench.run("plan", "ordinary.jsonl", *MODEL, "--metrics", ALL, "--json")
-    bench.run("plan", "ordinary", *MODEL, "--metrics", ALL, "--statements", "4", "--reference-statements", "2", "--json")
+    bench.run(
+        "plan", "ordinary", *MODEL, "--metrics", ALL, "--statements", "4", "--reference-statements", "2", "--json"
+    )
     with model_server() as server:
         bench.run("evaluate", "ordinary", *ask, "--metrics", ALL, "--sample", "3", "--seed", "1", "--json")
         _requests(bench, server, "part")
@@ -136,7 +140,11 @@ def models(bench: Bench) -> None:
         bench.run("evaluate", "ordinary", *ask, *settings, "--sample", "2", "--json", name="repaired")
         server.chance = lambda _: None
         _requests(bench, server, "repaired")
-        for metric in ("ragas.answer_relevance(method=rating)", "ragas.harmfulness(n=3)", "ragas.context_relevancy(n=3)"):
+        for metric in (
+            "ragas.answer_relevance(method=rating)",
+            "ragas.harmfulness(n=3)",
+            "ragas.context_relevancy(n=3)",
+        ):
             bench.run("evaluate", "ordinary", *ask, "--metrics", metric, "--json")
         _requests(bench, server, "settings")
         for quality in ("faithfulness", "answer_relevance", "context_relevance"):
@@ -385,7 +393,9 @@ def agreement(bench: Bench) -> None:
     bench.run("judge-report", "graded.jsonl", "--at-least", "3", "--cluster", "conversation", "--json")
     for repeats in ("60", "25"):
         bench.run("simulate", "ranking", "--repeats", repeats, "--items", "300", "--labels", "40", "--json")
-    bench.run("simulate", "ranking", "--sensitivity", "0.7", "--repeats", "20", "--items", "200", "--seed", "4", "--json")
+    bench.run(
+        "simulate", "ranking", "--sensitivity", "0.7", "--repeats", "20", "--items", "200", "--seed", "4", "--json"
+    )
     bench.run("import", sample_folder() / "runs" / f"{A}.jsonl", keep=False)
     _reports(bench, adapter.people_reports(bench.store, labels / "answers.tsv", (A,)), "agreement")
     bench.longest = 40
@@ -438,7 +448,9 @@ def ragchecker(bench: Bench) -> None:
     _reports(bench, adapter.store_reports(bench.store), "store")
     for name in ("checking_inputs.json", "checking_outputs.json"):
         bench.keep(f"read {name}", read_runs(data() / "ragchecker" / name))
-        bench.run("evaluate", data() / "ragchecker" / name, "--metrics", "ragchecker", "--json", name=f"evaluate {name}")
+        bench.run(
+            "evaluate", data() / "ragchecker" / name, "--metrics", "ragchecker", "--json", name=f"evaluate {name}"
+        )
     (bench.folder / "pairs.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     bench.run("agree", "pairs.jsonl", "--json")
 
@@ -559,11 +571,19 @@ def _files() -> dict[str, bytes]:
         "metrics": {"overall_metrics": {"precision": 50.0}},
     }
     messages = [
-        {"user_input": [{"content": "Hi", "type": "human"}, {"content": "Where?", "type": "human"}], "response": "Here."},
+        {
+            "user_input": [{"content": "Hi", "type": "human"}, {"content": "Where?", "type": "human"}],
+            "response": "Here.",
+        },
         {"user_input": [{"content": "Where?", "type": "human"}, {"content": "There.", "type": "ai"}]},
     ]
     labelled = [
-        {"question": "Q?", "answer": "One. Two.", "contexts": ["p"], "statements": [{"text": "One.", "label": "supported"}]},
+        {
+            "question": "Q?",
+            "answer": "One. Two.",
+            "contexts": ["p"],
+            "statements": [{"text": "One.", "label": "supported"}],
+        },
         {"question": "Q?", "answer": "A.", "contexts": ["p"], "grades": {"faithfulness": {"ada": 3, "bob": 5}}},
         {"question": "Q?", "a": "A.", "b": "B.", "contexts": ["p"], "preferred": "a"},
     ]

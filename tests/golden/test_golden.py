@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tests.golden.make import EXPECTED, played
 from tests.golden.normal import differences, read
 from tests.golden.scenes import SCENES

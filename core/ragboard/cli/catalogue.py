@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
+from ragboard.analysis import BETTER, metric_range, metric_settings
 from ragboard.cli.options import as_json, plugin_option
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.metrics import describe, metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
-from ragboard.report import BETTER, metric_range, metric_settings
 
 __all__ = ["metrics"]
 

@@ -8,11 +8,7 @@ from typing import Literal
 
 import click
 
-from ragboard.cli.markdown import comparison_markdown, gates_markdown
-from ragboard.cli.options import as_json, markdown_option, store_option, unscored_option
-from ragboard.cli.output import one_line, plain, print_json, print_table
-from ragboard.errors import SettingError
-from ragboard.report import (
+from ragboard.analysis import (
     DIFFERENT_JUDGES,
     Comparison,
     Condition,
@@ -33,6 +29,10 @@ from ragboard.report import (
     threshold_conditions,
     verdict_of,
 )
+from ragboard.cli.markdown import comparison_markdown, gates_markdown
+from ragboard.cli.options import as_json, markdown_option, store_option, unscored_option
+from ragboard.cli.output import one_line, plain, print_json, print_table
+from ragboard.errors import SettingError
 from ragboard.stats import GateVerdict, Interval, NoInterval
 from ragboard.store import Store
 

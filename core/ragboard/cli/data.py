@@ -8,6 +8,20 @@ from typing import Any
 
 import click
 
+from ragboard.analysis import (
+    JudgedStatement,
+    Overruled,
+    RunSummary,
+    SampleReport,
+    UnscoredPolicy,
+    leaderboard,
+    metric_descriptions,
+    overruled,
+    ragas_score,
+    run_evaluations,
+    run_summary,
+    sample_report,
+)
 from ragboard.cli.calls import show_calls
 from ragboard.cli.options import (
     as_json,
@@ -32,20 +46,6 @@ from ragboard.metrics.partition import ORIGINS
 from ragboard.metrics.plugins import metrics_with
 from ragboard.readers import ImportReport, read_runs
 from ragboard.records import Score
-from ragboard.report import (
-    JudgedStatement,
-    Overruled,
-    RunSummary,
-    SampleReport,
-    UnscoredPolicy,
-    leaderboard,
-    metric_descriptions,
-    overruled,
-    ragas_score,
-    run_evaluations,
-    run_summary,
-    sample_report,
-)
 from ragboard.store import AddedRun, Store
 
 __all__ = ["add_file", "import_runs", "print_report", "runs", "show"]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ragboard.cli.options import as_json, store_option
-from ragboard.cli.output import one_line, print_json, print_table
-from ragboard.report import (
+from ragboard.analysis import (
     Diagnosis,
     caution_of,
     command_for,
@@ -16,6 +14,8 @@ from ragboard.report import (
     topic_in_words,
     why_silent,
 )
+from ragboard.cli.options import as_json, store_option
+from ragboard.cli.output import one_line, print_json, print_table
 from ragboard.store import Store
 
 __all__ = ["diagnose_run"]
@@ -75,8 +75,8 @@ def _print_silent(found: Diagnosis) -> None:
     rows = [[condition_of(one.rule), str(one.figure), why_silent(one)] for one in measured]
     if rows:
         print_table(["silent rule", "figure", "why"], rows)
-    unheard = len(found.silent) - len(measured)
-    if unheard:
-        click.echo(f"\n{unheard} rules wait for metrics that were not evaluated")
+    ignore_call = len(found.silent) - len(measured)
+    if ignore_call:
+        click.echo(f"\n{ignore_call} rules wait for metrics that were not evaluated")
     if found.missing:
         click.echo(one_line(f"to hear them: {command_for(found)}"))

@@ -8,9 +8,7 @@ from typing import get_args
 import click
 
 from ragboard import exporting
-from ragboard.cli.options import as_json, force_option, store_option
-from ragboard.cli.output import MARKS, one_line, print_json, print_table
-from ragboard.report import (
+from ragboard.analysis import (
     LOOSE,
     Grouping,
     Hallucination,
@@ -22,6 +20,8 @@ from ragboard.report import (
     hallucination_table,
     hallucinations,
 )
+from ragboard.cli.options import as_json, force_option, store_option
+from ragboard.cli.output import MARKS, one_line, print_json, print_table
 from ragboard.store import Store
 
 __all__ = ["list_hallucinations"]

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from tqdm import tqdm
 
+from ragboard.analysis import RunSummary, failed_evaluations, failures, run_summary
 from ragboard.cli.data import add_file, print_report, print_runs
 from ragboard.cli.options import (
     as_json,
@@ -31,12 +32,11 @@ from ragboard.evaluation.progress import Progress
 from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
+from ragboard.judges.base import Sender
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Sender
 from ragboard.metrics import DEFAULT_METRICS, Metric, metric_of, metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices
-from ragboard.report import RunSummary, failed_evaluations, failures, run_summary
 from ragboard.store import RunRef, Store
 
 __all__ = ["STOPPED", "evaluate", "evaluate_with_bar", "retry", "runs_meant"]

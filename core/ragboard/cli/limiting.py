@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from ragboard.analysis import metric_descriptions, set_threshold, spec_named, thresholds
 from ragboard.cli.options import as_json, store_option
 from ragboard.cli.output import print_json, print_table
 from ragboard.errors import SettingError
-from ragboard.report import metric_descriptions, set_threshold, spec_named, thresholds
 from ragboard.store import Store
 
 __all__ = ["threshold"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragboard.report import Comparison, Gated, MetricComparison, verdict_of
+from ragboard.analysis import Comparison, Gated, MetricComparison, verdict_of
 from ragboard.stats import Interval, NoInterval
 
 __all__ = ["comparison_markdown", "escaped", "gates_markdown", "markdown_table"]

@@ -10,10 +10,10 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from ragboard.analysis import UnscoredPolicy
 from ragboard.judges import JudgeOptions
 from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
-from ragboard.report import UnscoredPolicy
 from ragboard.settings import read_config_file, read_pairs, split_pair
 from ragboard.store import Store
 

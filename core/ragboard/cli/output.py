@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
+from ragboard.analysis import STANDINGS, MetricSummary, RunSummary, ragas_score
 from ragboard.records import Outcome, Score
-from ragboard.report import STANDINGS, MetricSummary, RunSummary, ragas_score
 from ragboard.stats import Interval
 
 __all__ = [

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from ragboard import exporting
+from ragboard.analysis import UnscoredPolicy, compare_runs, spec_named
 from ragboard.cli.options import force_option, store_option, unscored_option
 from ragboard.errors import SettingError
 from ragboard.htmlreport import PAIRS, SAMPLES, comparison_report, run_report
 from ragboard.outputs import check_output, write_output
-from ragboard.report import UnscoredPolicy, compare_runs, spec_named
 from ragboard.store import RunRef, Store
 
 __all__ = ["export", "report"]

@@ -12,10 +12,10 @@ from ragboard.cli.options import as_json, ceiling_options, force_option, judging
 from ragboard.cli.output import one_line, print_json
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.judges.tasks import Example
 from ragboard.prices import Prices
 from ragboard.readers.ares import read_ares
 from ragboard.readers.corpus import read_corpus
+from ragboard.tasks import Example
 from ragboard.training import KINDS, Kind, SynthConfig, SynthResult, choose, synthesise
 from ragboard.training.questions import planned_calls
 

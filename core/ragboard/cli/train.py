@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from ragboard.cli.options import as_json, force_option
 from ragboard.cli.output import one_line, print_json
-from ragboard.judges.tasks import AresQuality
+from ragboard.tasks import AresQuality
 from ragboard.training import Epoch, TrainConfig, TrainResult, train_judge
 from ragboard.training.train import verdicts
 

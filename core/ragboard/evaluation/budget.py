@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from ragboard.errors import SettingError
 from ragboard.evaluation.journal import Heard
 from ragboard.evaluation.terms import Terms
-from ragboard.judges.codec import REPLIES
-from ragboard.judges.meter import RequestSize, UnaskedError
+from ragboard.judges.base import NotAskedError, RequestSize, Sender
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Exchange, Failure, Reply, Sender, Task
 from ragboard.prices import Prices, cost
+from ragboard.tasks import TASKS, Exchange, Failure, Reply, Task
 
 __all__ = ["FAILURES", "Account", "Budget"]
 
@@ -85,7 +84,7 @@ class Budget:
     def of(cls, terms: Terms, panel: Panel) -> Budget:
         """A budget of which nothing is spent. Raises SettingError for a limit of cost where a price is not known."""
         models: dict[type[Task], str] = {}
-        for kind in REPLIES:
+        for kind in TASKS:
             judge = panel.answering(kind)
             if judge is not None and isinstance(judge, Sender):
                 models[kind] = judge.model
@@ -124,7 +123,7 @@ class Budget:
     async def admit(self, task: Task, size: RequestSize) -> _Reservation:
         """Count a request that is to be sent; under a limit of cost, once what it may cost is left.
 
-        Raises UnaskedError where it may not be sent.
+        Raises NotAskedError where it may not be sent.
         """
         while self.allows():
             reservation = self._reservation(task, size)
@@ -140,7 +139,7 @@ class Budget:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             await turn
-        raise UnaskedError(self.stopped)
+        raise NotAskedError(self.stopped)
 
     def settle(self, task: Task, exchange: Exchange, reservation: _Reservation | None) -> None:
         """A call was answered; one that was not admitted is counted now."""

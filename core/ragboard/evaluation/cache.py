@@ -20,8 +20,7 @@ from pathlib import Path
 
 from ragboard.errors import StoreError
 from ragboard.evaluation.journal import is_being_written
-from ragboard.judges.codec import decode_reply, encode
-from ragboard.judges.tasks import Reply, Task
+from ragboard.tasks import Reply, Task, decode_reply, encode
 
 __all__ = ["AnswerCache", "CachedFrom", "cache_contents", "open_cache", "prune_cache", "read_cache"]
 

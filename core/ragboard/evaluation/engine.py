@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragboard.errors import JudgeError, SettingError
-from ragboard.evaluation.asker import Asker
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.gather import gather, tasks_for
@@ -20,12 +19,13 @@ from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.results import ResultFiles, result_files
+from ragboard.evaluation.runner import TaskRunner
 from ragboard.evaluation.spending import spent
 from ragboard.evaluation.terms import Terms
+from ragboard.judges.base import Sender
 from ragboard.judges.panel import NOBODY, Panel
-from ragboard.judges.tasks import Sender
 from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
-from ragboard.metrics.needs import Need
+from ragboard.metrics.base import Need
 from ragboard.records import Evaluation, Outcome, Sample, Spend, Unscored
 from ragboard.store import Store
 
@@ -117,7 +117,9 @@ def evaluate_run(
 
 
 @contextmanager
-def _opened(store: Store, evaluation: Evaluation, panel: Panel, budget: Budget) -> Generator[tuple[Asker, ResultFiles]]:
+def _opened(
+    store: Store, evaluation: Evaluation, panel: Panel, budget: Budget
+) -> Generator[tuple[TaskRunner, ResultFiles]]:
     """Journal, cache and result files, open for as long as the evaluation runs."""
     terms = budget.terms
     cached = terms.cache and any(isinstance(judge, Sender) for judge in panel.members)
@@ -126,7 +128,7 @@ def _opened(store: Store, evaluation: Evaluation, panel: Panel, budget: Budget) 
         journal = stack.enter_context(open_journal(path, header_data(evaluation, terms)))
         cache = stack.enter_context(open_cache(store.cache_path, path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging", path))
-        yield Asker(panel, journal, budget, cache, retry=terms.retry), results
+        yield TaskRunner(panel, journal, budget, cache, retry=terms.retry), results
 
 
 def positions_meant(store: Store, evaluation: Evaluation, terms: Terms) -> Sequence[int]:
@@ -172,7 +174,7 @@ def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
 class _Work:
     """Judges samples, some at a time, and counts them."""
 
-    def __init__(self, metrics: Sequence[Metric], asker: Asker, results: ResultFiles, status: StatusFile) -> None:
+    def __init__(self, metrics: Sequence[Metric], asker: TaskRunner, results: ResultFiles, status: StatusFile) -> None:
         self._metrics = metrics
         self._needs: tuple[Need[Any], ...] = tuple(dict.fromkeys(need for one in metrics for need in one.needs()))
         self._asker = asker

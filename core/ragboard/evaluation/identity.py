@@ -14,10 +14,10 @@ from itertools import count
 from ragboard.evaluation.gather import tasks_for
 from ragboard.evaluation.header import read_header
 from ragboard.judges.panel import NOBODY, Panel
-from ragboard.judges.tasks import Task
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.records import Evaluation, JsonValue
 from ragboard.store import Store
+from ragboard.tasks import Task
 
 __all__ = ["evaluation_of", "judge_setup", "tasks_by_metric"]
 

@@ -21,9 +21,8 @@ from typing import Any, BinaryIO
 from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
-from ragboard.judges.codec import TASKS, decode_reply, encode
-from ragboard.judges.tasks import Exchange, Failure, Reply, Task
 from ragboard.store.journals import GLANCE_SECONDS
+from ragboard.tasks import TASK_NAMED, Exchange, Failure, Reply, Task, decode_reply, encode
 
 __all__ = ["Answers", "Heard", "Journal", "Kept", "is_being_written", "open_journal", "read_answers", "read_kept"]
 
@@ -266,7 +265,7 @@ def _read_head(line: Mapping[str, Any]) -> tuple[str, str, str]:
     key, sample = line["key"], line["sample"]
     if not isinstance(sample, str) or bytes.fromhex(key).hex() != key:
         raise TypeError("key or sample")
-    return key, TASKS[line["task"]].__name__, sample
+    return key, TASK_NAMED[line["task"]].__name__, sample
 
 
 def _answer(line: Mapping[str, Any]) -> Reply | Failure:

@@ -1,12 +1,13 @@
 """What an evaluation would ask and cost, told before anything is sent.
 
-A plan is the evaluation itself, `gather` over the samples, with replies that are made up: the same
+A plan is the evaluation itself, `gather` over the samples, with simulated replies: the same
 tasks, asked once and bundled in the same way, so that the two cannot drift apart.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -20,20 +21,19 @@ from ragboard.evaluation.gather import gather
 from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.journal import Answers, read_answers
 from ragboard.evaluation.loop import wait_for
-from ragboard.evaluation.made_up import Sizes, made_up, tokens
 from ragboard.evaluation.spending import Expected
-from ragboard.judges.codec import task_key
-from ragboard.judges.fit import fits
+from ragboard.judges.base import Request, Sender
+from ragboard.judges.embedded.statements import extract
 from ragboard.judges.llm.dialogue import ECHOED, REPAIRS
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import ExtractStatements, Failure, Reply, Request, Sender, Task
 from ragboard.metrics import METRICS, Metric
-from ragboard.metrics.needs import Need
+from ragboard.metrics.base import Need
 from ragboard.prices import Prices, cost, read_prices
 from ragboard.records import Sample
 from ragboard.store import Store
+from ragboard.tasks import ExtractStatements, Failure, Reply, Sizes, Task, fits, task_key
 
-__all__ = ["Assumptions", "Plan", "Planned", "Usage", "plan_notes", "plan_run"]
+__all__ = ["Assumptions", "Plan", "Planned", "Usage", "plan_notes", "plan_run", "tokens_of"]
 
 
 LIKELY = Sizes()
@@ -108,6 +108,17 @@ class Plan:
     assumptions: Assumptions
 
 
+SCRIPTS_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+
+
+def tokens_of(text: str, latin: float, dense: float) -> float:
+    """Tokens of a text by its characters: `latin` of them to a token, `dense` in scripts such as Chinese."""
+    if text.isascii():
+        return len(text) / latin
+    packed = len(text) - len(SCRIPTS_WITHOUT_SPACES.sub("", text))
+    return packed / dense + (len(text) - packed) / latin
+
+
 def plan_run(
     store: Store,
     run_id: str,
@@ -137,7 +148,7 @@ def plan_run(
     with ExitStack() as stack:
         kept = None if afresh else stack.enter_context(read_answers(store.journal_path(evaluation.id)))
         shared = stack.enter_context(read_cache(store.cache_path)) if cache and not afresh else None
-        there = _There(kept, shared)
+        there = KnownAnswers(kept, shared)
         whole = wait_for(_planned(store, run_id, (metrics, everything), panel, assumed, there))
     found = replace(whole, samples=min(whole.samples, sample or whole.samples))
     return found.plan(panel, priced, assumed)
@@ -165,7 +176,7 @@ Model = tuple[str, bool]
 
 
 @dataclass(frozen=True)
-class _There:
+class KnownAnswers:
     """Answers that are there: those of this evaluation, and those that evaluations share."""
 
     journal: Answers | None
@@ -180,15 +191,15 @@ class _There:
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A made-up answer (or one that was there), and what it would take."""
+class TaskEstimate:
+    """A simulated answer, or one that is known, and what it would take."""
 
     key: bytes
     reply: Reply | Failure
-    there: bool
-    """Whether it was there, so that nobody is asked."""
+    known: bool
+    """Whether it is known, so that nobody is asked."""
     own: bool = False
-    """Whether it was there in this evaluation's journal, which decides how the rest is asked."""
+    """Whether it is in this evaluation's journal, which decides how the rest is asked."""
     model: Model | None = None
     count: _Count = field(default_factory=_Count)
 
@@ -202,70 +213,71 @@ class _Tally:
     answered: int = 0
     counts: dict[Model, _Count] = field(default_factory=dict[Model, _Count])
 
-    def take(self, told: _Told) -> None:
+    def take(self, estimate: TaskEstimate) -> None:
         """Count a task, unless it was asked before."""
-        if told.key in self.seen:
+        if estimate.key in self.seen:
             return
-        self.seen.add(told.key)
-        self.answered += told.there
-        self.tasks += not told.there
-        if told.model:
-            self.counts.setdefault(told.model, _Count()).add(told.count)
+        self.seen.add(estimate.key)
+        self.answered += estimate.known
+        self.tasks += not estimate.known
+        if estimate.model:
+            self.counts.setdefault(estimate.model, _Count()).add(estimate.count)
 
 
 @dataclass
-class _Teller:
-    """Answers the tasks of one sample at a time with replies of the sizes given."""
+class Estimator:
+    """Answers the tasks of one sample at a time with simulated replies of the sizes given."""
 
     panel: Panel
     sizes: Sizes
+    reference_sizes: Sizes
     assumed: Assumptions
-    there: _There
+    known: KnownAnswers
     tallies: dict[Needs, _Tally]
     sample: Sample = field(default_factory=lambda: Sample(id="", question=""))
-    _told: dict[Task, _Told] = field(default_factory=dict["Task", _Told])
+    _estimates: dict[Task, TaskEstimate] = field(default_factory=dict["Task", TaskEstimate])
     _identities: dict[type[Task], str] = field(default_factory=dict[type[Task], str])
 
     async def go_through(self, sample: Sample) -> None:
         """Count what this sample asks, for all needs."""
         self.sample = sample
-        self._told.clear()
+        self._estimates.clear()
         for needs, tally in self.tallies.items():
             await self._count(needs, tally)
 
     async def _count(self, needs: Needs, tally: _Tally) -> None:
         async def ask(task: Task) -> Reply | Failure:
-            told = self._tell(task)
-            tally.take(told)
-            return told.reply
+            estimate = self._estimate(task)
+            tally.take(estimate)
+            return estimate.reply
 
-        await gather(self.sample, needs, ask, lambda task: self._tell(task).own)
+        await gather(self.sample, needs, ask, lambda task: self._estimate(task).own)
 
-    def _tell(self, task: Task) -> _Told:
-        if task not in self._told:
-            self._told[task] = self._look(task)
-        return self._told[task]
+    def _estimate(self, task: Task) -> TaskEstimate:
+        if task not in self._estimates:
+            self._estimates[task] = self._simulate(task)
+        return self._estimates[task]
 
-    def _look(self, task: Task) -> _Told:
+    def _simulate(self, task: Task) -> TaskEstimate:
         judge = self.panel.for_task(type(task))
         if type(task) not in self._identities:
             self._identities[type(task)] = judge.identity(type(task))
         key = task_key(task, self._identities[type(task)])
-        kept, own = self.there.get(key, shared=isinstance(judge, Sender))
+        kept, own = self.known.get(key, shared=isinstance(judge, Sender))
         if kept is not None and fits(task, kept):
-            return _Told(bytes.fromhex(key), kept, there=True, own=own)
-        reply, said = made_up(task, self.sizes, self._statements(task))
+            return TaskEstimate(bytes.fromhex(key), kept, known=True, own=own)
+        reply, said = task.simulate(self._sizes(task))
         sent = judge.request(task) if isinstance(judge, Sender) else None
         if not isinstance(judge, Sender) or sent is None:
-            return _Told(bytes.fromhex(key), reply, there=False)
+            return TaskEstimate(bytes.fromhex(key), reply, known=False)
         model = (judge.model, task.role == "embed")
         said = "" if task.role == "embed" else said
-        return _Told(bytes.fromhex(key), reply, there=False, model=model, count=self._costs(sent, said))
+        return TaskEstimate(bytes.fromhex(key), reply, known=False, model=model, count=self._costs(sent, said))
 
-    def _statements(self, task: Task) -> int | None:
-        """How many a text is taken to hold: the reference has a number of its own."""
+    def _sizes(self, task: Task) -> Sizes:
+        """The reference has a number of statements of its own."""
         of_reference = isinstance(task, ExtractStatements) and task.text == self.sample.reference
-        return self.sizes.reference_statements if of_reference else self.sizes.statements
+        return self.reference_sizes if of_reference else self.sizes
 
     def _costs(self, sent: Request, said: str) -> _Count:
         """One call, and for each repair one more with all that was said before."""
@@ -280,7 +292,7 @@ class _Teller:
         )
 
     def _tokens(self, text: str) -> float:
-        return ceil(tokens(text, self.assumed.characters_per_token, self.assumed.dense_characters_per_token))
+        return ceil(tokens_of(text, self.assumed.characters_per_token, self.assumed.dense_characters_per_token))
 
 
 @dataclass(frozen=True)
@@ -347,22 +359,29 @@ async def _planned(
     metrics: tuple[Sequence[Metric], Sequence[Metric]],
     panel: Panel,
     assumed: Assumptions,
-    there: _There,
+    there: KnownAnswers,
 ) -> _Found:
     """Go through the samples; of the metrics, the first are planned each alone, the others together."""
     alone, everything = metrics
     union: Needs = tuple(dict.fromkeys(need for metric in everything for need in metric.needs()))
     groups = [*dict.fromkeys(metric.needs() for metric in alone), union]
-    tellers = [
-        _Teller(panel, sizes, assumed, there, {needs: _Tally() for needs in groups})
+    estimators = [
+        Estimator(
+            panel,
+            replace(sizes, split=extract),
+            replace(sizes, split=extract, statements=sizes.reference_statements),
+            assumed,
+            there,
+            {needs: _Tally() for needs in groups},
+        )
         for sizes in (assumed.expected, assumed.worst)
     ]
     count, looked_at = store.sample_count(run_id), 0
     for sample in _drawn(store, run_id, count, assumed):
         looked_at += 1
-        for teller in tellers:
-            await teller.go_through(sample)
-    expected, worst = (teller.tallies for teller in tellers)
+        for estimator in estimators:
+            await estimator.go_through(sample)
+    expected, worst = (estimator.tallies for estimator in estimators)
     return _Found(count, looked_at, alone, union, expected, worst)
 
 

@@ -16,8 +16,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, TypeAdapter
 
 from ragboard.errors import StoreError
-from ragboard.evaluation.asker import Tally
 from ragboard.evaluation.budget import Budget
+from ragboard.evaluation.runner import Tally
 
 __all__ = ["HEARTBEAT_SECONDS", "Progress", "StatusFile", "read_progress", "stop_file", "write_progress"]
 

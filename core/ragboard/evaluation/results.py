@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 
 from ragboard.errors import StoreError
 from ragboard.evaluation.journal import is_being_written
-from ragboard.evaluation.judgements import judgement_rows
-from ragboard.metrics.needs import Cells, Findings, Judged, QuestionsFound, SentencesFound, StatementsFound
+from ragboard.metrics.base import Findings
 from ragboard.metrics.partition import Origin
 from ragboard.metrics.ragchecker import stored_origins
-from ragboard.records import Evidence, Outcome, Spend, Statement, Target, Verdict
+from ragboard.metrics.statements import Cells, Judged, StatementsFound
+from ragboard.records import Evidence, Outcome, Spend, Statement, Target, Unscored, Verdict
 from ragboard.store import score_row
 
 __all__ = ["ResultFiles", "result_files"]
@@ -171,7 +171,10 @@ def _told(path: Path) -> Generator[None]:
 def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]]:
     origins = stored_origins(findings)
     for need, found in findings.found.items():
-        yield from (("judgements", (position, *row)) for row in judgement_rows(need, found))
+        if isinstance(found, Unscored):
+            continue
+        for table, row in need.rows(found):
+            yield table, (position, *row)
         match found:
             case Judged():
                 yield from _statement_rows(position, found, origins)
@@ -183,16 +186,6 @@ def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]
                     yield from _verdict_rows(position, found.statements, column, target)
             case StatementsFound():
                 yield from _statement_rows(position, found, origins)
-            case QuestionsFound():
-                for number, (text, near) in enumerate(zip(found.questions, found.similarities, strict=True)):
-                    yield "questions", (position, number, text, near)
-            case SentencesFound():
-                chosen = set(found.chosen)
-                for place, sentence in enumerate(found.sentences):
-                    yield (
-                        "sentences",
-                        (position, sentence.rank, sentence.start, sentence.end, place in chosen),
-                    )
             case _:
                 pass
 

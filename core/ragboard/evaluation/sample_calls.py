@@ -16,18 +16,15 @@ from ragboard.evaluation.calls import Call, Message, Origin, SampleCalls
 from ragboard.evaluation.gather import gather
 from ragboard.evaluation.journal import Heard, Kept, read_kept
 from ragboard.evaluation.loop import wait_for
-from ragboard.evaluation.task_words import reply_in_words, task_in_words
-from ragboard.judges.codec import TASKS, task_key
-from ragboard.judges.fit import fits
 from ragboard.judges.llm import judge as llm
 from ragboard.judges.llm.dialogue import Dialogue
-from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
+from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.options import JudgeOptions
-from ragboard.judges.tasks import Exchange, Failure, Reply, Task, Unasked
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.prices import Price, cost
 from ragboard.records import Evaluation, Sample
 from ragboard.store import RunRef, Store
+from ragboard.tasks import PROMPTED, TASK_NAMED, Exchange, Failure, NotAsked, Reply, Task, fits, task_key
 
 __all__ = ["sample_calls"]
 
@@ -109,7 +106,7 @@ class _Reader:
             key = self._key(task)
             found[key] = task
             kept = answers.get(key)
-            return kept if kept and fits(task, kept) else Unasked(detail="not asked")
+            return kept if kept and fits(task, kept) else NotAsked(detail="not asked")
 
         needs = dict.fromkeys(need for metric in self.known for need in metric.needs())
         wait_for(gather(self.sample, needs, answer, lambda task: self._key(task) in answers))
@@ -123,15 +120,20 @@ class _Reader:
         identity = self.identity.get(line.task, "")
         messages, reason = self._messages(identity, line, task)
         return Call(
-            task=task_in_words(task, self.sample) if task else f"{line.task} (of a metric that is not installed here)",
+            task=self._described(task) if task else f"{line.task} (of a metric that is not installed here)",
             judge=_named(identity, self.judges),
             origin=self._origin(identity, line, task),
             messages=messages,
             no_prompt=reason,
-            outcome=line.answer.detail if isinstance(line.answer, Failure) else reply_in_words(line.answer),
+            outcome=line.answer.detail if isinstance(line.answer, Failure) else line.answer.describe(),
             failed=isinstance(line.answer, Failure),
             **self._taken(identity, line.heard),
         )
+
+    def _described(self, task: Task) -> str:
+        """The second and later draws are numbered."""
+        said = task.describe(self.sample)
+        return f"{said} (draw {task.draw + 1})" if task.draw else said
 
     def _origin(self, identity: str, line: Kept, task: Task | None) -> Origin:
         if not identity.startswith(_MODELS):
@@ -165,7 +167,7 @@ class _Reader:
             return "The task cannot be found again without the metric that asked it."
         if isinstance(self.prompts, str):
             return self.prompts
-        if not _same(identity, TASKS[kind], self.prompts):
+        if not _same(identity, TASK_NAMED[kind], self.prompts):
             return "The prompts installed now are not those that were used, so that none is shown."
         return ""
 
@@ -207,7 +209,7 @@ def _prompts(judging: JudgeOptions) -> Prompts | str:
 def _same(identity: str, kind: type[Task], prompts: Prompts) -> bool:
     """Whether these prompts, read as they are read now, are those of an identity."""
     version = identity.startswith(tuple(f"{start}{llm.VERSION}/" for start in _PROMPTED))
-    return version and kind in PROMPT_FILES and identity.endswith(f"/{prompts.digest(kind)}/{kind.__name__}")
+    return version and kind in PROMPTED and identity.endswith(f"/{prompts.digest(kind)}/{kind.__name__}")
 
 
 def _dialogue(task: Task, prompts: Prompts, heard: Iterable[Exchange]) -> Dialogue:
@@ -220,7 +222,7 @@ def _dialogue(task: Task, prompts: Prompts, heard: Iterable[Exchange]) -> Dialog
 
 
 def _is_plain(task: Task, prompts: Prompts) -> bool:
-    return type(task) in PROMPT_FILES and not Dialogue(task, prompts).lines
+    return type(task) in PROMPTED and not Dialogue(task, prompts).lines
 
 
 def _named(identity: str, names: Iterable[str]) -> str:

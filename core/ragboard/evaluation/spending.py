@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragboard.evaluation.journal import Answers, Heard
-from ragboard.judges.codec import TASKS
+from ragboard.judges.base import Sender
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import Sender
 from ragboard.prices import Prices, cost
 from ragboard.records import Spend
+from ragboard.tasks import TASK_NAMED
 
 __all__ = ["Expected", "spent"]
 
@@ -33,9 +33,9 @@ def spent(journal: Answers, panel: Panel, prices: Prices, expected: Sequence[Exp
     """What all calls that the journal tells of took, by model; beside it what was expected."""
     heard: dict[Model, Heard] = {(one.model, one.embedding): Heard() for one in expected}
     for task, calls in journal.heard.items():
-        judge = panel.for_task(TASKS[task])
+        judge = panel.for_task(TASK_NAMED[task])
         model = judge.model if isinstance(judge, Sender) else judge.name
-        heard.setdefault((model, TASKS[task].role == "embed"), Heard()).join(calls)
+        heard.setdefault((model, TASK_NAMED[task].role == "embed"), Heard()).join(calls)
     planned = {(one.model, one.embedding): one for one in expected}
     return tuple(_spend(model, calls, prices, planned.get(model)) for model, calls in heard.items())
 

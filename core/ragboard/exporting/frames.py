@@ -8,8 +8,14 @@ from typing import Any
 
 import pandas as pd
 
+from ragboard.analysis import (
+    Comparison,
+    MetricComparison,
+    MetricSummary,
+    PairRow,
+    RunSummary,
+)
 from ragboard.records import MetricDescription, Outcome, Score
-from ragboard.report import Comparison, MetricComparison, MetricSummary, PairRow, RunSummary
 from ragboard.stats import Interval, NoInterval
 
 __all__ = ["comparison_frame", "metrics_frame", "pairs_frame", "runs_frame"]

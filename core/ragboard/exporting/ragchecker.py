@@ -15,7 +15,7 @@ import duckdb
 from ragboard.errors import SettingError
 from ragboard.metrics import METRICS
 from ragboard.metrics.ragchecker import Checked
-from ragboard.readers.checked import CELLS, CLAIMS, LABELS, UnusableError, checked
+from ragboard.readers.formats.ragchecker import CELLS, CLAIMS, LABELS, UnusableError, checked
 from ragboard.records import Label, Sample, Side
 from ragboard.store import RunRef, Store
 

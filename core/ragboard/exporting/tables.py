@@ -10,9 +10,7 @@ from types import MappingProxyType
 import pandas as pd
 import pyarrow as pa
 
-from ragboard.errors import SettingError
-from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_frame, runs_frame
-from ragboard.report import (
+from ragboard.analysis import (
     PairQuery,
     SampleQuery,
     UnscoredPolicy,
@@ -25,6 +23,8 @@ from ragboard.report import (
     run_summary,
     sample_table,
 )
+from ragboard.errors import SettingError
+from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_frame, runs_frame
 from ragboard.store import RunRef, Store
 
 __all__ = ["TABLES", "TABLE_FORMATS", "Table", "table", "table_bytes"]

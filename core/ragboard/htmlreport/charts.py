@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ragboard.analysis import Bin
+from ragboard.analysis.looks import VERDICTS
 from ragboard.htmlreport.elements import Element, element
 from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
 from ragboard.records import Label
-from ragboard.report import Bin
-from ragboard.report.looks import VERDICTS
 from ragboard.stats import Interval, NoInterval
 
 __all__ = ["difference_chart", "histogram", "interval_chart", "origins_bar", "verdict_bar"]

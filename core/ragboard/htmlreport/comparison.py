@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ragboard.htmlreport.charts import difference_chart
-from ragboard.htmlreport.document import document, facts_list, made_section, run_facts, section, table
-from ragboard.htmlreport.elements import Element, Node, element
-from ragboard.htmlreport.samples import answer_note, outcome_words, passages_section, titled
-from ragboard.htmlreport.texts import LONGEST, cut, verdict_words
-from ragboard.records import MetricDescription
-from ragboard.report import (
+from ragboard.analysis import (
     Comparison,
     JudgedStatement,
     MetricComparison,
@@ -28,8 +22,21 @@ from ragboard.report import (
     pair_rows,
     pair_runs,
 )
-from ragboard.report.identity import judge_identity
-from ragboard.report.looks import ARROWS, CHANGE_LOOKS, CHANGES, KINDS, SAID_ALIKE, statement_look
+from ragboard.analysis.identity import judge_identity
+from ragboard.analysis.looks import (
+    ARROWS,
+    CHANGE_LOOKS,
+    CHANGES,
+    KINDS,
+    SAID_ALIKE,
+    statement_look,
+)
+from ragboard.htmlreport.charts import difference_chart
+from ragboard.htmlreport.document import document, facts_list, made_section, run_facts, section, table
+from ragboard.htmlreport.elements import Element, Node, element
+from ragboard.htmlreport.samples import answer_note, outcome_words, passages_section, titled
+from ragboard.htmlreport.texts import LONGEST, cut, verdict_words
+from ragboard.records import MetricDescription
 from ragboard.stats import Interval
 from ragboard.store import RunRef, Store
 

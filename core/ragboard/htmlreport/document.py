@@ -8,9 +8,9 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 
+from ragboard.analysis import BETTER, RunSummary, metric_range, metric_settings
 from ragboard.htmlreport.elements import Element, Node, element, html
 from ragboard.records import MetricDescription
-from ragboard.report import BETTER, RunSummary, metric_range, metric_settings
 
 __all__ = ["cells", "document", "facts_list", "made_section", "run_facts", "section", "table"]
 

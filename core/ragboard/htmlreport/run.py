@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ragboard.htmlreport.charts import histogram, interval_chart, origin_look, origins_bar, verdict_bar
-from ragboard.htmlreport.document import document, facts_list, made_section, run_facts, section, table
-from ragboard.htmlreport.elements import Element, Node, element
-from ragboard.htmlreport.samples import sample_details, titled
-from ragboard.htmlreport.texts import cut, verdict_words
-from ragboard.metrics.partition import ORIGINS
-from ragboard.records import MetricDescription, Score
-from ragboard.report import (
+from ragboard.analysis import (
     POLICIES,
     Distribution,
     FailureKind,
@@ -32,8 +25,15 @@ from ragboard.report import (
     sample_report,
     sample_rows,
 )
-from ragboard.report.identity import judge_identity
-from ragboard.report.looks import ARROWS, VERDICTS, statement_look
+from ragboard.analysis.identity import judge_identity
+from ragboard.analysis.looks import ARROWS, VERDICTS, statement_look
+from ragboard.htmlreport.charts import histogram, interval_chart, origin_look, origins_bar, verdict_bar
+from ragboard.htmlreport.document import document, facts_list, made_section, run_facts, section, table
+from ragboard.htmlreport.elements import Element, Node, element
+from ragboard.htmlreport.samples import sample_details, titled
+from ragboard.htmlreport.texts import cut, verdict_words
+from ragboard.metrics.partition import ORIGINS
+from ragboard.records import MetricDescription, Score
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef, Store
 

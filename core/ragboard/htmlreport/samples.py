@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ragboard.analysis import JudgedStatement, SampleReport
+from ragboard.analysis.looks import VERDICTS, VerdictLook, said_by, statement_look
+from ragboard.analysis.wording import HOW, evidence_look, what_passages_say
 from ragboard.htmlreport.elements import Element, Node, element
 from ragboard.htmlreport.texts import answer_marked, cut, passage_marked, verdict_words
 from ragboard.metrics.partition import ORIGINS
 from ragboard.records import MetricDescription, Outcome, Passage, Score
-from ragboard.report import JudgedStatement, SampleReport
-from ragboard.report.looks import VERDICTS, VerdictLook, said_by, statement_look
-from ragboard.report.wording import HOW, evidence_look, what_passages_say
 from ragboard.spans import Stretch
 
 __all__ = ["answer_note", "outcome_words", "passages_section", "sample_details", "scores_row", "titled"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ragboard.analysis import JudgedStatement
+from ragboard.analysis.looks import VerdictLook, statement_look
+from ragboard.analysis.wording import WORST_FIRST
 from ragboard.htmlreport.elements import Element, Node, element
-from ragboard.report import JudgedStatement
-from ragboard.report.looks import VerdictLook, statement_look
-from ragboard.report.wording import WORST_FIRST
 from ragboard.spans import Stretch, layered
 
 __all__ = ["LONGEST", "answer_marked", "cut", "passage_marked", "verdict_words"]

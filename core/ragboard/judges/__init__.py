@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.errors import SettingError
+from ragboard.judges.base import Judge
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder, judge_from, openai_endpoint
 from ragboard.judges.local import CrossSimilarity, NliJudge, StEmbedder
 from ragboard.judges.options import JudgeOptions
 from ragboard.judges.panel import Panel
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
-from ragboard.judges.tasks import Judge, Role
 from ragboard.judges.trained import TrainedJudge
 from ragboard.records import JsonValue
+from ragboard.tasks import Role
 
 __all__ = [
     "EmbeddedJudge",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from operator import mul
 from typing import TypeAlias
 
-from ragboard.judges.tasks import Failure, Similarities, Similarity, Task
+from ragboard.tasks import Failure, Similarities, Similarity, Task
 
 __all__ = ["Vector", "similarities", "texts_of"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import get_args
 
 from ragboard.errors import JudgeError
-from ragboard.judges.codec import REPLIES
-from ragboard.judges.tasks import Judge, Role, Task
+from ragboard.judges.base import Judge
+from ragboard.tasks import TASKS, Role, Task
 
 __all__ = ["NOBODY", "Panel"]
 
@@ -50,14 +50,14 @@ class Panel:
     def _in_role(self, kind: type[Task]) -> Judge:
         return (self.roles or {}).get(kind.role, self.judge)
 
-    def identity(self, kinds: Iterable[type[Task]] = tuple(REPLIES)) -> dict[str, str]:
+    def identity(self, kinds: Iterable[type[Task]] = TASKS) -> dict[str, str]:
         """For each of these task types that somebody answers, all that could change the answer besides the task."""
         wanted = sorted(kinds, key=lambda kind: kind.__name__)
         return {kind.__name__: judge.identity(kind) for kind in wanted if (judge := self.answering(kind))}
 
     def answering_any(self, tasks: Collection[str]) -> tuple[Judge, ...]:
         """The judges that answer task types of these names, each once, in the order of their roles."""
-        found = (self.answering(kind) for kind in REPLIES if kind.__name__ in tasks)
+        found = (self.answering(kind) for kind in TASKS if kind.__name__ in tasks)
         asked = {id(judge) for judge in found}
         return tuple(judge for judge in self.members if id(judge) in asked)
 

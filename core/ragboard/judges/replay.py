@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from ragboard.errors import RunFileError
-from ragboard.judges.codec import REPLIES, decode_reply, encode, task_key
-from ragboard.judges.meter import Metering
-from ragboard.judges.tasks import Failure, Hear, Judge, Reply, Request, Sender, Task, Unasked, unheard
+from ragboard.judges.base import Judge, Metering, Request, Sender
+from ragboard.tasks import TASKS, Failure, NotAsked, OnCall, Reply, Task, decode_reply, encode, ignore_call, task_key
 
 __all__ = ["RecordingJudge", "ReplayJudge"]
 
@@ -31,7 +30,7 @@ class ReplayJudge:
     """A digest of the recording, so that another recording is another judge."""
     name: str = "replay"
     heuristic: bool = False
-    answers: frozenset[type[Task]] = field(default_factory=lambda: frozenset(REPLIES))
+    answers: frozenset[type[Task]] = field(default_factory=lambda: frozenset(TASKS))
 
     @classmethod
     def from_file(cls, path: Path) -> ReplayJudge:
@@ -53,7 +52,7 @@ class ReplayJudge:
         """The recording's digest."""
         return f"replay/{self.version}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """The recorded replies, in order."""
         return [
             self.recorded.get(task_key(task, ""), Failure(detail=f"no recorded reply to this {type(task).__name__}"))
@@ -93,12 +92,12 @@ class RecordingJudge:
         """As the inner judge: recording changes no answer."""
         return self.inner.identity(task)
 
-    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Ask the inner judge, and append what it says to the recording; what it was not asked is not written down."""
         replies = await self.inner.answer(tasks, hear)
         with self.path.open("ab") as file:
             for task, reply in zip(tasks, replies, strict=True):
-                if not isinstance(reply, Unasked):
+                if not isinstance(reply, NotAsked):
                     file.write(_line(task, reply))
         return replies
 
@@ -138,11 +137,11 @@ def _line(task: Task, reply: Reply | Failure) -> bytes:
 def _entry(path: Path, number: int, line: str) -> tuple[str, Reply | Failure]:
     from pydantic import TypeAdapter, ValidationError
 
-    from ragboard.judges.codec import TASKS
+    from ragboard.tasks import TASK_NAMED
 
     try:
         said = json.loads(line)
-        task: Task = TypeAdapter(TASKS[said["task"]]).validate_python(said["asked"])
+        task: Task = TypeAdapter(TASK_NAMED[said["task"]]).validate_python(said["asked"])
         reply = Failure(detail=said["failure"]) if "failure" in said else decode_reply(said["task"], said["reply"])
     except (ValueError, KeyError, TypeError, ValidationError) as error:
         detail = " ".join(str(error).split())[:200]

@@ -2,15 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.judges.tasks import AresQuality
-from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import Findings, Need, QualityHolds
-from ragboard.records import Outcome, Sample, Score
+from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, judgement, no_answer, no_passages
+from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.tasks import AresQuality, Classified, Classify, Task
 
-__all__ = ["AnswerFaithfulness", "AnswerRelevance", "Ares", "ContextRelevance"]
+__all__ = ["AnswerFaithfulness", "AnswerRelevance", "Ares", "ContextRelevance", "QualityHolds"]
+
+NOT_ASKED = "Not asked: the passages were judged not relevant to the question."
+
+
+@dataclass(frozen=True)
+class QualityHolds(Need[Classified]):
+    """Whether a quality of ARES holds; not resolved without what the quality is about."""
+
+    quality: AresQuality
+    after_contexts: bool = False
+    """Ask whether the passages are relevant first: where they are not, no answer to them holds either."""
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Classification."""
+        return (Classify,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> Classified | Unscored:
+        """The verdict, asked for only where the passages are relevant if the need says so."""
+        if self.after_contexts:
+            first = await _classified("context_relevance", sample, ask, with_passages=True)
+            if isinstance(first, Unscored):
+                return first
+            if not first.holds:
+                return Classified(holds=False, reason=NOT_ASKED)
+        return await _classified(self.quality, sample, ask, with_passages=self.quality != "answer_relevance")
+
+    def rows(self, found: Classified) -> Iterable[Row]:
+        """The verdict, its probability and its reason."""
+        about = f"{self.quality.replace('_', ' ')} (ARES{', compat' if self.after_contexts else ''})"
+        yield judgement(about, 1, "yes" if found.holds else "no", found.probability, found.reason)
+
+
+async def _classified(quality: AresQuality, sample: Sample, ask: Ask, *, with_passages: bool) -> Classified | Unscored:
+    of_answer = quality != "context_relevance"
+    missing = (of_answer and no_answer(sample)) or (with_passages and no_passages(sample))
+    if missing:
+        return missing
+    contexts = tuple(passage.text for passage in sample.contexts or ())
+    answer = sample.answer or "" if of_answer else ""
+    task = Classify(quality=quality, question=sample.question, contexts=contexts, answer=answer, history=sample.history)
+    return await ask(task)
 
 
 @dataclass(frozen=True)

@@ -5,27 +5,65 @@
 
 from __future__ import annotations
 
+import asyncio
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragboard.errors import SettingError
-from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import Findings, FitsDescription, Need
-from ragboard.records import Outcome, Sample, Score
+from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, no_answer, yes_or_no
+from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.tasks import Critique, Critiqued, Task
 
 __all__ = [
     "AspectCritique",
     "Coherence",
     "Conciseness",
     "Correctness",
+    "FitsDescription",
     "Harmfulness",
     "Maliciousness",
     "aspects_from_file",
 ]
+
+
+@dataclass(frozen=True)
+class FitsDescription(Need[tuple[Critiqued, ...]]):
+    """Whether a description fits the answer, asked `n` times over."""
+
+    definition: str
+    n: int = 1
+    with_passages: bool = False
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Critiques."""
+        return (Critique,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> tuple[Critiqued, ...] | Unscored:
+        """Every draw, or why one of them failed."""
+        if missing := no_answer(sample):
+            return missing
+        task = Critique(
+            question=sample.question,
+            answer=sample.answer or "",
+            contexts=tuple(passage.text for passage in sample.contexts or ()) if self.with_passages else (),
+            definition=self.definition,
+            history=sample.history,
+        )
+        found: list[Critiqued] = []
+        for reply in await asyncio.gather(*(ask(replace(task, draw=draw)) for draw in range(self.n))):
+            if isinstance(reply, Unscored):
+                return reply
+            found.append(reply)
+        return tuple(found)
+
+    def rows(self, found: tuple[Critiqued, ...]) -> Iterable[Row]:
+        """Each draw with its reason."""
+        return yes_or_no(self.definition, ((draw.yes, draw.reason) for draw in found))
 
 
 @dataclass(frozen=True)
@@ -55,8 +93,8 @@ class AspectCritique(Metric):
     def score(self, sample: Sample, findings: Findings) -> Outcome:
         """What most draws say."""
         del sample
-        draws = findings.of(self._need()).draws
-        yes = sum(draws)
+        draws = findings.of(self._need())
+        yes = sum(draw.yes for draw in draws)
         return Score(value=float(2 * yes > len(draws)), counted=f"fits in {yes} of {len(draws)} draws")
 
     def _need(self) -> FitsDescription:

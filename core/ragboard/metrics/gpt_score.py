@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.judges.tasks import Quality
-from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import Findings, Need, QualityRating
-from ragboard.records import Outcome, Sample, Score
+from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, judgement, no_answer, no_passages
+from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.tasks import Quality, Rate, Rating, Task
 
-__all__ = ["AnswerRelevance", "ContextRelevance", "Faithfulness", "GptScore"]
+__all__ = ["AnswerRelevance", "ContextRelevance", "Faithfulness", "GptScore", "QualityRating"]
+
+
+@dataclass(frozen=True)
+class QualityRating(Need[Rating]):
+    """A quality rated from 0 to 10 at once, without steps between."""
+
+    quality: Quality
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Rating."""
+        return (Rate,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> Rating | Unscored:
+        """The rating; only what the quality is about is shown."""
+        of_answer, of_passages = self.quality != "context_relevance", self.quality != "answer_relevance"
+        missing = (of_answer and no_answer(sample)) or (of_passages and no_passages(sample))
+        if missing:
+            return missing
+        task = Rate(
+            quality=self.quality,
+            question=sample.question,
+            answer=sample.answer or "" if of_answer else "",
+            contexts=tuple(passage.text for passage in sample.contexts or ()) if of_passages else (),
+            history=sample.history,
+        )
+        return await ask(task)
+
+    def rows(self, found: Rating) -> Iterable[Row]:
+        """The rating and its reason."""
+        yield judgement(f"rating of {self.quality}", 1, str(found.value), float(found.value), found.reason)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import Findings, Need
+from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
 from ragboard.records import Outcome, Sample, Score, Unscored
 
 __all__ = ["Bleu", "ChrF", "ContextOverlap", "ExactMatch", "LengthRatio", "RougeL", "TokenF1"]

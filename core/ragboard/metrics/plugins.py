@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import get_args
 
 from ragboard.errors import SettingError
-from ragboard.metrics import METRICS, Metric, needs
-from ragboard.metrics.base import Column, Direction
+from ragboard.metrics import METRICS, Metric
+from ragboard.metrics.base import Column, Direction, Need
 from ragboard.metrics.critique import aspects_from_file
 
 __all__ = ["metrics_with"]
@@ -138,5 +138,6 @@ def _wrong_value(kind: type[Metric]) -> str:
 
 
 def _wrong_needs(metric: Metric | None) -> str:
-    unknown = [need for need in (metric.needs() if metric else ()) if type(need).__name__ not in needs.__all__]
+    asked: tuple[object, ...] = metric.needs() if metric else ()
+    unknown = [need for need in asked if not isinstance(need, Need)]
     return f"needs {unknown[0]!r}; expected needs of ragboard.metrics.needs" if unknown else ""

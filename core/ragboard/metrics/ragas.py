@@ -2,24 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import (
-    DirectRating,
-    Findings,
-    GeneratedQuestions,
-    JointVerdicts,
-    Need,
-    SelectedSentences,
-    Statements,
-)
+from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, judgement, no_answer, no_column
+from ragboard.metrics.sentences import SelectedSentences
+from ragboard.metrics.statements import JointVerdicts, Statements
 from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.tasks import AnswerRated, GenerateQuestions, RateAnswer, Similarity, Task
 
-__all__ = ["AnswerRelevance", "ContextRelevance", "Faithfulness"]
+__all__ = [
+    "AnswerRelevance",
+    "ContextRelevance",
+    "DirectRating",
+    "Faithfulness",
+    "GeneratedQuestions",
+    "QuestionsFound",
+]
 
 PAPER = "Es et al. 2023, arXiv 2309.15217, section 3"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QuestionsFound:
+    """Questions generated from the answer and their cosine to the user's question, in the same order."""
+
+    questions: tuple[str, ...]
+    similarities: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class GeneratedQuestions(Need[QuestionsFound]):
+    """`n` questions that the answer answers, each compared with the question asked."""
+
+    n: int = 3
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Questions and embeddings."""
+        return (GenerateQuestions, Similarity)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> QuestionsFound | Unscored:
+        """None for an empty answer."""
+        if sample.answer is None:
+            return no_column("answer")
+        if not sample.answer.strip():
+            return QuestionsFound(questions=(), similarities=())
+        reply = await ask(GenerateQuestions(answer=sample.answer, n=self.n, history=sample.history))
+        if isinstance(reply, Unscored):
+            return reply
+        if not reply.questions:
+            return QuestionsFound(questions=(), similarities=())
+        near = await ask(Similarity(text=sample.question, others=reply.questions))
+        if isinstance(near, Unscored):
+            return near
+        return QuestionsFound(questions=reply.questions, similarities=near.values)
+
+    def rows(self, found: QuestionsFound) -> Iterable[Row]:
+        """Each question with its cosine."""
+        for number, (text, near) in enumerate(zip(found.questions, found.similarities, strict=True)):
+            yield "questions", (number, text, near)
+
+
+@dataclass(frozen=True)
+class DirectRating(Need[AnswerRated]):
+    """How well the answer answers the question, said by a judge at once; not resolved for an empty answer."""
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Rating."""
+        return (RateAnswer,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> AnswerRated | Unscored:
+        """The rating."""
+        if missing := no_answer(sample):
+            return missing
+        return await ask(RateAnswer(question=sample.question, answer=sample.answer or "", history=sample.history))
+
+    def rows(self, found: AnswerRated) -> Iterable[Row]:
+        """The rating and its reason."""
+        yield judgement("rating of the answer", 1, f"{found.score:g}", found.score, found.reason)
 
 
 @dataclass(frozen=True)

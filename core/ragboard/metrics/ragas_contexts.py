@@ -5,24 +5,26 @@ Where the library adds a constant or calls an empty case 0, `compat=True` does t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import (
-    Agreement,
-    DrawnSentences,
-    DrawsFound,
-    EntitiesNamed,
-    Findings,
-    Need,
-    PassagesJudged,
-    UsefulPassages,
-)
-from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, judgement, no_column, yes_or_no
+from ragboard.metrics.sentences import Agreement, DrawnSentences, DrawsFound
+from ragboard.records import Outcome, Sample, Score, Side, Unscored
+from ragboard.tasks import ExtractEntities, JudgePassages, Task, Usefulness
 
-__all__ = ["ContextEntityRecall", "ContextPrecision", "ContextRelevancy", "ContextUtilization", "average_precision"]
+__all__ = [
+    "ContextEntityRecall",
+    "ContextPrecision",
+    "ContextRelevancy",
+    "ContextUtilization",
+    "EntitiesFound",
+    "EntitiesNamed",
+    "UsefulPassages",
+    "average_precision",
+]
 
 LIBRARY = "ragas library 0.4"
 EARLY_LIBRARY = "ragas library 0.0.12 to 0.0.22"
@@ -40,6 +42,80 @@ def average_precision(useful: tuple[bool, ...], tiny: float = 0.0) -> float:
         return 0.0
     hits = [place for place, good in enumerate(useful, 1) if good]
     return sum(number / place for number, place in enumerate(hits, 1)) / (found + tiny)
+
+
+@dataclass(frozen=True)
+class UsefulPassages(Need[Usefulness]):
+    """Whether each passage is useful to arrive at the reference, or at the answer."""
+
+    toward: Side = "reference"
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Verdicts on passages."""
+        return (JudgePassages,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> Usefulness | Unscored:
+        """A verdict on each passage; not resolved toward an empty text."""
+        if sample.contexts is None:
+            return no_column("contexts")
+        which = "reference" if self.toward == "reference" else "answer"
+        text = sample.reference if self.toward == "reference" else sample.answer
+        if text is None:
+            return no_column(which)
+        if not text.strip():
+            return Unscored(reason="undefined", detail=f"the {which} is empty")
+        if not sample.contexts:
+            return Usefulness(useful=(), reasons=())
+        passages = tuple(passage.text for passage in sample.contexts)
+        return await ask(
+            JudgePassages(question=sample.question, answer=text, passages=passages, history=sample.history)
+        )
+
+    def rows(self, found: Usefulness) -> Iterable[Row]:
+        """A verdict on each passage."""
+        return yes_or_no(f"useful toward {self.toward}", zip(found.useful, found.reasons, strict=True))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntitiesFound:
+    """The people, places, things, dates and amounts that two texts name, each once."""
+
+    reference: tuple[str, ...]
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EntitiesNamed(Need[EntitiesFound]):
+    """What the reference names, and what the passages name."""
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Extraction of entities."""
+        return (ExtractEntities,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> EntitiesFound | Unscored:
+        """The names of both."""
+        if sample.reference is None:
+            return no_column("reference")
+        if sample.contexts is None:
+            return no_column("contexts")
+        passages = "\n\n".join(passage.text for passage in sample.contexts)
+        ours, theirs = await asyncio.gather(_names(sample.reference, ask), _names(passages, ask))
+        if isinstance(ours, Unscored):
+            return ours
+        return theirs if isinstance(theirs, Unscored) else EntitiesFound(reference=ours, passages=theirs)
+
+    def rows(self, found: EntitiesFound) -> Iterable[Row]:
+        """Each name of both."""
+        for about, names in (("entities of reference", found.reference), ("entities of passages", found.passages)):
+            for number, name in enumerate(names, 1):
+                yield judgement(about, number, name)
+
+
+async def _names(text: str, ask: Ask) -> tuple[str, ...] | Unscored:
+    if not text.strip():
+        return ()
+    reply = await ask(ExtractEntities(text=text))
+    return reply if isinstance(reply, Unscored) else reply.names
 
 
 @dataclass(frozen=True)
@@ -65,7 +141,7 @@ class _Precision(Metric):
         del sample
         return self._counted(findings.of(self.need))
 
-    def _counted(self, judged: PassagesJudged) -> Outcome:
+    def _counted(self, judged: Usefulness) -> Outcome:
         if not judged.useful and not self.compat:
             return Unscored(reason="undefined", detail="no passage was retrieved")
         value = average_precision(judged.useful, TINY_PRECISION if self.compat else 0.0)

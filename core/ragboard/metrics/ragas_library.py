@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import AnswerSimilarity as Near
-from ragboard.metrics.needs import Cells, CellVerdicts, Findings, JointVerdicts, Need
+from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, no_column
 from ragboard.metrics.ragchecker import (
     ANSWER_RIGHT,
     ANSWER_SOURCES,
@@ -20,13 +18,41 @@ from ragboard.metrics.ragchecker import (
     nothing_to_count,
     share,
 )
+from ragboard.metrics.statements import Cells, CellVerdicts, JointVerdicts
 from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.tasks import Similarity, Task
 
-__all__ = ["AnswerCorrectness", "AnswerSimilarity", "ContextRecall", "FactualCorrectness", "NoiseSensitivity"]
+__all__ = [
+    "AnswerCorrectness",
+    "AnswerSimilarity",
+    "ContextRecall",
+    "FactualCorrectness",
+    "NoiseSensitivity",
+    "ReferenceSimilarity",
+]
 
 LIBRARY = "ragas library 0.4"
 TINY = 1e-8
 NO_STATEMENT = "the reference holds no statement"
+
+
+@dataclass(frozen=True)
+class ReferenceSimilarity(Need[float]):
+    """The cosine between the answer and the reference; not resolved where one of them is empty."""
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Embeddings."""
+        return (Similarity,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> float | Unscored:
+        """The cosine."""
+        for column, text in (("answer", sample.answer), ("reference", sample.reference)):
+            if text is None:
+                return no_column(column)
+            if not text.strip():
+                return Unscored(reason="undefined", detail=f"the {column} is empty")
+        reply = await ask(Similarity(text=sample.answer or "", others=(sample.reference or "",)))
+        return reply if isinstance(reply, Unscored) else reply.values[0]
 
 
 @dataclass(frozen=True)
@@ -138,14 +164,14 @@ class AnswerCorrectness(Metric):
 
     def needs(self) -> tuple[Need[Any], ...]:
         """The verdicts on each side's claims by the other text, and the cosine."""
-        return (ANSWER_RIGHT, REFERENCE_COVERED, Near())
+        return (ANSWER_RIGHT, REFERENCE_COVERED, ReferenceSimilarity())
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
         """The weighted mean."""
         facts = self._facts(sample, findings)
         if isinstance(facts, Unscored):
             return facts
-        near = findings.of(Near())
+        near = findings.of(ReferenceSimilarity())
         counted = f"F1 {facts.value:.2f} ({facts.counted}), similarity {near:.2f}"
         return Score(value=self.weight * facts.value + (1 - self.weight) * near, counted=counted)
 
@@ -206,12 +232,12 @@ class AnswerSimilarity(Metric):
 
     def needs(self) -> tuple[Need[Any], ...]:
         """The cosine."""
-        return (Near(),)
+        return (ReferenceSimilarity(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
         """The cosine."""
         words = len((sample.answer or "").split())
-        return Score(value=findings.of(Near()), counted=f"an answer of {words} words")
+        return Score(value=findings.of(ReferenceSimilarity()), counted=f"an answer of {words} words")
 
 
 def _yes_and_no(cells: Cells) -> tuple[int, int]:

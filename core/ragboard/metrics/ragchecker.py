@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import Cells, CellVerdicts, Findings, Need
+from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
 from ragboard.metrics.partition import Origin, partition, relevant_passages
 from ragboard.metrics.ragas import no_statements
+from ragboard.metrics.statements import Cells, CellVerdicts
 from ragboard.records import Outcome, Sample, Score, Unscored
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import Findings, Need, Statements
+from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
+from ragboard.metrics.statements import Statements
 from ragboard.records import Outcome, Sample, Score, Unscored
 
 __all__ = ["Refusal"]

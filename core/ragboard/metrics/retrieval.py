@@ -17,8 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from ragboard.metrics.base import Column, Direction, Metric
-from ragboard.metrics.needs import Findings, Need
+from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
 from ragboard.records import JsonValue, Outcome, Passage, Sample, Score, Unscored
 
 __all__ = ["NDCG", "AveragePrecision", "HitRate", "Precision", "Ranking", "Recall", "ReciprocalRank", "ranking"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.readers.cells import storable
-from ragboard.readers.formats import FIELDS, column_uses, format_name, match_columns, unclear_answer
+from ragboard.readers.columns import FIELDS, column_uses, format_name, match_columns, unclear_answer
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, Preview, ReadResult, Renamed, RowNote
 from ragboard.readers.runs import SHOWN, nothing_in, runs_of
 from ragboard.readers.tables import RawRow, Table, read_table

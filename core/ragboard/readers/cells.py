@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
-from ragboard.readers.located import RepeatedKey, parse
-from ragboard.readers.reprs import WRITE, PrintedError, read_printed, read_python
+from ragboard.readers.files import RepeatedKey, parse
+from ragboard.readers.printed import WRITE, PrintedError, read_printed, read_python
 from ragboard.records import JsonValue, Passage, Turn
 
 __all__ = [

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragboard.errors import RunFileError
-from ragboard.readers.formats import Format, PassageRows
+from ragboard.readers.formats import Format
+from ragboard.readers.formats.base import PassageRows
 from ragboard.readers.tables import BadRow, RawRow, Table
 from ragboard.records import JsonValue
 

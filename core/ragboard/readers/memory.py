@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.errors import RunFileError
-from ragboard.readers.formats import match_columns
+from ragboard.readers.columns import match_columns
 from ragboard.readers.objects import foreign, plain
 from ragboard.readers.report import ReadResult
 from ragboard.readers.runs import runs_of

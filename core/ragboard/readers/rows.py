@@ -22,7 +22,7 @@ from ragboard.readers.cells import (
     read_question,
     read_reference,
 )
-from ragboard.readers.checked import UnusableError, checked
+from ragboard.readers.formats.ragchecker import UnusableError, checked
 from ragboard.readers.report import Renamed, RowNote
 from ragboard.readers.scores import ScoreColumns
 from ragboard.readers.tables import BadRow, RawRow, Table

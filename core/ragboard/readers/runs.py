@@ -9,12 +9,13 @@ from shlex import quote
 
 from ragboard.errors import RunFileError
 from ragboard.readers.cells import NAMES_ONLY, storable
-from ragboard.readers.formats import column_uses, format_name, format_of, match_columns, named, unclear_answer
+from ragboard.readers.columns import column_uses, format_name, match_columns, named, unclear_answer
+from ragboard.readers.formats import format_of
 from ragboard.readers.layouts import Layout, lay_out
 from ragboard.readers.report import Coerced, ImportReport, ReadResult
 from ragboard.readers.rows import Reading, read_rows
-from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores, scores_in
-from ragboard.readers.tables import BadRow, Table
+from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores
+from ragboard.readers.tables import BadRow, RawRow, Table
 from ragboard.records import Run
 
 __all__ = ["SHOWN", "nothing_in", "runs_of"]
@@ -43,15 +44,18 @@ def runs_of(
         raise RunFileError(path, f"is a file of {known.name}: it {known.refused}")
     matched = _matched(path, table, mapping, run_column)
     layout = lay_out(path, table, known, matched)
-    scores = scores_in(table, matched, run_column)
+    free = [column for column in table.columns if column not in matched.values() and column != run_column]
+    rows = [row.cells for row in table.rows if isinstance(row, RawRow)]
+    scores = known.scores(free, rows) if known and not table.ours else None
     reading = read_rows(path, layout.table, matched, scores=scores, run_column=run_column, skip_bad=skip_bad)
     if not reading.samples:
         first = reading.dropped[0]
         raise RunFileError(path, f"no row can be read; the first: {first.message}", line=first.line, field=first.field)
     _require_texts(path, table, matched, reading)
+    named_format = format_name(table.columns, table.kind, ours=table.ours)
     bare = (_run(base, group, reading, run_column, prefixed=prefixed) for group in reading.samples)
     runs = tuple(
-        replace(run, scores=file_scores(table, scores, reading.scores.get(group, ())))
+        replace(run, scores=file_scores(named_format, scores, reading.scores.get(group, ())))
         for run, group in zip(bare, reading.samples, strict=True)
     )
     return ReadResult(runs=runs, report=_report(path, table, layout, matched, scores, reading, run_column))

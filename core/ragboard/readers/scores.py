@@ -1,125 +1,24 @@
-"""Scores that a result file of ragas or RAGChecker brings: which columns they are, and what they say.
+"""Scores that a result file of another tool brings, kept beside ours.
 
-ragas keeps one column for each metric, RAGChecker an object `metrics` in each item. A column counts as
-scores only where the file is that tool's, the name is one it gives, and every cell is a number or
+A column counts as scores only where the file is that tool's, the name is one it gives, and every cell is a number or
 missing; any other column stays metadata.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeGuard, cast
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, TypeGuard, cast
 
-from ragboard.readers.formats import format_name
-from ragboard.readers.tables import RawRow, Table
 from ragboard.records import FileScores, JsonValue, MetricDescription, Outcome, Score, Unscored
 
-__all__ = [
-    "ITEM_SCORES",
-    "RAGAS",
-    "RAGCHECKER",
-    "ScoreColumns",
-    "disagreeing",
-    "file_scores",
-    "score_columns",
-    "scores_in",
-]
+__all__ = ["Cells", "Direction", "ScoreColumns", "disagreeing", "file_scores", "is_score", "object_at"]
 
-RAGAS = frozenset(
-    {
-        "answer_accuracy",
-        "answer_correctness",
-        "answer_relevance",
-        "answer_relevancy",
-        "answer_similarity",
-        "agent_goal_accuracy",
-        "bleu_score",
-        "chrf_score",
-        "coherence",
-        "conciseness",
-        "context_entity_recall",
-        "context_precision",
-        "context_recall",
-        "context_relevance",
-        "context_relevancy",
-        "context_utilization",
-        "correctness",
-        "data_compare_score",
-        "exact_match",
-        "factual_correctness",
-        "faithful_rate",
-        "faithfulness",
-        "faithfulness_with_hhem",
-        "harmfulness",
-        "id_based_context_precision",
-        "id_based_context_recall",
-        "llm_context_precision_with_reference",
-        "llm_context_precision_without_reference",
-        "llm_sql_equivalence_with_reference",
-        "maliciousness",
-        "noise_sensitivity",
-        "noise_sensitivity_irrelevant",
-        "noise_sensitivity_relevant",
-        "non_llm_context_precision_with_reference",
-        "non_llm_context_recall",
-        "non_llm_string_similarity",
-        "nv_accuracy",
-        "nv_context_relevance",
-        "nv_response_groundedness",
-        "ragas_score",
-        "relevance_rate",
-        "response_groundedness",
-        "response_relevancy",
-        "rouge_score",
-        "semantic_similarity",
-        "string_present",
-        "summary_score",
-        "tool_call_accuracy",
-        "tool_call_f1",
-        "topic_adherence",
-    }
-)
-"""What ragas calls its metrics, in any version; settings follow in brackets."""
+Cells: TypeAlias = Mapping[str, JsonValue]
+"""A row: cells by column."""
 
-RAGCHECKER = (
-    "precision",
-    "recall",
-    "f1",
-    "claim_recall",
-    "context_precision",
-    "context_utilization",
-    "noise_sensitivity_in_relevant",
-    "noise_sensitivity_in_irrelevant",
-    "hallucination",
-    "self_knowledge",
-    "faithfulness",
-)
-
-ITEM_SCORES = "metrics"
-"""Where an item of a RAGChecker output has its scores."""
-
-NAMED = re.compile(r"(?P<name>[\w\s-]+)(?P<settings>\([\w\s=.,-]*\))?")
-
-MISSPELT = {"context_relavency": "context_relevancy"}
-"""As the first ragas wrote it."""
-
-LOWER = frozenset(
-    {
-        "hallucination",
-        "harmfulness",
-        "maliciousness",
-        "noise_sensitivity",
-        "noise_sensitivity_in_irrelevant",
-        "noise_sensitivity_in_relevant",
-        "noise_sensitivity_irrelevant",
-        "noise_sensitivity_relevant",
-    }
-)
-NEUTRAL = frozenset({"coherence", "conciseness", "correctness", "self_knowledge"})
-"""Better or worse by what one wants, or by a definition that the file does not hold."""
+Direction: TypeAlias = Literal["higher", "lower", "neutral"]
 
 ROUNDED = 0.051
 """How far a percentage with one decimal may be from what it was rounded from."""
@@ -129,8 +28,6 @@ LARGEST = 2**53
 
 NO_VALUE = Unscored(reason="skipped", detail="the file has no value")
 
-Cells = Mapping[str, JsonValue]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreColumns:
@@ -138,57 +35,46 @@ class ScoreColumns:
 
     tool: str
     columns: Mapping[str, str]
-    """For each metric the column, or RAGChecker's key in `metrics`."""
-    nested: bool
-    """Whether they stand in the object `metrics`."""
+    """For each metric its column, or its key in the objects."""
     taken: frozenset[str]
     """Columns of the file that hold nothing else."""
+    key: str = ""
+    """The column whose objects hold them; empty where each has a column of its own."""
+    directions: Mapping[str, Direction] = field(default_factory=dict[str, Direction])
+    """Which way is better, by metric; `higher` where it is not said. Neutral: that depends on what one wants."""
 
     def outcomes(self, cells: Cells) -> dict[str, Outcome]:
         """One row's scores; a missing one says so."""
-        inside = _item(cells) if self.nested else cells
+        inside = object_at(cells, self.key) if self.key else cells
         return {metric: _outcome(inside.get(column)) for metric, column in self.columns.items()}
 
     def rest(self, cells: Cells) -> dict[str, JsonValue]:
         """The row without its scores."""
         taken = set(self.columns.values())
-        if not self.nested:
+        if not self.key:
             return {column: cell for column, cell in cells.items() if column not in taken}
-        other = {key: value for key, value in _item(cells).items() if key not in taken}
-        return {key: other or None if key == ITEM_SCORES else cell for key, cell in cells.items()}
-
-
-def score_columns(file_format: str, columns: Sequence[str], rows: Sequence[Cells]) -> ScoreColumns | None:
-    """The columns of a file that are scores; None where it has none, or is not a result of ragas or RAGChecker."""
-    if file_format.startswith("RAGChecker"):
-        return _in_items(rows)
-    return _in_columns(columns, rows) if file_format.startswith("ragas ") else None
-
-
-def scores_in(table: Table, matched: Mapping[str, str], run_column: str | None = None) -> ScoreColumns | None:
-    """The scores of a table, among the columns that nothing else is read from."""
-    free = [column for column in table.columns if column not in matched.values() and column != run_column]
-    rows = [row.cells for row in table.rows if isinstance(row, RawRow)]
-    return score_columns(format_name(table.columns, table.kind, ours=table.ours), free, rows)
+        other = {key: value for key, value in object_at(cells, self.key).items() if key not in taken}
+        return {key: other or None if key == self.key else cell for key, cell in cells.items()}
 
 
 def file_scores(
-    table: Table, scores: ScoreColumns | None, outcomes: Sequence[Mapping[str, Outcome]]
+    file_format: str, scores: ScoreColumns | None, outcomes: Sequence[Mapping[str, Outcome]]
 ) -> FileScores | None:
     """What a run gets of them: the outcomes of its samples, in order."""
     if scores is None:
         return None
     return FileScores(
         tool=scores.tool,
-        format=format_name(table.columns, table.kind, ours=table.ours),
+        format=file_format,
         columns=scores.columns,
-        metrics=tuple(_described(scores.tool, spec) for spec in scores.columns),
+        metrics=tuple(_described(scores, spec) for spec in scores.columns),
         outcomes=tuple(outcomes),
     )
 
 
-def _described(tool: str, spec: str) -> MetricDescription:
+def _described(scores: ScoreColumns, spec: str) -> MetricDescription:
     """What is known of another tool's metric: its name, and which way is better where the name tells."""
+    tool = scores.tool
     source, _, name = spec.partition(".")
     plain, bracket, settings = name.partition("(")
     return MetricDescription(
@@ -202,7 +88,7 @@ def _described(tool: str, spec: str) -> MetricDescription:
         requires=(),
         low=None,
         high=None,
-        direction="lower" if plain in LOWER else "neutral" if plain in NEUTRAL else "higher",
+        direction=scores.directions.get(plain, "higher"),
         calls="nothing",
         settings=(),
     )
@@ -222,43 +108,17 @@ def disagreeing(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Out
     ]
 
 
-def _in_columns(columns: Sequence[str], rows: Sequence[Cells]) -> ScoreColumns | None:
-    found: dict[str, str] = {}
-    for column in columns:
-        name = _ragas_name(column)
-        if name and all(_is_score(row.get(column)) for row in rows):
-            found.setdefault(f"ragas-file.{name}", column)
-    return ScoreColumns(tool="ragas", columns=found, nested=False, taken=frozenset(found.values())) if found else None
-
-
-def _in_items(rows: Sequence[Cells]) -> ScoreColumns | None:
-    there = {key for row in rows for key in _item(row)}
-    odd = {key for row in rows for key, value in _item(row).items() if not _is_score(value)}
-    found = {f"ragchecker-file.{name}": name for name in RAGCHECKER if name in there - odd}
-    taken = frozenset() if there - set(found.values()) else frozenset({ITEM_SCORES})
-    return ScoreColumns(tool="RAGChecker", columns=found, nested=True, taken=taken) if found else None
-
-
-def _item(cells: Cells) -> Mapping[str, JsonValue]:
-    found = cells.get(ITEM_SCORES)
-    return cast("Mapping[str, JsonValue]", found) if isinstance(found, Mapping) else {}
-
-
-def _ragas_name(column: str) -> str:
-    """The metric of a column in one spelling, with its settings; empty where ragas has none such."""
-    found = NAMED.fullmatch(column.strip())
-    if found is None:
-        return ""
-    plain = re.sub(r"[\s_-]+", "_", found["name"].strip().lower())
-    plain = MISSPELT.get(plain, plain)
-    return plain + (found["settings"] or "").replace(" ", "") if plain in RAGAS else ""
+def object_at(cells: Cells, key: str) -> Cells:
+    """The object in a cell; empty where there is none."""
+    found = cells.get(key)
+    return cast("Cells", found) if isinstance(found, Mapping) else {}
 
 
 def _is_number(value: JsonValue) -> TypeGuard[int | float]:
     return isinstance(value, float) or (type(value) is int and abs(value) < LARGEST)
 
 
-def _is_score(value: JsonValue) -> bool:
+def is_score(value: JsonValue) -> bool:
     """Whether a cell holds a number, as such or written, or nothing."""
     return value is None or _is_number(value) or (isinstance(value, str) and _written(value) is not None)
 

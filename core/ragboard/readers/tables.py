@@ -7,22 +7,43 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ragboard.errors import RunFileError
 from ragboard.readers.cells import BadCellError, clean, kind_of_value
-from ragboard.readers.files import MAX_ROW, file_lines, file_text, kind_of
-from ragboard.readers.located import RepeatedKey, parse, parse_located, what_is_wrong
-from ragboard.readers.parquet import read_parquet
+from ragboard.readers.files import (
+    MAX_ROW,
+    RepeatedKey,
+    file_lines,
+    file_text,
+    kind_of,
+    parse,
+    parse_located,
+    what_is_wrong,
+)
+from ragboard.readers.formats import FORMATS, Format
 from ragboard.records import JsonValue
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
 
 __all__ = ["BadRow", "RawRow", "Table", "read_table", "table_of"]
 
-SAMPLES = ("samples", "results", "input_data")
-"""Keys under which an object keeps its samples: ours, RAGChecker's, RAGChecker's first."""
+SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
+    key: known for known in FORMATS for key in known.sample_keys
+}
+"""Keys under which an object keeps its samples, ours first, and whose they are."""
 
 MAX_COLUMNS = 10_000
 """More than any table of samples has: each is named in the report, and drawn on pages."""
+
+PARQUET_BATCH = 1024
+BYTES_A_VALUE = 64
+"""About what a value takes in memory, besides its text."""
+PARQUET_ALLOWED = 256 * 2**20
+PARQUET_EXPANSION = 100
+"""Texts that repeat, and zeros, take almost no room in a file: so many times its size is more than honest ones need."""
+PARQUET_LARGEST = 4 * 2**30
 
 HEADER: dict[str, tuple[type, str]] = {
     "name": (str, "a text"),
@@ -68,7 +89,7 @@ class Table:
     """Name, config, dataset and tags; None where the file says nothing of its run."""
     ours: bool = False
     totals: Mapping[str, float] = field(default_factory=dict[str, float])
-    """RAGChecker's own table: metric to its mean in percent; empty in any other file."""
+    """The tool's own means, in percent by metric; empty where the file has none."""
 
 
 def read_table(path: Path) -> Table:
@@ -118,13 +139,14 @@ def _json(path: Path, encoding: str) -> Table:
     name, run = "", None
     totals: dict[str, float] = {}
     if isinstance(value, dict):
-        name = next((key for key in SAMPLES if isinstance(value.get(key), list)), "")
+        name = next((key for key in SAMPLE_KEYS if isinstance(value.get(key), list)), "")
         if not name:
             rows = _rows_of_columns(path, value)
             return Table(kind="JSON", encoding=encoding, rows=rows, columns=_columns(path, rows))
         if name == "samples" and "run" in value:
             run = _run(path, value["run"], lines["run"][0])
-        totals = {} if name == "samples" else _totals(value.get("metrics"))
+        owner = SAMPLE_KEYS[name]
+        totals = owner.totals(value) if owner else {}
         value = value[name]
     if not isinstance(value, list):
         raise RunFileError(path, f"holds {kind_of_value(value)}, expected a list of samples")
@@ -139,12 +161,6 @@ def _json(path: Path, encoding: str) -> Table:
         ours=name == "samples",
         totals=totals,
     )
-
-
-def _totals(groups: Any) -> dict[str, float]:
-    """The numbers of a table of means, in groups as either version of RAGChecker calls them."""
-    tables = [table for table in groups.values() if isinstance(table, dict)] if isinstance(groups, dict) else []
-    return {name: float(value) for table in tables for name, value in table.items() if isinstance(value, float)}
 
 
 def _rows_of_columns(path: Path, value: dict[str, Any]) -> tuple[RawRow | BadRow, ...]:
@@ -248,13 +264,76 @@ def _parquet(path: Path, encoding: str) -> Table:
     import pyarrow as pa
 
     try:
-        names, rows = read_parquet(path)
+        names, rows = _parquet_rows(path)
     except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError, NotImplementedError) as error:
         reason = " ".join(str(error).split())[:200]
         raise RunFileError(path, f"not readable as Parquet ({reason})") from error
     _once(path, names)
     read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
     return Table(kind="Parquet", encoding=encoding, rows=read, columns=tuple(names))
+
+
+def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
+    """The names of the columns, and the rows. Raises RunFileError where they are too large, pyarrow's own errors."""
+    import pyarrow.parquet as pq
+
+    size = path.stat().st_size
+    limit = min(PARQUET_ALLOWED + PARQUET_EXPANSION * size, PARQUET_LARGEST)
+    with pq.ParquetFile(path) as file:
+        columns = [file.metadata.schema.column(place) for place in range(file.metadata.num_columns)]
+        _check_memory(path, _declared(file), size, limit)
+    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    rows: list[dict[str, Any]] = []
+    taken = 0
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(PARQUET_BATCH):
+            taken += sum(_size(column) for column in batch.columns)
+            _check_memory(path, taken, size, limit)
+            rows.extend(batch.to_pylist())
+        return list(file.schema_arrow.names), rows
+
+
+def _check_memory(path: Path, needed: int, size: int, limit: int) -> None:
+    if needed > limit:
+        raise RunFileError(
+            path,
+            f"has {size:,} bytes but takes more than {limit // 2**20:,} MiB when it is read; write it as JSONL,"
+            " or leave out the columns that are not needed",
+        )
+
+
+def _declared(file: ParquetFile) -> int:
+    """What the file's own table of contents says that its values take, at the least."""
+    groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+    values = sum(int(chunk.num_values) for chunk in chunks) + int(file.metadata.num_rows)
+    return BYTES_A_VALUE * values + sum(int(chunk.total_uncompressed_size) for chunk in chunks)
+
+
+def _size(array: Any) -> int:
+    """What the values of an array take as Python objects; a text that they share is counted each time."""
+    import pyarrow as pa
+
+    own = BYTES_A_VALUE * len(array)
+    if isinstance(array, pa.DictionaryArray):
+        return own + _size_of_texts(array)
+    if isinstance(array, pa.StructArray):
+        return own + sum(_size(inner) for inner in array.flatten())
+    if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
+        return own + _size(array.flatten())
+    return own + int(array.nbytes)
+
+
+def _size_of_texts(array: Any) -> int:
+    import pyarrow as pa
+    import pyarrow.compute
+
+    compute: Any = pyarrow.compute
+    kind = array.type.value_type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind)):
+        return 0
+    lengths = compute.binary_length(array.dictionary).take(array.indices)
+    return int(compute.sum(lengths).as_py() or 0)
 
 
 _PARSERS: dict[str, Callable[[Path, str], Table]] = {

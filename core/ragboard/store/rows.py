@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
+from hashlib import md5
 from typing import Any, Literal
 
 import duckdb
 import pyarrow as pa
 
-from ragboard.answer_keys import answer_key
-from ragboard.opinions import Item, Said
 from ragboard.records import Outcome, Sample, Score
 
-__all__ = ["append_rows", "as_json", "item_row", "passage_rows", "said_rows", "sample_row", "score_row"]
+__all__ = ["answer_key", "append_rows", "as_json", "passage_rows", "sample_row", "score_row"]
 
 
 def as_json(value: Any) -> str:
@@ -29,17 +27,18 @@ def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
     return (position, metric, None, None, outcome.reason, outcome.detail)
 
 
-def item_row(agreement_id: str, position: int, item: Item) -> tuple[Any, ...]:
-    """A row of `agreement_items`."""
-    sides = as_json([asdict(sample) for sample in item.sides])
-    return (agreement_id, position, item.id, item.cluster, json.dumps(item.said), sides)
+def answer_key(sample: Sample) -> str:
+    """Which answer a person's label is on, in whichever run: a digest of question, history, answer and passages.
+
+    The order of the passages does not matter.
+    """
+    history = json.dumps([asdict(turn) for turn in sample.history], ensure_ascii=False, sort_keys=True)
+    passages = sorted(_digest(passage.text) for passage in sample.contexts or ())
+    return _digest("".join((_digest(sample.question), _digest(history), _digest(sample.answer or ""), *passages)))
 
 
-def said_rows(agreement_id: str, said: Said) -> Iterator[tuple[Any, ...]]:
-    """The rows of `agreement_scores` of one contender on one item."""
-    for side, outcome in enumerate(said.outcomes):
-        _, contender, *found = score_row(said.position, said.contender, outcome)
-        yield (agreement_id, said.position, said.dimension, contender, side, *found)
+def _digest(text: str) -> str:
+    return md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def append_rows(

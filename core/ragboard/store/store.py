@@ -6,17 +6,18 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError
 from ragboard.judges.options import JudgeOptions, options_read
-from ragboard.opinions import Agreement, Item, Said
 from ragboard.prices import Price
+from ragboard.readers.labels import Item
 from ragboard.records import Evaluation, MetricDescription, Run, Sample
 from ragboard.store.journals import hold_journals, journals_of, remove_journals
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, AskedSample, RunRef
+from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
 from ragboard.store.reading import (
     column,
     evaluation_named,
@@ -27,7 +28,6 @@ from ragboard.store.reading import (
     read_samples,
     run_shown,
 )
-from ragboard.store.rows import append_rows, as_json, item_row, said_rows
 from ragboard.store.uploads import drop_uploads, keep_upload
 from ragboard.store.writing import (
     add_run,
@@ -355,26 +355,11 @@ class Store:
                 )
             mark_statements(connection, evaluation.id)
 
-    def keep_agreement(self, agreement: Agreement, items: Sequence[Item], said: Iterable[Said]) -> None:
-        """Keep what people said of items and what contenders made of them, in place of the same agreement before."""
+    def keep_agreement(self, agreement: Agreement, items: Sequence[Item], results: Iterable[ScorerResult]) -> None:
+        """Keep people's ratings of items and the scorers' results, in place of the same agreement before."""
         with self.database.write() as connection:
             drop_agreement(connection, agreement.id)
-            connection.execute(
-                "INSERT INTO agreements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
-                [
-                    agreement.id,
-                    agreement.name,
-                    agreement.form,
-                    agreement.source,
-                    agreement.judge,
-                    agreement.heuristic,
-                    agreement.seed,
-                    as_json([asdict(contender) for contender in agreement.contenders]),
-                    list(agreement.notes),
-                ],
-            )
-            append_rows(connection, "agreement_items", [item_row(agreement.id, *each) for each in enumerate(items)])
-            append_rows(connection, "agreement_scores", [row for one in said for row in said_rows(agreement.id, one)])
+            keep_agreement(connection, agreement, items, results)
 
     def remove_agreement(self, agreement_id: str) -> None:
         """Delete an agreement; its journal and uploaded file go too. Raises NotFoundError where there is none."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from ragboard.errors import SettingError
-from ragboard.judges.tasks import AresQuality
 from ragboard.readers.ares import AresRow
+from ragboard.tasks import AresQuality
 
 __all__ = ["SIDES", "Example", "Side", "documents_in", "examples_of", "labelled_examples", "sides_of", "unlearnt"]
 

@@ -14,11 +14,11 @@ from typing import Any, TypeAlias, cast
 
 from ragboard.errors import StoreError
 from ragboard.judges.local.models import load
-from ragboard.judges.tasks import AresQuality
 from ragboard.judges.trained.files import FILE, TrainedQuality
 from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
+from ragboard.tasks import AresQuality
 from ragboard.training.examples import Example, Side, examples_of, labelled_examples, unlearnt
 from ragboard.training.optimise import Epoch, Input, TrainConfig, optimise
 from ragboard.training.scores import PEOPLE, ScoreSet, cuts_of, score

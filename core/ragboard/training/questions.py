@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from ragboard.evaluation.asker import Ask
-from ragboard.judges.embedded.text import Language, language_of, term, words_in
-from ragboard.judges.tasks import (
+from ragboard.metrics.base import AnswerTask
+from ragboard.readers.corpus import CorpusPassage
+from ragboard.tasks import (
     AnswerKind,
     Example,
     Failure,
@@ -26,7 +26,7 @@ from ragboard.judges.tasks import (
     WriteQuestions,
     Written,
 )
-from ragboard.readers.corpus import CorpusPassage
+from ragboard.text.sentences import Language, language_of, term, words_in
 
 __all__ = ["Question", "RoundTrip", "planned_calls", "round_trip", "write_answers", "write_questions"]
 
@@ -40,7 +40,7 @@ K1, B = 1.2, 0.75
 
 S = TypeVar("S")
 T = TypeVar("T")
-ForPassage = Callable[[str], Ask]
+ForPassage = Callable[[str], AnswerTask]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ async def write_questions(
     return tuple(found), tuple(said.detail for said in replies if isinstance(said, Failure))
 
 
-async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Question], near: Ask | None) -> RoundTrip:
+async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Question], near: AnswerTask | None) -> RoundTrip:
     """Keep the questions for which their own passage comes first, each once; `near` puts in order by meaning."""
     index = Bm25([passage.text for passage in corpus])
     seen: set[str] = set()
@@ -117,7 +117,7 @@ async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Question],
 
 
 async def _nearest(
-    question: str, corpus: Sequence[CorpusPassage], places: tuple[int, ...], near: Ask
+    question: str, corpus: Sequence[CorpusPassage], places: tuple[int, ...], near: AnswerTask
 ) -> tuple[int, ...] | Failure:
     if not places:
         return ()

@@ -13,9 +13,9 @@ from typing import Literal, TypeVar
 
 from ragboard.judges.embedded.entities import entities
 from ragboard.judges.embedded.lexicon import PRONOUNS
-from ragboard.judges.embedded.text import sentence_spans, words_in
 from ragboard.readers.ares import AresRow
 from ragboard.readers.corpus import CorpusPassage
+from ragboard.text.sentences import sentence_spans, words_in
 from ragboard.training.questions import Question
 
 __all__ = ["PARTS", "labelled_rows", "split_of", "wikieval_lines"]

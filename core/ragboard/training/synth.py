@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ragboard.errors import SettingError
-from ragboard.evaluation.asker import Asker
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
+from ragboard.evaluation.runner import TaskRunner
 from ragboard.evaluation.terms import Terms
 from ragboard.exporting.ares import ares_tsv
 from ragboard.judges.panel import Panel
-from ragboard.judges.tasks import AnswerKind, Example, Similarity, WriteAnswer, WriteQuestions
 from ragboard.outputs import check_output, write_output
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.readers.corpus import CorpusPassage
+from ragboard.tasks import AnswerKind, Example, Similarity, WriteAnswer, WriteQuestions
 from ragboard.training.questions import RoundTrip, planned_calls, round_trip, write_answers, write_questions
 from ragboard.training.rows import PARTS, labelled_rows, wikieval_lines
 
@@ -108,8 +108,8 @@ def synthesise(
     for name in (FILES[config.kind], CARD):
         check_output(out / name, force=force or journal_path.exists())
     with open_journal(journal_path, {"kind": config.kind, "seed": config.seed}) as journal:
-        asker = Asker(panel, journal, Budget.of(terms, panel), retry=terms.retry)
-        asked = wait_for(_ask_all(corpus, chosen, config, asker))
+        runner = TaskRunner(panel, journal, Budget.of(terms, panel), retry=terms.retry)
+        asked = wait_for(_ask_all(corpus, chosen, config, runner))
     rows = labelled_rows(corpus, asked.trip.kept, config.seed) if config.kind == "ares" else ()
     lines = ares_tsv(rows) if config.kind == "ares" else wikieval_lines(corpus, asked.trip.kept, config.seed)
     result = SynthResult(
@@ -127,10 +127,10 @@ def synthesise(
             }
             for quality in (ARES_QUALITIES if rows else ())
         },
-        calls=asker.budget.calls,
+        calls=runner.budget.calls,
         planned=planned_calls(len(chosen), config.questions, len(KINDS[config.kind]), by_meaning=_by_meaning(panel)),
         failed=asked.problems,
-        stopped=asker.budget.stopped,
+        stopped=runner.budget.stopped,
     )
     digest = blake2b(lines.encode(), digest_size=8).hexdigest()
     write_output(result.file, lines.encode(), force=True)
@@ -159,10 +159,12 @@ class _Asked(NamedTuple):
     problems: Counter[str]
 
 
-async def _ask_all(corpus: Sequence[CorpusPassage], chosen: Sequence[int], config: SynthConfig, asker: Asker) -> _Asked:
-    written, unasked = await write_questions(corpus, chosen, config.questions, config.examples, asker.for_sample)
-    trip = await round_trip(corpus, written, asker.for_sample("round trip") if _by_meaning(asker.panel) else None)
-    kept, unanswered = await write_answers(corpus, trip.kept, KINDS[config.kind], config.examples, asker.for_sample)
+async def _ask_all(
+    corpus: Sequence[CorpusPassage], chosen: Sequence[int], config: SynthConfig, runner: TaskRunner
+) -> _Asked:
+    written, unasked = await write_questions(corpus, chosen, config.questions, config.examples, runner.for_sample)
+    trip = await round_trip(corpus, written, runner.for_sample("round trip") if _by_meaning(runner.panel) else None)
+    kept, unanswered = await write_answers(corpus, trip.kept, KINDS[config.kind], config.examples, runner.for_sample)
     return _Asked(replace(trip, kept=kept), len(written), Counter([*unasked, *trip.failed, *unanswered]))
 
 

@@ -10,17 +10,19 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ragboard.errors import JudgeError, SettingError, StoreError
+from ragboard.human.agreement import Measure
+from ragboard.human.scorers import ScorerFigures
 from ragboard.judges.local.models import digest, model_folder
-from ragboard.judges.tasks import AresQuality
 from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
 from ragboard.judges.trained.reading import BETWEEN, READS
 from ragboard.outputs import check_output, write_whole
 from ragboard.readers.ares import read_ares
 from ragboard.stats import NoInterval
+from ragboard.tasks import AresQuality
 from ragboard.training.examples import documents_in, sides_of
 from ragboard.training.fit import FitResult, NothingToLearnError, OnProgress, TrainContext, fit
 from ragboard.training.optimise import TrainConfig
-from ragboard.training.scores import PEOPLE, Estimate, ScorerResult, ScoreSet
+from ragboard.training.scores import PEOPLE, ScoreSet
 
 __all__ = ["TrainResult", "train_judge", "verdicts"]
 
@@ -220,14 +222,16 @@ def _score_lines(scored: ScoreSet) -> Iterator[str]:
     yield f"On {scored.on}: {scored.n:,} examples, of which {scored.positive:,} hold, in {scored.clusters:,} clusters."
     yield from ("", "| | AUROC | balanced accuracy | judge's AUROC better by |", "|---|---|---|---|")
     for one in scored.contenders:
-        better = "" if one.judge_better_by is None else _estimate(one.judge_better_by)
-        yield f"| {one.name} | {_estimate(one.auroc)} | {_estimate(one.balanced_accuracy)} | {better} |"
+        figures = (one.auroc, one.balanced_accuracy, one.judge_better_by)
+        yield f"| {one.name} | {' | '.join(map(_figure, figures))} |"
     yield "| the commoner class | 0.5 | 0.5 | |"
     yield ""
     yield from verdicts(scored)
 
 
-def _estimate(found: Estimate) -> str:
+def _figure(found: Measure | None) -> str:
+    if found is None or found.value is None:
+        return ""
     interval = found.interval
     if isinstance(interval, NoInterval):
         return f"{found.value:.3f} (no interval: {interval.reason})"
@@ -246,7 +250,7 @@ def verdicts(scored: ScoreSet) -> Iterator[str]:
         yield f"On {scored.on} {_against(other)}."
 
 
-def _against(other: ScorerResult) -> str:
+def _against(other: ScorerFigures) -> str:
     found = other.judge_better_by.interval if other.judge_better_by else None
     if found is None or isinstance(found, NoInterval):
         why = f" ({found.reason})" if found else ""

@@ -9,8 +9,10 @@ from urllib.parse import urlencode
 
 from streamlit.components.v2 import component
 
-from ragboard.opinions import Opinion
-from ragboard.report import GradeVerdict, Opened, PairVerdict
+from ragboard.human.agreement import ItemDetail
+from ragboard.human.grades import GradeVerdict
+from ragboard.human.preferences import PairVerdict
+from ragboard.readers.labels import HumanRating
 from ragboard.spans import inert
 
 __all__ = ["grade_rows", "item_list", "opened_data", "opened_pair", "pair_rows", "preferred"]
@@ -37,7 +39,7 @@ def item_list(rows: Sequence[Mapping[str, Any]], titles: Mapping[str, str], capt
     return opened
 
 
-def opened_pair(found: Opened, *, key: str) -> None:
+def opened_pair(found: ItemDetail, *, key: str) -> None:
     """Draw both sides of a pair, with the words that differ, and the passages."""
     _mount_pair(key=key, data=opened_data(found))
 
@@ -95,7 +97,7 @@ def grade_rows(
     ]
 
 
-def _ratings(said: Sequence[Opinion]) -> str:
+def _ratings(said: Sequence[HumanRating]) -> str:
     return f"of {', '.join('–' if grade is None else f'{grade:g}' for grade in said)}" if len(said) > 1 else ""
 
 
@@ -128,7 +130,7 @@ def _row(
     }
 
 
-def opened_data(found: Opened) -> dict[str, Any]:
+def opened_data(found: ItemDetail) -> dict[str, Any]:
     """Both sides of a pair, as JSON-ready data."""
     shared = found.sides[0].contexts == found.sides[1].contexts
     of_passages = found.sides[0].answer is None
@@ -142,14 +144,14 @@ def opened_data(found: Opened) -> dict[str, Any]:
     }
 
 
-def _side(found: Opened, letter: str, other: str) -> dict[str, Any]:
+def _side(found: ItemDetail, letter: str, other: str) -> dict[str, Any]:
     words = [{"kind": change.kind, "text": inert(change.text)} for change in found.changes if change.kind != other]
     side = found.sides["AB".index(letter)]
     what = "Passages of" if side.answer is None else "Answer"
     return {"title": f"{what} {letter}", "note": "" if words else "It is empty.", "words": words}
 
 
-def _passages(found: Opened, side: int, title: str) -> dict[str, Any]:
+def _passages(found: ItemDetail, side: int, title: str) -> dict[str, Any]:
     passages = found.sides[side].contexts or ()
     return {
         "title": f"{title}: {len(passages)}",

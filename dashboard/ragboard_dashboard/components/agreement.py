@@ -8,17 +8,9 @@ from typing import Any
 
 from streamlit.components.v2 import component
 
-from ragboard.report import (
-    Correlations,
-    GradeLine,
-    GradePeople,
-    GradeReport,
-    Measure,
-    PairCell,
-    PairPeople,
-    PreferenceReport,
-    Ratings,
-)
+from ragboard.human.agreement import Correlations, Measure
+from ragboard.human.grades import GradeLine, GradePeople, GradeReport, Ratings
+from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport
 from ragboard.spans import inert
 from ragboard.stats import Interval, NoInterval
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from html import escape
 
+from ragboard.analysis import BETTER, metric_range, metric_settings
 from ragboard.records import MetricDescription
-from ragboard.report import BETTER, metric_range, metric_settings
 from ragboard.spans import inert
 
 __all__ = ["catalogue_html"]

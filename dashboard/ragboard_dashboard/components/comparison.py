@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 
 from streamlit.components.v2 import component
 
-from ragboard.records import Outcome, Passage, Score
-from ragboard.report import (
+from ragboard.analysis import (
     Comparison,
     JudgedStatement,
     JudgeNoise,
@@ -20,7 +19,15 @@ from ragboard.report import (
     SampleReport,
     StatementChange,
 )
-from ragboard.report.looks import ARROWS, CHANGE_LOOKS, CHANGES, KINDS, SAID_ALIKE, statement_look
+from ragboard.analysis.looks import (
+    ARROWS,
+    CHANGE_LOOKS,
+    CHANGES,
+    KINDS,
+    SAID_ALIKE,
+    statement_look,
+)
+from ragboard.records import Outcome, Passage, Score
 from ragboard.spans import inert
 from ragboard.stats import Interval
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from types import MappingProxyType
 
-from ragboard.report import (
+from ragboard.analysis import (
     QUANTITIES,
     RULES,
     Diagnosis,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from ragboard.report import SystemDifference, SystemEstimate, SystemsReport
+from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport
 from ragboard.spans import inert
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked
 

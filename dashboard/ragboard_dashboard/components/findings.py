@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.components.v2 import component
 
-from ragboard.report import Hallucination, HallucinationGroup, LooseStatement
-from ragboard.report.looks import VERDICTS, VerdictLook, said_by, statement_look
+from ragboard.analysis import Hallucination, HallucinationGroup, LooseStatement
+from ragboard.analysis.looks import VERDICTS, VerdictLook, said_by, statement_look
 from ragboard.spans import inert
 
 __all__ = ["Way", "finding_list", "group_list", "hallucination_list", "opened_hallucination", "way_list"]

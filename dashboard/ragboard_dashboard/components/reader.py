@@ -14,11 +14,8 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
-from ragboard.metrics.needs import Sentence
-from ragboard.metrics.partition import ORIGINS
-from ragboard.records import Evidence, Passage, Verdict
-from ragboard.report import JudgedStatement
-from ragboard.report.looks import (
+from ragboard.analysis import JudgedStatement
+from ragboard.analysis.looks import (
     ALONE,
     NOT_JUDGED,
     VERDICTS,
@@ -26,7 +23,10 @@ from ragboard.report.looks import (
     said_by,
     statement_look,
 )
-from ragboard.report.wording import HOW, WORST_FIRST, evidence_look, what_passages_say
+from ragboard.analysis.wording import HOW, WORST_FIRST, evidence_look, what_passages_say
+from ragboard.metrics.needs import Sentence
+from ragboard.metrics.partition import ORIGINS
+from ragboard.records import Evidence, Passage, Verdict
 from ragboard.spans import Stretch, apart, inert, layered
 from ragboard_dashboard.components.spans import utf16
 

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 
 from streamlit.components.v2 import component
 
+from ragboard.analysis import SampleRow
+from ragboard.analysis.looks import VERDICTS
 from ragboard.records import Outcome, Score
-from ragboard.report import SampleRow
-from ragboard.report.looks import VERDICTS
 from ragboard.spans import inert
 
 __all__ = ["sample_list", "samples_data"]

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 from streamlit.components.v2 import component
 
-from ragboard.report import Distribution, Group
+from ragboard.analysis import Distribution, Group
 from ragboard.spans import inert
 from ragboard.stats import Interval
 

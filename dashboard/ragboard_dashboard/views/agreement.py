@@ -9,8 +9,9 @@ from typing import Any, get_args
 import streamlit as st
 
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.report import GradeLine, GradeReport, KeptAgreement
+from ragboard.human.grades import GradeLine, GradeReport
 from ragboard.stats.pairwise import Ties
+from ragboard.store.queries.agreements import StoredAgreement
 from ragboard_dashboard.agreed import list_grades, list_pairs, show_item
 from ragboard_dashboard.agreeing import offer_deletion, offer_files
 from ragboard_dashboard.components.agreement import (
@@ -64,7 +65,7 @@ def page() -> None:
     offer_deletion(kept)
 
 
-def _graded(kept: KeptAgreement) -> None:
+def _graded(kept: StoredAgreement) -> None:
     try:
         _grades(kept)
     except SettingError as error:
@@ -83,7 +84,7 @@ def _empty() -> None:
     offer_files()
 
 
-def _chosen(every: Sequence[KeptAgreement]) -> KeptAgreement | None:
+def _chosen(every: Sequence[StoredAgreement]) -> StoredAgreement | None:
     """The agreement of the address, else the newest."""
     wanted = st.query_params.get("agreement", "")
     try:
@@ -114,11 +115,11 @@ def _chosen(every: Sequence[KeptAgreement]) -> KeptAgreement | None:
     return kept
 
 
-def _form(kept: KeptAgreement) -> str:
+def _form(kept: StoredAgreement) -> str:
     return "pairs" if kept.agreement.form == "pairs" else "grades"
 
 
-def _forms(every: Sequence[KeptAgreement], kept: KeptAgreement | None) -> None:
+def _forms(every: Sequence[StoredAgreement], kept: StoredAgreement | None) -> None:
     there = [form for form in FORMS if any(_form(one) == form for one in every)]
     newest = {form: next(one.agreement.id for one in every if _form(one) == form) for form in there}
     _bound("form", _form(kept) if kept else there[0])
@@ -137,7 +138,7 @@ def _forms(every: Sequence[KeptAgreement], kept: KeptAgreement | None) -> None:
     )
 
 
-def _called(kept: KeptAgreement) -> str:
+def _called(kept: StoredAgreement) -> str:
     made = kept.agreement
     return (
         f"{made.name} by {made.judge}, {kept.items:,} items, {ago(kept.made, datetime.now(UTC).replace(tzinfo=None))}"
@@ -168,7 +169,7 @@ def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
     return chosen
 
 
-def _title(kept: KeptAgreement, said: str) -> None:
+def _title(kept: StoredAgreement, said: str) -> None:
     st.header("Agreement", anchor=False)
     plain(said)
     lines = list(kept.agreement.notes)
@@ -178,7 +179,7 @@ def _title(kept: KeptAgreement, said: str) -> None:
         plain("\n".join(lines), "note")
 
 
-def _pairs(kept: KeptAgreement) -> None:
+def _pairs(kept: StoredAgreement) -> None:
     names = [one.name for one in kept.agreement.contenders]
     table = st.container()
     policy, against = st.columns(2)
@@ -206,7 +207,7 @@ def _pairs(kept: KeptAgreement) -> None:
     list_pairs(kept, dimension, contender)
 
 
-def _grades(kept: KeptAgreement) -> None:
+def _grades(kept: StoredAgreement) -> None:
     table = st.container()
     first, second, third = st.columns(3)
     with first:

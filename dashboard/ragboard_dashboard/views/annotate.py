@@ -7,10 +7,12 @@ from typing import Any, get_args
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard.judges.tasks import Quality
-from ragboard.labels import LabelKind, Queue, draw_samples, undo
-from ragboard.report import AnnotationQueue, QueueItem
+from ragboard.human.annotation import AnnotationQueue, QueueItem
+from ragboard.human.draws import draw_samples
+from ragboard.human.labels import undo
 from ragboard.store import RunRef
+from ragboard.store.queries.labels import LabelKind, Queue
+from ragboard.tasks import Quality
 from ragboard_dashboard.annotating import (
     Sitting,
     draw_answer,

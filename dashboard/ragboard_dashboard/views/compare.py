@@ -9,10 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragboard.errors import NotFoundError
-from ragboard.exporting import comparison_frame, pairs_frame
-from ragboard.htmlreport import comparison_report
-from ragboard.report import (
+from ragboard.analysis import (
     Comparison,
     JudgeNoise,
     ListedRun,
@@ -25,6 +22,9 @@ from ragboard.report import (
     pair_runs,
     pairs_sql,
 )
+from ragboard.errors import NotFoundError
+from ragboard.exporting import comparison_frame, pairs_frame
+from ragboard.htmlreport import comparison_report
 from ragboard.spans import inert
 from ragboard.store import RunRef
 from ragboard_dashboard.components.comparison import forest, pair_list, pair_view

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import streamlit as st
 
-from ragboard.report import (
+from ragboard.analysis import (
     Breakdown,
     Diagnosis,
     Finding,

@@ -7,8 +7,11 @@ from typing import get_args
 
 import streamlit as st
 
+from ragboard.analysis import ListedRun
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.report import Estimated, Estimates, ListedRun, Measured, against_order, needed_for
+from ragboard.human.draws import Measured
+from ragboard.human.estimates import Estimated, Estimates, needed_for
+from ragboard.human.systems import against_order
 from ragboard.stats import PoweredMean
 from ragboard.store import RunRef
 from ragboard_dashboard.components.estimates import differences_html, estimates_html, ranking_html

@@ -7,9 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.errors import NotFoundError
-from ragboard.records import Label
-from ragboard.report import (
+from ragboard.analysis import (
     Grouping,
     HallucinationPage,
     HallucinationQuery,
@@ -17,7 +15,9 @@ from ragboard.report import (
     hallucination_table,
     hallucinations_sql,
 )
-from ragboard.report.looks import VERDICTS
+from ragboard.analysis.looks import VERDICTS
+from ragboard.errors import NotFoundError
+from ragboard.records import Label
 from ragboard.store import RunRef
 from ragboard_dashboard.components.findings import group_list, hallucination_list, opened_hallucination
 from ragboard_dashboard.data import (

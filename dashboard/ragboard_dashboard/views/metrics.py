@@ -6,8 +6,8 @@ from importlib.resources import files
 
 import streamlit as st
 
+from ragboard.analysis import metric_groups
 from ragboard.exporting import metrics_frame
-from ragboard.report import metric_groups
 from ragboard_dashboard.components.catalogue import catalogue_html
 from ragboard_dashboard.data import get_metrics
 from ragboard_dashboard.shared import plain

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragboard.analysis import EXAMPLES, StoreTable
 from ragboard.errors import RagboardError
 from ragboard.exporting import table_bytes
 from ragboard.query import QueryLimits, QueryResult, run_query
-from ragboard.report import EXAMPLES, StoreTable
 from ragboard.spans import inert
 from ragboard_dashboard.data import get_tables, store
 from ragboard_dashboard.shared import plain

@@ -9,11 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.errors import RagboardError
-from ragboard.evaluation.background import start_retry
-from ragboard.htmlreport import run_report
-from ragboard.records import Score
-from ragboard.report import (
+from ragboard.analysis import (
     Bin,
     Columns,
     Distribution,
@@ -26,6 +22,10 @@ from ragboard.report import (
     sample_table,
     samples_sql,
 )
+from ragboard.errors import RagboardError
+from ragboard.evaluation.background import start_retry
+from ragboard.htmlreport import run_report
+from ragboard.records import Score
 from ragboard.store import RunRef
 from ragboard_dashboard.charts import origins_bar, palette, scatter_figure
 from ragboard_dashboard.components.keys import safe_key

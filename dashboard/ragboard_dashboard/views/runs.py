@@ -6,8 +6,14 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from ragboard.analysis import (
+    ListedRun,
+    RunSummary,
+    UnscoredPolicy,
+    runs_matching,
+    runs_sql,
+)
 from ragboard.exporting import runs_frame
-from ragboard.report import ListedRun, RunSummary, UnscoredPolicy, runs_matching, runs_sql
 from ragboard.spans import inert
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ragboard.analysis import SampleQuery, SampleReport
 from ragboard.errors import NotFoundError
-from ragboard.report import SampleQuery, SampleReport
 from ragboard.store import RunRef
 from ragboard_dashboard.components.calls import call_list
 from ragboard_dashboard.components.keys import safe_key

@@ -13,7 +13,7 @@ from ragboard import Store
 from ragboard.cli import main
 from ragboard.cli.caching import DAY_SECONDS
 from ragboard.evaluation.cache import open_cache
-from ragboard.judges.tasks import Extracted, Extraction, ExtractStatements
+from ragboard.tasks import Extracted, Extraction, ExtractStatements
 
 
 def ragboard(store: Store, *words: str) -> Result:

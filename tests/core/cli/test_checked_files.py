@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from ragboard import RunRef, Score, Store
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.cli import main
-from ragboard.report import SampleQuery, sample_rows
 
 TABLE = {
     "precision": 76.4,

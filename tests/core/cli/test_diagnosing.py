@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from click.testing import CliRunner
-from tests.core.report.diagnosis.made_runs import Texts, keep, make_run, spread
+from tests.core.analysis.diagnosis.made_runs import Texts, keep, make_run, spread
 
 from ragboard import Store
 from ragboard.cli import main

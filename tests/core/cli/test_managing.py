@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from tests.core.conftest import PlainJudge, make_run, make_sample
 
 from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
+from ragboard.analysis import leaderboard
 from ragboard.cli import main
 from ragboard.metrics import METRICS
-from ragboard.report import leaderboard
 
 
 def ragboard(store: Store, *words: str, typed: str | None = None) -> Result:

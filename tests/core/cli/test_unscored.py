@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.core.analysis.test_unscored import FAITHFULNESS, scored_run
 from tests.core.conftest import PlainJudge, make_run
-from tests.core.report.test_unscored import FAITHFULNESS, scored_run
 
 from ragboard import Panel, Store, evaluate_run
+from ragboard.analysis import UnscoredPolicy
 from ragboard.cli import main
 from ragboard.exporting import table, table_bytes
 from ragboard.metrics import metrics_named
-from ragboard.report import UnscoredPolicy
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from tests.core.conftest import make_run
 from tests.plugin_file import write_plugin
 
 from ragboard import JudgeError, JudgeOptions, SettingError, Store
+from ragboard.analysis import failures
 from ragboard.evaluation import background
 from ragboard.evaluation.background import (
     Surroundings,
@@ -31,7 +32,6 @@ from ragboard.evaluation.live import LiveEvaluation, live_evaluation, live_evalu
 from ragboard.judges import panel_named
 from ragboard.metrics import metrics_named
 from ragboard.metrics.plugins import metrics_with
-from ragboard.report import failures
 from ragboard.store import RunRef
 
 pytestmark = pytest.mark.plain_database

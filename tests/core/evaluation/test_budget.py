@@ -13,10 +13,10 @@ from tests.core.conftest import PlainJudge
 from ragboard import Panel, SettingError
 from ragboard.evaluation.budget import FAILURES, Budget
 from ragboard.evaluation.terms import Terms
+from ragboard.judges.base import NotAskedError, RequestSize
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.meter import RequestSize, UnaskedError
-from ragboard.judges.tasks import Exchange, Failure, GenerateQuestions, Questions, RateAnswer, Task
 from ragboard.prices import Price
+from ragboard.tasks import Exchange, Failure, GenerateQuestions, Questions, RateAnswer, Task
 
 TASK = GenerateQuestions(answer="a", n=1)
 LOCAL = RateAnswer(question="q", answer="a")
@@ -53,7 +53,7 @@ def admitted(spent: Budget, size: RequestSize = SMALL) -> bool:
         try:
             async with asyncio.timeout(0):
                 await spent.admit(TASK, size)
-        except (TimeoutError, UnaskedError):
+        except (TimeoutError, NotAskedError):
             return False
         return True
 

@@ -13,17 +13,15 @@ from tests.chat_server import ChatServer, chat_server, status
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import Panel, Score, Store, StoreError, evaluate_run
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.cache import cache_contents, open_cache, prune_cache
 from ragboard.evaluation.engine import Finished
 from ragboard.evaluation.terms import Terms
-from ragboard.judges.codec import task_key
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.llm.prompts import PROMPT_FILES
-from ragboard.judges.tasks import ExtractStatements, GenerateQuestions, Questions
 from ragboard.metrics import metrics_named
-from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
+from ragboard.tasks import ExtractStatements, GenerateQuestions, Questions, task_key
 
 TASK = GenerateQuestions(answer="a", n=1)
 REPLY = Questions(questions=("é?",))
@@ -133,7 +131,7 @@ def test_what_could_change_an_answer_is_asked_again(
 
 def _prompts(folder: Path, usual: LlmJudge) -> Path:
     """A folder with one prompt changed: that of extraction."""
-    (name,) = PROMPT_FILES[ExtractStatements]
+    (name,) = ExtractStatements.prompts
     text = usual.prompts.texts[name].replace("\n\n", "\n\nBe thorough.\n\n", 1)
     (folder / f"{name}.md").write_text(text, encoding="utf-8")
     return folder
@@ -167,8 +165,8 @@ WRITER = """
 import sys
 from pathlib import Path
 from ragboard.evaluation.cache import open_cache
-from ragboard.judges.codec import task_key
-from ragboard.judges.tasks import GenerateQuestions, Questions
+from ragboard.tasks import task_key
+from ragboard.tasks import GenerateQuestions, Questions
 task = GenerateQuestions(answer="a", n=1)
 with open_cache(Path(sys.argv[1])) as cache:
     for number in range(int(sys.argv[2]), int(sys.argv[3])):

@@ -23,13 +23,13 @@ from ragboard import (
     Unscored,
     evaluate_run,
 )
+from ragboard.analysis import SampleQuery, sample_report, sample_rows
 from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.terms import Terms
-from ragboard.judges.tasks import ExtractStatements, Failure, Reply, SelectSentences, Similarity, Task, Verify
 from ragboard.metrics import metrics_named, outcome
 from ragboard.metrics.needs import Cells, CellVerdicts, Findings, JointVerdicts, Judged, Need, Statements
 from ragboard.records import Outcome, Target
-from ragboard.report import SampleQuery, sample_report, sample_rows
+from ragboard.tasks import ExtractStatements, Failure, Reply, SelectSentences, Similarity, Task, Verify
 
 SAMPLE = replace(make_sample(answer="It is red. It is old."), reference="It is red. It is big. It is new.")
 BOTH = (JointVerdicts(), CellVerdicts())

@@ -13,7 +13,7 @@ from ragboard.evaluation import progress
 from ragboard.evaluation.live import cancel_evaluation, live_evaluations
 from ragboard.evaluation.progress import Progress
 from ragboard.evaluation.terms import Terms
-from ragboard.judges.tasks import Failure, Task
+from ragboard.tasks import Failure, Task
 
 HOUR = 3600.0
 

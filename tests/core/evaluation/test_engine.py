@@ -24,13 +24,13 @@ from ragboard import (
     Unscored,
     evaluate_run,
 )
+from ragboard.analysis import SampleQuery, sample_report, sample_rows
 from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions
-from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Task, Verification, Verify, unheard
 from ragboard.metrics import metrics_named
 from ragboard.records import Run
-from ragboard.report import SampleQuery, sample_report, sample_rows
+from ragboard.tasks import Exchange, Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
 
 ALL = DEFAULT_METRICS
 
@@ -38,7 +38,7 @@ ALL = DEFAULT_METRICS
 class Calling(PlainJudge):
     """Asks a model, one call a task."""
 
-    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         await asyncio.sleep(0)
         for task in tasks:
             hear(task, Exchange())

@@ -14,10 +14,10 @@ from tests.chat_server import Asked, ChatServer, Fault, chat_server, never, repl
 from tests.core.conftest import make_run
 
 from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder
 from ragboard.records import Outcome, Score, Unscored
-from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
 
 CONCURRENCY = 32

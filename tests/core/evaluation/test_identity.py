@@ -12,13 +12,12 @@ from click.testing import CliRunner, Result
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import NotFoundError, Panel, Score, Store, Turn, evaluate_run
+from ragboard.analysis import SampleQuery, leaderboard, run_summary, sample_rows
 from ragboard.cli import main
 from ragboard.evaluation.engine import Finished
 from ragboard.evaluation.terms import Terms
-from ragboard.judges.codec import REPLIES
-from ragboard.judges.tasks import Similarity
 from ragboard.metrics import metrics_named
-from ragboard.report import SampleQuery, leaderboard, run_summary, sample_rows
+from ragboard.tasks import TASKS, Similarity
 
 FAITHFULNESS, RELEVANCE = "ragas.faithfulness", "ragas.answer_relevance"
 
@@ -56,7 +55,7 @@ def test_a_task_type_that_a_new_version_adds_changes_nothing(
     store: Store, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        older.delitem(REPLIES, Similarity)
+        older.setattr("ragboard.judges.panel.TASKS", tuple(kind for kind in TASKS if kind is not Similarity))
         first = evaluated(store, run_id, ["faithfulness"])
     second = evaluated(store, run_id, ["faithfulness"])
     assert second.evaluation.id == first.evaluation.id

@@ -24,9 +24,9 @@ from tests.chat_server import Asked, ChatServer, chat_server, completion
 from tests.core.conftest import make_run
 
 from ragboard import Store
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.progress import read_progress
 from ragboard.records import Outcome
-from ragboard.report import SampleQuery, sample_rows
 
 pytestmark = pytest.mark.plain_database
 

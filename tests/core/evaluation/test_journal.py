@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from ragboard import StoreBusyError, StoreError
 from ragboard.evaluation.journal import Journal, open_journal
-from ragboard.judges.codec import task_key
-from ragboard.judges.tasks import Exchange, Extracted, Extraction, ExtractStatements, Failure
 from ragboard.records import Span
+from ragboard.tasks import Exchange, Extracted, Extraction, ExtractStatements, Failure, task_key
 
 TASK = ExtractStatements(question="q", text="Tea is hot. Ice is not.")
 REPLY = Extraction(

@@ -14,17 +14,17 @@ from tests.chat_server import ChatServer, chat_server, status
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import Panel, Store, evaluate_run
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.cli import main
 from ragboard.evaluation.engine import Finished
 from ragboard.evaluation.progress import Progress, read_progress, stop_file
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.tasks import Failure, SelectSentences, Task, Verify
 from ragboard.metrics import metrics_named
 from ragboard.prices import Price
 from ragboard.records import Outcome, Score, Unscored
-from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
+from ragboard.tasks import Failure, SelectSentences, Task, Verify
 
 FAITHFULNESS = metrics_named(["ragas.faithfulness"])
 BOTH = metrics_named(["ragas.faithfulness", "ragas.context_relevance"])

@@ -16,7 +16,7 @@ from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.live import START_SECONDS, cancel_evaluation, live_evaluation, live_evaluations
 from ragboard.evaluation.progress import Progress, read_progress, write_progress
 from ragboard.evaluation.terms import Terms
-from ragboard.judges.tasks import Failure, Task
+from ragboard.tasks import Failure, Task
 
 JUDGING = JudgeOptions(judge="openai:m", base_url="https://me:secret@host/v1", parameters={"seed": 3})
 NOW = 1_000.0

@@ -13,13 +13,13 @@ from tests.chat_server import ChatServer, Fault, chat_server, replies, spoils
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import EmbeddedJudge, Metric, Panel, Passage, Run, Sample, SettingError, Store, evaluate_run
-from ragboard.evaluation.made_up import MAKERS, Sizes, made_up, tokens
-from ragboard.evaluation.plan import LIKELY, WORST, Assumptions, plan_run
-from ragboard.judges.codec import REPLIES
-from ragboard.judges.fit import fitting
+from ragboard.evaluation.plan import LIKELY, WORST, Assumptions, plan_run, tokens_of
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder, judge_from
-from ragboard.judges.llm.replies import READERS, read_reply
-from ragboard.judges.tasks import (
+from ragboard.judges.llm.dialogue import read_reply
+from ragboard.metrics import metrics_named
+from ragboard.prices import Price
+from ragboard.tasks import (
+    TASKS,
     Classify,
     Critique,
     ExtractEntities,
@@ -31,19 +31,19 @@ from ragboard.judges.tasks import (
     RateAnswer,
     SelectSentences,
     Similarity,
+    Sizes,
     Task,
     Verify,
     WriteAnswer,
     WriteQuestions,
+    fitting,
 )
-from ragboard.metrics import metrics_named
-from ragboard.prices import Price
 
 SUITE = metrics_named(["faithfulness", "ragas.answer_relevance", "ragas.context_relevance", "ragchecker"])
 ARES = metrics_named(["ares", "ares.answer_faithfulness(compat=True)"])
 PRICES = {"m": Price(prompt=1.0, completion=10.0), "e": Price(prompt=0.5)}
 
-TASKS: tuple[Task, ...] = (
+EXAMPLES: tuple[Task, ...] = (
     ExtractStatements(question="q", text="Tea is hot. Ice is not."),
     Verify(question="q", statements=("a", "b"), passages=("Tea is hot.", "Ice."), joint=True, single=True),
     Verify(question="q", statements=("a",), passages=("Tea is hot.",), joint=True, single=False),
@@ -300,37 +300,39 @@ def test_a_judge_of_unknown_kind_is_not_asked(store: Store) -> None:
 
 
 @pytest.mark.parametrize("sizes", [LIKELY, WORST], ids=["likely", "worst"])
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
-def test_a_made_up_reply_fits_and_is_one_that_a_model_could_give(task: Task, sizes: Sizes) -> None:
-    reply, text = made_up(task, sizes, sizes.statements)
+@pytest.mark.parametrize("task", EXAMPLES, ids=lambda task: type(task).__name__)
+def test_a_simulated_reply_fits_and_is_one_that_a_model_could_give(task: Task, sizes: Sizes) -> None:
+    reply, text = task.simulate(sizes)
     assert fitting(task, reply) is reply
-    if type(task) in READERS:
+    if task.prompts:
         assert type(read_reply(task, text)) is type(reply)
 
 
-def test_every_task_type_has_a_made_up_reply() -> None:
-    assert {type(task) for task in TASKS} == set(REPLIES) == {*MAKERS, ExtractStatements}
+def test_every_task_type_has_a_simulated_reply() -> None:
+    assert {type(task) for task in EXAMPLES} == {*TASKS}
 
 
 @pytest.mark.parametrize(
     ("count", "expected"), [(None, 2), (1, 1), (5, 5)], ids=["as in the text", "one", "more than it has"]
 )
 def test_a_text_gets_as_many_statements_as_assumed(count: int | None, expected: int) -> None:
-    reply, _ = made_up(ExtractStatements(question="q", text="Tea is hot. Ice is cold."), LIKELY, count)
-    assert len(reply.statements) == expected  # type: ignore[union-attr]
+    reply, _ = ExtractStatements(question="q", text="Tea is hot. Ice is cold.").simulate(
+        replace(LIKELY, statements=count)
+    )
+    assert len(reply.statements) == expected
 
 
 def test_at_worst_a_text_has_as_many_statements_as_it_shows() -> None:
     text = " ".join(f"The tower {number} is red." for number in range(40))
-    reply, _ = made_up(ExtractStatements(question="q", text=text), WORST, WORST.statements)
-    assert len(reply.statements) == 40  # type: ignore[union-attr]
+    reply, _ = ExtractStatements(question="q", text=text).simulate(WORST)
+    assert len(reply.statements) == 40
 
 
 @pytest.mark.parametrize(
     ("text", "expected"), [("", 0), ("abcdefgh", 2), ("日本語", 2), ("日本語ab", 2.5), ("é" * 4, 1)]
 )
 def test_tokens_are_reckoned_from_characters(text: str, expected: float) -> None:
-    assert tokens(text, 4, 1.5) == expected
+    assert tokens_of(text, 4, 1.5) == expected
 
 
 def test_a_plan_can_be_made_while_the_evaluation_runs(store: Store, server: ChatServer) -> None:

@@ -10,6 +10,8 @@ from tests.chat_server import ChatServer, chat_server, replies
 from tests.core.conftest import make_run
 
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run
+from ragboard.analysis import run_summary
+from ragboard.analysis.spending import spending_of
 from ragboard.evaluation.plan import plan_run
 from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms
@@ -17,8 +19,6 @@ from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
 from ragboard.metrics import metrics_named
 from ragboard.prices import Price
 from ragboard.records import Spend
-from ragboard.report import run_summary
-from ragboard.report.spending import spending_of
 from ragboard.store import RunRef
 
 FAITHFULNESS = metrics_named(["ragas.faithfulness"])

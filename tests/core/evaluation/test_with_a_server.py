@@ -9,9 +9,9 @@ from tests.chat_server import ChatServer, chat_server, closes_midway, refuses, r
 from tests.core.conftest import make_run
 
 from ragboard import DEFAULT_METRICS, METRICS, JudgeError, Panel, Store, evaluate_run
+from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
 from ragboard.records import Score, Unscored
-from ragboard.report import SampleQuery, sample_rows
 from ragboard.store import RunRef
 
 ALL = DEFAULT_METRICS

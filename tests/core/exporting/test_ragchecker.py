@@ -13,10 +13,10 @@ from tests.core.cli.test_checked_files import ITEM, TABLE
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import EmbeddedJudge, Panel, Sample, SettingError, Store, evaluate_run, read_runs, sample_runs
+from ragboard.analysis import run_summary
 from ragboard.cli import main
 from ragboard.exporting import ragchecker_bytes
 from ragboard.metrics import Metric, metrics_named
-from ragboard.report import run_summary
 
 TABLES = ("answer2response", "response2answer", "retrieved2response", "retrieved2answer")
 CLAIMS = ("response_claims", "gt_answer_claims")

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import DEFAULT_METRICS, Panel, Run, Sample, Store, evaluate_run
+from ragboard.analysis import SampleQuery, sample_table
 from ragboard.cli import main
 from ragboard.errors import SettingError
 from ragboard.exporting import TABLE_FORMATS, TABLES, table, table_bytes
-from ragboard.report import SampleQuery, sample_table
 from ragboard.store import RunRef
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
+from ragboard.analysis import run_summary
 from ragboard.errors import NotFoundError
 from ragboard.htmlreport import comparison_report, run_report
-from ragboard.report import run_summary
 from ragboard.stats import Interval
 
 HOSTILE = (

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragboard.judges.codec import decode_reply, encode, task_key
-from ragboard.judges.fit import fitting
-from ragboard.judges.tasks import (
+from ragboard.records import Evidence, Span, Verdict
+from ragboard.tasks import (
     Extracted,
     Extraction,
     ExtractStatements,
@@ -21,8 +20,11 @@ from ragboard.judges.tasks import (
     Task,
     Verification,
     Verify,
+    decode_reply,
+    encode,
+    fitting,
+    task_key,
 )
-from ragboard.records import Evidence, Span, Verdict
 
 VERIFY = Verify(question="q", statements=("a", "b"), passages=("one", "two"), joint=True, single=True)
 YES = Verdict(label="supported")

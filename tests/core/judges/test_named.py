@@ -11,7 +11,7 @@ from ragboard import JudgeError, SettingError
 from ragboard.judges import JudgeOptions, LlmJudge, OpenAiEmbedder, embedder_named, judge_named, panel_named
 from ragboard.judges.llm import openai_endpoint
 from ragboard.judges.options import options_kept, options_read
-from ragboard.judges.tasks import ExtractStatements, Rate, Similarity, Verify
+from ragboard.tasks import ExtractStatements, Rate, Similarity, Verify
 
 
 @pytest.fixture(autouse=True)

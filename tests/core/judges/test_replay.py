@@ -27,8 +27,9 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.plan import plan_run
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import judge_named
+from ragboard.judges.base import Sender
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.tasks import ExtractStatements, Failure, Sender, Verify
+from ragboard.tasks import ExtractStatements, Failure, Verify
 
 ALL = DEFAULT_METRICS
 

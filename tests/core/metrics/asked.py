@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from ragboard import Passage, Sample
 from ragboard.evaluation.gather import gather
-from ragboard.judges.tasks import Failure, Reply, Task
 from ragboard.metrics import Metric, outcome
 from ragboard.records import Outcome
+from ragboard.tasks import Failure, Reply, Task
 
 SAMPLE = Sample(
     id="s",

@@ -8,9 +8,9 @@ import pytest
 from tests.core.metrics.asked import SAMPLE, outcome_of
 
 from ragboard import METRICS, Score, Unscored
-from ragboard.judges.tasks import AresQuality, Classified, Classify, Failure, Reply, Task
 from ragboard.metrics import metrics_named
 from ragboard.metrics.ares import AnswerFaithfulness, AnswerRelevance
+from ragboard.tasks import AresQuality, Classified, Classify, Failure, Reply, Task
 
 PASSAGES = ("One is here. Two is here.", "Three is.")
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.core.metrics.asked import SAMPLE, outcome_of
 
 from ragboard import METRICS, Score, SettingError, Unscored
-from ragboard.judges.tasks import Critique, Critiqued, Failure
 from ragboard.metrics.critique import Coherence, Harmfulness, aspects_from_file
+from ragboard.tasks import Critique, Critiqued, Failure
 
 
 def test_one_draw_is_the_verdict_and_no_passage_is_shown() -> None:

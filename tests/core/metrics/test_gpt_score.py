@@ -8,7 +8,7 @@ import pytest
 from tests.core.metrics.asked import SAMPLE, outcome_of
 
 from ragboard import METRICS, Score, Unscored
-from ragboard.judges.tasks import Failure, Quality, Rate, Rating
+from ragboard.tasks import Failure, Quality, Rate, Rating
 
 PASSAGES = ("One is here. Two is here.", "Three is.")
 

@@ -9,10 +9,10 @@ from tests.core.conftest import PlainJudge, make_run
 from tests.plugin_file import BREVITY, write_plugin
 
 from ragboard import METRICS, Panel, Score, SettingError, Store, evaluate_run
+from ragboard.analysis import SampleQuery, metric_descriptions, run_summary, sample_rows
 from ragboard.evaluation.terms import Terms
 from ragboard.metrics import describe, metrics_named
 from ragboard.metrics.plugins import metrics_with
-from ragboard.report import SampleQuery, metric_descriptions, run_summary, sample_rows
 
 
 def test_a_metric_of_ones_own_takes_less_than_thirty_lines() -> None:

@@ -13,7 +13,10 @@ from tests.core.metrics.asked import outcome_of
 
 from ragboard import DEFAULT_METRICS, Passage, Sample, Score, Unscored, Verdict
 from ragboard.evaluation.gather import gather
-from ragboard.judges.tasks import (
+from ragboard.metrics import Metric, outcome
+from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
+from ragboard.records import Label, Outcome
+from ragboard.tasks import (
     AnswerRated,
     Extracted,
     Extraction,
@@ -31,9 +34,6 @@ from ragboard.judges.tasks import (
     Verification,
     Verify,
 )
-from ragboard.metrics import Metric, outcome
-from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
-from ragboard.records import Label, Outcome
 
 SAMPLE = Sample(
     id="s",

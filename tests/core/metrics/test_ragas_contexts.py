@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from tests.core.metrics.asked import SAMPLE, outcome_of
 
 from ragboard import Passage, Score, Unscored
-from ragboard.judges.tasks import (
+from ragboard.metrics.ragas_contexts import (
+    ContextEntityRecall,
+    ContextPrecision,
+    ContextRelevancy,
+    ContextUtilization,
+    average_precision,
+)
+from ragboard.tasks import (
     Entities,
     ExtractEntities,
     Failure,
@@ -23,13 +30,6 @@ from ragboard.judges.tasks import (
     Similarity,
     Task,
     Usefulness,
-)
-from ragboard.metrics.ragas_contexts import (
-    ContextEntityRecall,
-    ContextPrecision,
-    ContextRelevancy,
-    ContextUtilization,
-    average_precision,
 )
 
 NOTHING = Unscored(reason="undefined", detail="no passage was retrieved")

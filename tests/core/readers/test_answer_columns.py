@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from tests.core.readers.conftest import Write
 
 from ragboard import RunFileError, Sample, Store, evaluate, preview, read_runs
+from ragboard.analysis import leaderboard
 from ragboard.cli import main
-from ragboard.report import leaderboard
 
 GOLD, GIVEN = "It opened in 2000.", "It opened in 1990."
 ROW = {"question": "When did it open?", "answer": GOLD, "contexts": ["It opened in 2000."]}

@@ -9,7 +9,7 @@ import pytest
 from tests.core.readers.conftest import Write
 
 from ragboard import Passage, RunFileError, Sample, read_runs
-from ragboard.readers.checked import UnusableError, checked
+from ragboard.readers.formats.ragchecker import UnusableError, checked
 
 WHOLE: dict[str, Any] = {
     "response_claims": [["Nile", "is", "long"], "The Amazon is wet."],

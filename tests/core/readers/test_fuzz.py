@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from ragboard import RunFileError, SettingError, Store, preview, read_runs
 from ragboard.readers import ReadResult
-from ragboard.readers.files import KINDS
-from ragboard.readers.formats import FIELDS, FORMATS
-from ragboard.readers.located import parse, parse_located
+from ragboard.readers.columns import FIELDS
+from ragboard.readers.files import KINDS, parse, parse_located
+from ragboard.readers.formats import FORMATS
 from ragboard.readers.memory import read_samples
 
 ENDINGS = st.sampled_from([*KINDS, ".txt", ""])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.core.readers.conftest import Write
 
 from ragboard import Run, Score, Unscored, read_runs
+from ragboard.readers.formats import format_of
 from ragboard.readers.memory import read_samples
-from ragboard.readers.scores import score_columns
 
 MISSING = Unscored(reason="skipped", detail="the file has no value")
 
@@ -156,7 +156,9 @@ def test_rows_left_out_take_their_scores_with_them(write: Write) -> None:
 @given(st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.just(""), min_size=1))
 def test_as_many_scores_come_out_as_there_are_numbers(cells: list[Any]) -> None:
     rows = [{"faithfulness": cell} for cell in cells]
-    found = score_columns("ragas 0.1 (JSONL)", ["faithfulness"], rows)
+    ragas = format_of(["user_input"])
+    assert ragas is not None
+    found = ragas.scores(["faithfulness"], rows)
     assert found is not None
     values = [outcome.value for row in rows for outcome in found.outcomes(row).values() if isinstance(outcome, Score)]
     assert values == [cell for cell in cells if isinstance(cell, float)]

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ragboard import Store
+from ragboard.analysis import run_summary
 from ragboard.cli import main
-from ragboard.report import run_summary
 
 OLD = Path(__file__).parent / "old"
 SCHEMAS = sorted(OLD.glob("*.tar.xz"))

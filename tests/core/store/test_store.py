@@ -26,8 +26,8 @@ from ragboard import (
     Turn,
     evaluate_run,
 )
+from ragboard.analysis import leaderboard, runs_matching
 from ragboard.database import Database
-from ragboard.report import leaderboard, runs_matching
 
 FULL = Sample(
     id="../etc/passwd",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ragboard.human.agreement import Measure
+from ragboard.human.scorers import ScorerFigures
 from ragboard.stats import Interval, NoInterval
 from ragboard.training.examples import Example
-from ragboard.training.scores import Estimate, ScorerResult, ScoreSet, cuts_of, score, trivial
+from ragboard.training.scores import ScoreSet, cuts_of, score, trivial
 from ragboard.training.train import verdicts
 
 
@@ -36,29 +38,32 @@ def test_scores_are_counted_by_hand() -> None:
     assert (found.n, found.positive, found.clusters) == (20, 10, 20)
     judge, overlap, _ = found.contenders
     assert judge.auroc.value == pytest.approx(0.9)
+    assert judge.balanced_accuracy
+    assert overlap.balanced_accuracy
+    assert overlap.judge_better_by
     assert judge.balanced_accuracy.value == pytest.approx(0.95)
     assert overlap.balanced_accuracy.value == pytest.approx(0.95)
-    assert overlap.judge_better_by
     assert overlap.judge_better_by.value == pytest.approx(0.9 - 0.95)
     for figure in (judge.auroc, judge.balanced_accuracy, overlap.judge_better_by):
         assert isinstance(figure.interval, Interval)
+        assert figure.value is not None
         assert figure.interval.estimate == pytest.approx(figure.value)
         assert figure.interval.low < figure.value < figure.interval.high
 
 
-def test_one_class_alone_is_not_scored() -> None:
+def test_one_class_alone_is_not_score() -> None:
     assert score("labels", "answer_relevance", [example(0, holds=True)], [0.5], {}, threshold=0.5) is None
 
 
-def interval(low: float, high: float) -> Estimate:
+def interval(low: float, high: float) -> Measure:
     middle = (low + high) / 2
     found = Interval(estimate=middle, low=low, high=high, level=0.95, n=12, method="by hand")
-    return Estimate(value=middle, interval=found)
+    return Measure(value=middle, interval=found)
 
 
-def against(auroc: Estimate, difference: Estimate) -> list[str]:
-    judge = ScorerResult(name="judge", auroc=auroc, balanced_accuracy=auroc, judge_better_by=None)
-    other = ScorerResult(name="word overlap", auroc=auroc, balanced_accuracy=auroc, judge_better_by=difference)
+def against(auroc: Measure, difference: Measure) -> list[str]:
+    judge = ScorerFigures(name="judge", auroc=auroc, balanced_accuracy=auroc, judge_better_by=None)
+    other = ScorerFigures(name="word overlap", auroc=auroc, balanced_accuracy=auroc, judge_better_by=difference)
     return [*verdicts(ScoreSet(on="labels", n=9, positive=4, clusters=9, contenders=(judge, other)))]
 
 
@@ -69,7 +74,7 @@ def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:
         "On labels **it is not shown to rank better than word overlap**.",
     ]
     assert against(interval(0.6, 0.9), interval(-0.2, -0.1)) == ["On labels **it ranks worse than word overlap**."]
-    few = Estimate(value=0.3, interval=NoInterval(reason="9 groups", n=9))
+    few = Measure(value=0.3, interval=NoInterval(reason="9 groups", n=9))
     assert against(few, few) == [
         "On labels **it cannot be told whether it is better than a coin** (9 groups).",
         "On labels it cannot be told whether it ranks better than word overlap (9 groups).",

@@ -14,9 +14,9 @@ from tests.chat_server import ChatServer, chat_server, closes_midway, replies, s
 from ragboard.errors import JudgeError, SettingError
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import EmbeddedJudge, JudgeOptions, Panel, panel_named
-from ragboard.judges.tasks import AnswerKind, Failure, Hear, Reply, Task, unheard
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
 from ragboard.readers.corpus import CorpusPassage, read_corpus
+from ragboard.tasks import AnswerKind, Failure, OnCall, Reply, Task, ignore_call
 from ragboard.training import SynthConfig, choose, synthesise
 from ragboard.training.questions import Question
 from ragboard.training.rows import PARTS, labelled_rows
@@ -207,7 +207,7 @@ def test_a_model_is_asked_no_more_than_was_planned_and_sees_the_examples(
 class NoEmbedder(EmbeddedJudge):
     """Puts nothing in order."""
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         return [Failure(detail="no vectors today") for _ in tasks]
 
 

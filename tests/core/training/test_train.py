@@ -18,8 +18,8 @@ from ragboard.cli import main
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges import TrainedJudge, judge_named
 from ragboard.judges.local.models import digest
-from ragboard.judges.tasks import AresQuality, Classified, Classify, Failure, Similarity, Task
 from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
+from ragboard.tasks import AresQuality, Classified, Classify, Failure, Similarity, Task
 from ragboard.training import TrainConfig, train_judge
 from ragboard.training.fit import fresh
 

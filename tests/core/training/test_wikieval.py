@@ -11,8 +11,9 @@ from tests.chat_server import chat_server
 
 from ragboard import Store
 from ragboard.cli import main
-from ragboard.labels import draw_samples, prefer_answer
-from ragboard.readers.opinions import read_opinions
+from ragboard.human.draws import draw_samples
+from ragboard.human.labels import prefer_answer
+from ragboard.readers.labels import read_labels
 
 
 def ragboard(*arguments: object) -> str:
@@ -33,7 +34,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_is_made_is_read_as_pairs_with_the_side_that_the_design_prefers(pairs: Path) -> None:
-    found = read_opinions(str(pairs))
+    found = read_labels(str(pairs))
     assert found.form == "pairs"
     assert len(found.items) >= 3 * len(pairs.read_text(encoding="utf-8").splitlines()) > 0
     assert "pairs judged by embedded" in ragboard("agree", pairs)

@@ -8,18 +8,11 @@ from pathlib import Path
 import pytest
 
 from ragboard import EmbeddedJudge, Panel, Store
-from ragboard.evaluation.agreeing import agree
-from ragboard.readers.opinions import read_opinions
-from ragboard.report import (
-    agreement_named,
-    grade_report,
-    grade_verdicts,
-    item_report,
-    listen,
-    pair_verdicts,
-    preference_report,
-    questions_of,
-)
+from ragboard.human.agree import agree
+from ragboard.human.agreement import agreement_named, item_detail, load_agreement, questions_of
+from ragboard.human.grades import grade_report, grade_verdicts
+from ragboard.human.preferences import pair_verdicts, preference_report
+from ragboard.readers.labels import read_labels
 from ragboard.samples import sample_folder
 from ragboard_dashboard.components.agreed_items import grade_rows, opened_data, pair_rows
 from ragboard_dashboard.components.agreement import MEASURES, grades_data, pairs_data, pictures_data, votes_data
@@ -45,12 +38,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     ]
     graded.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     for path in (graded, sample_folder() / "labels" / "pairs.jsonl"):
-        agree(store, read_opinions(str(path)), Panel(judge=EmbeddedJudge()))
+        agree(store, read_labels(str(path)), Panel(judge=EmbeddedJudge()))
     return store
 
 
 def test_every_contender_has_a_cell_for_each_dimension_within_the_scale(store: Store) -> None:
-    data = pairs_data(preference_report(listen(store, agreement_named(store, "pairs"))))
+    data = pairs_data(preference_report(load_agreement(store, agreement_named(store, "pairs"))))
     assert [column["title"] for column in data["columns"]] == ["Faithfulness", "Answer relevance", "Context relevance"]
     assert [row["kind"] for row in data["rows"]] == ["metric", *["trivial"] * 4, *["published"] * 3]
     for row in data["rows"]:
@@ -63,11 +56,11 @@ def test_every_contender_has_a_cell_for_each_dimension_within_the_scale(store: S
 
 
 def test_votes_that_only_name_a_side_draw_no_table_of_correlations(store: Store) -> None:
-    assert votes_data(preference_report(listen(store, agreement_named(store, "pairs"))), "pearson") is None
+    assert votes_data(preference_report(load_agreement(store, agreement_named(store, "pairs"))), "pearson") is None
 
 
 def test_grades_are_drawn_with_people_as_the_ceiling_and_nothing_steers_the_page(store: Store) -> None:
-    report = grade_report(listen(store, agreement_named(store, "graded")))
+    report = grade_report(load_agreement(store, agreement_named(store, "graded")))
     data = grades_data(report)
     assert [column["title"] for column in data["columns"]] == list(MEASURES)
     assert data["rows"][-1]["kind"] == "people"
@@ -82,14 +75,14 @@ def test_grades_are_drawn_with_people_as_the_ceiling_and_nothing_steers_the_page
 
 def test_items_link_to_themselves_and_say_what_became_of_them(store: Store) -> None:
     kept = agreement_named(store, "pairs")
-    verdicts = pair_verdicts(listen(store, kept), "faithfulness", "ragas")
+    verdicts = pair_verdicts(load_agreement(store, kept), "faithfulness", "ragas")
     rows = pair_rows(verdicts, questions_of(store, kept, [one.position for one in verdicts]), {"agreement": "pairs"})
     assert {row["change"] for row in rows} == {"✕ wrong", "= undecided", "✓ right"}
     assert rows[0]["change"] == "✕ wrong"
     assert rows[0]["href"].startswith("agreement?agreement=pairs&item=q")
     assert {row["a"]["shown"] for row in rows} == {"A", "B"}
     kept = agreement_named(store, "graded")
-    graded = grade_verdicts(listen(store, kept), "faithfulness", "shorter")
+    graded = grade_verdicts(load_agreement(store, kept), "faithfulness", "shorter")
     found = grade_rows(graded, questions_of(store, kept, [one.position for one in graded]), {})
     assert {row["change"].split()[0] for row in found} <= {"▲", "▼", "="}
     assert found[0]["b"]["shown"].startswith("-")
@@ -98,10 +91,10 @@ def test_items_link_to_themselves_and_say_what_became_of_them(store: Store) -> N
 
 def test_a_pair_is_opened_with_both_sides_whole_and_shared_passages_once(store: Store) -> None:
     kept = agreement_named(store, "pairs")
-    found = item_report(store, kept, "q01:faithfulness")
+    found = item_detail(store, kept, "q01:faithfulness")
     data = opened_data(found)
     for side, sample in zip(("a", "b"), found.sides, strict=True):
         assert "".join(part["text"] for part in data[side]["words"]).split() == (sample.answer or "").split()
     assert [group["title"] for group in data["groups"]] == ["Passages: 1"]
-    contexts = opened_data(item_report(store, kept, "q01:context_relevance"))
+    contexts = opened_data(item_detail(store, kept, "q01:context_relevance"))
     assert (contexts["a"]["title"], contexts["groups"]) == ("Passages of A", [])

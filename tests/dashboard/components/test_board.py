@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard.analysis import leaderboard, metric_descriptions
 from ragboard.metrics import metrics_named
-from ragboard.report import leaderboard, metric_descriptions
 from ragboard_dashboard.components.board import board_data
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.core.report.test_systems import system
+from tests.core.human.test_systems import system
 
-from ragboard.report import systems_report
+from ragboard.human.systems import systems_report
 from ragboard.stats import Interval
 from ragboard_dashboard.components.estimates import estimates_html
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ragboard.analysis import JudgedStatement
 from ragboard.records import Evidence, Label, Passage, Span, Statement, Verdict
-from ragboard.report import JudgedStatement
 from ragboard_dashboard.components.reader import reader_data
 
 PASSAGES = tuple(Passage(id=f"doc {rank}", text="😀 One sentence. Another one.", rank=rank) for rank in range(1, 5))

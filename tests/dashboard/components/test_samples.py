@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragboard import Score, Unscored
-from ragboard.report import SampleRow
+from ragboard.analysis import SampleRow
 from ragboard_dashboard.components.samples import samples_data
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragboard.report import Bin, Distribution, Group, Share, Threshold
+from ragboard.analysis import Bin, Distribution, Group, Share, Threshold
 from ragboard.stats import Interval, NoInterval
 from ragboard_dashboard.components.shapes import SHAPES, decimals, groups_data, spread_data
 

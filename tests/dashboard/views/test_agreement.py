@@ -7,15 +7,15 @@ from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import EmbeddedJudge, Panel, Store
-from ragboard.evaluation.agreeing import agree
-from ragboard.readers.opinions import read_opinions
+from ragboard.human.agree import agree
+from ragboard.readers.labels import read_labels
 from ragboard.samples import sample_folder
 
 
 @pytest.fixture(scope="module")
 def statements(kept: Store) -> str:
     """The id of an agreement on the sample's statements."""
-    opinions = read_opinions(str(sample_folder() / "labels" / "statements.jsonl"))
+    opinions = read_labels(str(sample_folder() / "labels" / "statements.jsonl"))
     return agree(kept, opinions, Panel(judge=EmbeddedJudge())).agreement.id
 
 

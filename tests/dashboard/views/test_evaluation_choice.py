@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard.analysis import list_runs
 from ragboard.database import Database
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
 from ragboard.metrics import metrics_named
-from ragboard.report import list_runs
 from ragboard_dashboard.settings import ServerSettings, keep_settings
 from ragboard_dashboard.shared import evaluations_help, run_choices
 

@@ -9,7 +9,11 @@ import pytest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import Store
-from ragboard.report import HallucinationGroup, HallucinationQuery, hallucination_groups
+from ragboard.analysis import (
+    HallucinationGroup,
+    HallucinationQuery,
+    hallucination_groups,
+)
 from ragboard_dashboard.views import hallucinations
 
 

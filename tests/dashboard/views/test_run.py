@@ -9,8 +9,8 @@ import pytest
 from tests.dashboard.views.conftest import Draw, Went
 
 from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run
+from ragboard.analysis import SampleRow
 from ragboard.metrics import metrics_named
-from ragboard.report import SampleRow
 from ragboard_dashboard.views import run
 
 

@@ -16,7 +16,7 @@ from ragboard.judges.embedded.lexicon import AUXILIARIES
 from ragboard.judges.embedded.phrases import hedge, is_filler
 from ragboard.judges.embedded.reading import Reading, read
 from ragboard.judges.embedded.refusals import is_refusal
-from ragboard.judges.embedded.text import language_of, sentence_spans
+from ragboard.text.sentences import language_of, sentence_spans
 
 __all__ = ["Asked", "Kind", "asked", "gives", "rate"]
 

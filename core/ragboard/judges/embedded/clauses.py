@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragboard.judges.embedded.lexicon import AUXILIARIES, PAST, word_set
-from ragboard.judges.embedded.text import Language, Words, first_words, tokens, words_in
+from ragboard.judges.embedded.lexicon import AUXILIARIES, word_set
+from ragboard.text.lexicon import PAST
+from ragboard.text.sentences import Language, Words, first_words, tokens, words_in
 
 __all__ = ["Clause", "Subject", "clauses", "subject_of"]
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from ragboard.judges.embedded.digits import in_digits
 from ragboard.judges.embedded.figures import Figure, numeric
 from ragboard.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, SCALES, UNITS
-from ragboard.judges.embedded.text import Language, term
+from ragboard.text.sentences import Language, term
 
 __all__ = ["clue_in", "clues_of", "figure_terms", "month_clue"]
 

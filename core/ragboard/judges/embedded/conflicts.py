@@ -11,7 +11,7 @@ from ragboard.judges.embedded.figures import Figure
 from ragboard.judges.embedded.lexicon import COMPARED, FALLING, OPPOSITES, TITLES, UNTIL, word_set
 from ragboard.judges.embedded.library import Claim
 from ragboard.judges.embedded.reading import Name, Reading
-from ragboard.judges.embedded.text import Language, normal, term
+from ragboard.text.sentences import Language, normal, term
 
 __all__ = ["Conflict", "close", "conflict"]
 

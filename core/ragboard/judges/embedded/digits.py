@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from ragboard.judges.embedded.text import Language, Remembered
+from ragboard.text.sentences import Language, Remembered
 
 __all__ = ["DOTTED_DATE", "SUFFIX", "Number", "in_digits", "is_plain", "numbers_of"]
 

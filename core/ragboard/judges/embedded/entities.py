@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragboard.judges.embedded.reading import Reading, read
-from ragboard.judges.embedded.text import language_of, sentence_spans
+from ragboard.text.sentences import language_of, sentence_spans
 
 __all__ = ["entities"]
 

@@ -21,7 +21,7 @@ from ragboard.judges.embedded.lexicon import (
     UNITS,
     word_set,
 )
-from ragboard.judges.embedded.text import Language, Remembered, Words
+from ragboard.text.sentences import Language, Remembered, Words
 
 __all__ = ["Figure", "figures", "figures_at", "numeric"]
 

@@ -18,8 +18,8 @@ from ragboard.judges.embedded.lexicon import AKIN_IN_MEANING
 from ragboard.judges.embedded.library import Claim, Library
 from ragboard.judges.embedded.once import once
 from ragboard.judges.embedded.reading import BEGINNING
-from ragboard.judges.embedded.text import Language, term
 from ragboard.judges.embedded.weights import rarity
+from ragboard.text.sentences import Language, term
 
 __all__ = ["Forms", "Index"]
 

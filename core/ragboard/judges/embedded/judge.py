@@ -15,7 +15,7 @@ from ragboard.judges.embedded.similarity import similarities
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.embedded.verify import verify
 from ragboard.judges.embedded.writing import questions_to, write_answer
-from ragboard.judges.tasks import (
+from ragboard.tasks import (
     AnswerRated,
     Classify,
     Entities,
@@ -23,8 +23,8 @@ from ragboard.judges.tasks import (
     ExtractStatements,
     Failure,
     GenerateQuestions,
-    Hear,
     JudgePassages,
+    OnCall,
     Questions,
     RateAnswer,
     Reply,
@@ -36,7 +36,7 @@ from ragboard.judges.tasks import (
     Verify,
     WriteAnswer,
     WriteQuestions,
-    unheard,
+    ignore_call,
 )
 
 __all__ = ["VERSION", "WRITING", "EmbeddedJudge"]
@@ -80,7 +80,7 @@ class EmbeddedJudge:
         version = f"{VERSION}.{WRITING}" if task in {WriteQuestions, WriteAnswer} else VERSION
         return f"embedded/{version}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply for each task, in order; it fails only a task that it does not answer."""
         return [_reply(task) for task in tasks]
 

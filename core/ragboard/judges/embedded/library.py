@@ -9,7 +9,7 @@ from itertools import filterfalse
 
 from ragboard.judges.embedded.once import once
 from ragboard.judges.embedded.reading import Reading, read
-from ragboard.judges.embedded.text import Language, language_of, sentence_spans
+from ragboard.text.sentences import Language, language_of, sentence_spans
 
 __all__ = ["Claim", "Library"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.embedded.verify import verify
-from ragboard.judges.tasks import JudgePassages, Usefulness, Verify
 from ragboard.records import Verdict
+from ragboard.tasks import JudgePassages, Usefulness, Verify
 
 __all__ = ["usefulness"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ragboard.judges.embedded.answering import rate
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.statements import extract
-from ragboard.judges.embedded.text import sentence_spans
 from ragboard.judges.embedded.verify import verify
-from ragboard.judges.tasks import Classified, Classify, Verify
+from ragboard.tasks import Classified, Classify, Verify
+from ragboard.text.sentences import sentence_spans
 
 __all__ = ["classify"]
 

@@ -10,7 +10,7 @@ from ragboard.judges.embedded.lexicon import AUXILIARIES
 from ragboard.judges.embedded.library import Claim
 from ragboard.judges.embedded.reading import read
 from ragboard.judges.embedded.statements import extract
-from ragboard.judges.embedded.text import Language, language_of
+from ragboard.text.sentences import Language, language_of
 
 __all__ = ["asked_of", "questions_of"]
 

@@ -14,7 +14,6 @@ from ragboard.judges.embedded.figures import Figure, figures_at, numeric
 from ragboard.judges.embedded.lexicon import (
     AUXILIARIES,
     BACKWARD,
-    FUNCTION_WORDS,
     NEGATORS,
     NUMBER_WORDS,
     PRONOUNS,
@@ -23,7 +22,8 @@ from ragboard.judges.embedded.lexicon import (
 )
 from ragboard.judges.embedded.once import once
 from ragboard.judges.embedded.phrases import hedge
-from ragboard.judges.embedded.text import Language, Remembered, Words, normal, term, words_in
+from ragboard.text.lexicon import FUNCTION_WORDS
+from ragboard.text.sentences import Language, Remembered, Words, normal, term, words_in
 
 __all__ = ["BEGINNING", "Name", "Reading", "read"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ragboard.judges.embedded.library import Claim, Library
 from ragboard.judges.embedded.lookup import Lookup, Scope
 from ragboard.judges.embedded.matching import Match
-from ragboard.judges.embedded.text import normal
+from ragboard.text.sentences import normal
 
 __all__ = ["reason"]
 

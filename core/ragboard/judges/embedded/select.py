@@ -10,7 +10,7 @@ from ragboard.judges.embedded.library import Library
 from ragboard.judges.embedded.lookup import lookups
 from ragboard.judges.embedded.model import Model, model
 from ragboard.judges.embedded.reading import Reading
-from ragboard.judges.embedded.text import language_of
+from ragboard.text.sentences import language_of
 
 __all__ = ["FEATURES", "HELPS", "helping", "marks"]
 

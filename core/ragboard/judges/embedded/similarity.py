@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from zlib import crc32
 
-from ragboard.judges.embedded.lexicon import FUNCTION_WORDS
-from ragboard.judges.embedded.text import Language, language_of, normal, term, tokens
+from ragboard.text.lexicon import FUNCTION_WORDS
+from ragboard.text.sentences import Language, language_of, normal, term, tokens
 
 __all__ = ["similarities"]
 

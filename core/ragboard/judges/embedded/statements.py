@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from ragboard.judges.embedded.clauses import Clause, Subject, clauses, subject_of
 from ragboard.judges.embedded.phrases import CITATION, CITATION_END, LEAD_WORD, is_filler
 from ragboard.judges.embedded.refusals import is_refusal
-from ragboard.judges.embedded.text import Language, language_of, says_something, sentence_spans
-from ragboard.judges.tasks import Extracted, Extraction
 from ragboard.records import Span
+from ragboard.tasks import Extracted, Extraction
+from ragboard.text.sentences import Language, language_of, says_something, sentence_spans
 
 __all__ = ["extract"]
 

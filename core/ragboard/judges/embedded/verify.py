@@ -6,8 +6,8 @@ from ragboard.judges.embedded.library import Library
 from ragboard.judges.embedded.lookup import Lookup, Scope, lookups
 from ragboard.judges.embedded.matching import Match, best_match
 from ragboard.judges.embedded.reasons import reason
-from ragboard.judges.tasks import Verification, Verify
 from ragboard.records import Evidence, Verdict
+from ragboard.tasks import Verification, Verify
 
 __all__ = ["verify"]
 

@@ -15,13 +15,14 @@ from itertools import zip_longest
 from zlib import crc32
 
 from ragboard.judges.embedded.changes import CHANGES, names_in
-from ragboard.judges.embedded.lexicon import FUNCTION_WORDS, NUMBER_WORDS
+from ragboard.judges.embedded.lexicon import NUMBER_WORDS
 from ragboard.judges.embedded.reading import read
 from ragboard.judges.embedded.refusals import is_refusal
 from ragboard.judges.embedded.select import helping
 from ragboard.judges.embedded.statements import extract
-from ragboard.judges.embedded.text import Language, language_of, sentence_spans
-from ragboard.judges.tasks import Failure, WriteAnswer, Written
+from ragboard.tasks import Failure, WriteAnswer, Written
+from ragboard.text.lexicon import FUNCTION_WORDS
+from ragboard.text.sentences import Language, language_of, sentence_spans
 
 __all__ = ["questions_to", "write_answer"]
 

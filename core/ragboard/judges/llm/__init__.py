@@ -5,8 +5,8 @@ from __future__ import annotations
 from ragboard.judges.llm.embedder import OpenAiEmbedder
 from ragboard.judges.llm.endpoint import Endpoint
 from ragboard.judges.llm.judge import LlmJudge
-from ragboard.judges.llm.own import OwnJudge, judge_from
+from ragboard.judges.llm.own import CallableJudge, judge_from
 from ragboard.judges.llm.settings import openai_endpoint
 from ragboard.judges.llm.traffic import Limits
 
-__all__ = ["Endpoint", "Limits", "LlmJudge", "OpenAiEmbedder", "OwnJudge", "judge_from", "openai_endpoint"]
+__all__ = ["CallableJudge", "Endpoint", "Limits", "LlmJudge", "OpenAiEmbedder", "judge_from", "openai_endpoint"]

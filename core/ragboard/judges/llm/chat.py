@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ragboard.judges.base import RequestMeter, RequestSize
 from ragboard.judges.llm.dialogue import Line
-from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, GarbledError, RefusedError
-from ragboard.judges.meter import RequestMeter, RequestSize
-from ragboard.judges.tasks import Exchange
+from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, MalformedResponseError, RefusedError
+from ragboard.tasks import Exchange
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -58,7 +58,7 @@ class Chat:
         """The model's reply; `first` is asked before others that wait. Raises CallFailedError where there is none.
 
         Where that call was answered all the same, it is a DeclinedError. `meter` makes the meter for a request of
-        a size; raises UnaskedError where it admits no more.
+        a size; raises NotAskedError where it admits no more.
         """
         about = _about_tokens(lines)
         while True:
@@ -144,14 +144,16 @@ def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
 
 
 def _said(body: str, masked: Callable[[str], str]) -> Exchange:
-    """The reply in the body of a response, masked. Raises DeclinedError or GarbledError where there is none."""
+    """The reply in a response's body, masked. Raises DeclinedError or MalformedResponseError without one."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]
         message = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise GarbledError(f"the server's response is not a chat completion: {masked(body)[:200]!r}") from error
+        raise MalformedResponseError(
+            f"the server's response is not a chat completion: {masked(body)[:200]!r}"
+        ) from error
     if isinstance(refusal, str) and refusal and not content:
         refusal = masked(refusal)
         raise DeclinedError(f"the model refuses: {refusal[:300]}", exchange(refusal, answer.get("usage")))
@@ -159,7 +161,7 @@ def _said(body: str, masked: Callable[[str], str]) -> Exchange:
         said = masked(content) if isinstance(content, str) else ""
         raise DeclinedError("the server's content filter stopped the reply", exchange(said, answer.get("usage")))
     if not isinstance(content, str | None):
-        raise GarbledError(f"the server's response has no text: {masked(body)[:200]!r}")
+        raise MalformedResponseError(f"the server's response has no text: {masked(body)[:200]!r}")
     return exchange(masked(content or ""), answer.get("usage"), cut=choice.get("finish_reason") == "length")
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ragboard.judges.llm.objects import MisfitError
+from ragboard.judges.base import Request
+from ragboard.judges.llm.objects import first_fitting
 from ragboard.judges.llm.prompts import Prompts
-from ragboard.judges.llm.replies import read_reply, without_asking
-from ragboard.judges.tasks import Failure, Reply, Request, Task
+from ragboard.tasks import Failure, Reply, ReplyFormatError, Task
 
-__all__ = ["REPAIRS", "Dialogue", "Line", "first_request"]
+__all__ = ["ECHOED", "REPAIRS", "Dialogue", "Line", "first_request", "read_reply"]
 
 REPAIRS = 2
 """How often a model is told what is wrong with its reply."""
@@ -44,7 +44,7 @@ class Dialogue:
     repairs: int = 0
 
     def __post_init__(self) -> None:
-        self.result = without_asking(self.task)
+        self.result = self.task.without_asking()
         if self.result is None:
             self.lines.append(Line(role="user", text=self.prompts.render(self.task)))
 
@@ -53,7 +53,7 @@ class Dialogue:
         text = text.encode("utf-8", "replace").decode()
         try:
             self.result = read_reply(self.task, text, self.lines[0].text, self.prompts.instructions(self.task))
-        except MisfitError as error:
+        except ReplyFormatError as error:
             self._repair(text, f"{error}; it was cut off at the token limit" if cut else str(error))
 
     def fail(self, detail: str) -> None:
@@ -76,6 +76,14 @@ class Dialogue:
             Line(role="assistant", text=text.strip()[:ECHOED] or "(nothing)"),
             Line(role="user", text=self.prompts.repair(problem)),
         )
+
+
+def read_reply(task: Task, text: str, prompt: str = "", instructions: str = "") -> Reply:
+    """The reply in the text to that prompt, of which the instructions are ours and the rest is judged.
+
+    Raises ReplyFormatError saying what is wrong with it.
+    """
+    return first_fitting(text, task.parse, task.reply_model().key, prompt=prompt, instructions=instructions)
 
 
 def first_request(task: Task, prompts: Prompts) -> Request | None:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ragboard.judges.base import NotAskedError, Request, RequestMeter, RequestSize
 from ragboard.judges.cosines import Vector, similarities, texts_of
 from ragboard.judges.llm.chat import exchange
-from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, GarbledError
-from ragboard.judges.meter import RequestMeter, RequestSize, UnaskedError
-from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Similarity, Task, Unasked, unheard
+from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, MalformedResponseError
+from ragboard.tasks import Exchange, Failure, NotAsked, OnCall, Reply, Similarity, Task, ignore_call
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -52,18 +52,18 @@ class OpenAiEmbedder:
         texts = texts_of([task])
         return Request(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
 
-    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order. Raises JudgeError where no call can succeed."""
         texts = texts_of(tasks)
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):
             try:
                 vectors |= await self._embed(texts[start : start + BATCH], tasks[0], hear)
-            except UnaskedError as error:
-                return [Unasked(detail=str(error))] * len(tasks)
+            except NotAskedError as error:
+                return [NotAsked(detail=str(error))] * len(tasks)
         return [similarities(task, vectors) for task in tasks]
 
-    async def _embed(self, texts: list[str], task: Task, hear: Hear) -> dict[str, Vector | Failure]:
+    async def _embed(self, texts: list[str], task: Task, hear: OnCall) -> dict[str, Vector | Failure]:
         size = RequestSize(prompt_bytes=sum(len(text.encode(errors="replace")) for text in texts), reply_tokens=0)
         try:
             found, heard = await self.endpoint.call(partial(self._ask, texts), meter=RequestMeter(task, hear, size))
@@ -78,15 +78,15 @@ class OpenAiEmbedder:
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
-    """The vectors in the order of their texts, and what they cost. Raises GarbledError where they are not that."""
+    """The vectors in the order of their texts, and what they cost. Raises MalformedResponseError for anything else."""
     try:
         answer = json.loads(body)
         rows: list[Mapping[str, Any]] = answer["data"]
         by_place = {int(row["index"]): tuple(float(part) for part in row["embedding"]) for row in rows}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise GarbledError(f"the server's response holds no embeddings: {body[:200]!r}") from error
+        raise MalformedResponseError(f"the server's response holds no embeddings: {body[:200]!r}") from error
     if len(rows) != count or sorted(by_place) != list(range(count)):
-        raise GarbledError(f"the server sent {len(rows)} embeddings for {count} texts")
+        raise MalformedResponseError(f"the server sent {len(rows)} embeddings for {count} texts")
     if len({len(vector) for vector in by_place.values()}) > 1:
-        raise GarbledError("the server sent embeddings of different lengths")
+        raise MalformedResponseError("the server sent embeddings of different lengths")
     return [by_place[place] for place in range(count)], exchange("", answer.get("usage"))

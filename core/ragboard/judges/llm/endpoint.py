@@ -15,14 +15,14 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from ragboard.errors import JudgeError
+from ragboard.judges.base import RequestMeter
 from ragboard.judges.llm.traffic import Limits, Traffic
-from ragboard.judges.meter import RequestMeter
 from ragboard.judges.secrets import MASK, is_credential, masking, public_query
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
-__all__ = ["CallFailedError", "Endpoint", "GarbledError", "RefusedError"]
+__all__ = ["CallFailedError", "Endpoint", "MalformedResponseError", "RefusedError"]
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class CallFailedError(Exception):
     """One call came to nothing, after retries where these could help; the message has no secret."""
 
 
-class GarbledError(CallFailedError):
+class MalformedResponseError(CallFailedError):
     """The response is not what the protocol says; another may be."""
 
 
@@ -122,7 +122,7 @@ class Endpoint:
         `first` goes before others that wait. Who waits to send again leaves its place to others. `meter` admits the
         request each time it is sent, and is told where it got no reply.
 
-        Raises UnaskedError where the meter admits no more, RefusedError for a 400 or 422, CallFailedError for what
+        Raises NotAskedError where the meter admits no more, RefusedError for a 400 or 422, CallFailedError for what
         lasted through the retries, JudgeError where no call can succeed (key, access, address).
         """
         async with self._lease() as lease:
@@ -151,7 +151,7 @@ class Endpoint:
         try:
             async with asyncio.timeout(self.timeout):
                 found = await request(lease.client)
-        except GarbledError as error:
+        except MalformedResponseError as error:
             said, cause = str(error), error
         except TimeoutError as error:
             said, cause = f"no reply within {self.timeout:g} s", error

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.errors import SettingError
+from ragboard.judges.base import NotAskedError, Request, RequestMeter
 from ragboard.judges.llm.chat import Chat, DeclinedError
 from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
-from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
-from ragboard.judges.llm.shapes import reply_schema
-from ragboard.judges.meter import RequestMeter, UnaskedError
-from ragboard.judges.tasks import LEADING, Failure, Hear, Reply, Request, Task, Unasked, unheard
+from ragboard.judges.llm.prompts import Prompts
 from ragboard.records import JsonValue
+from ragboard.tasks import PROMPTED, Failure, NotAsked, OnCall, Reply, Task, ignore_call
 
 __all__ = ["VERSION", "LlmJudge"]
 
@@ -42,7 +41,7 @@ class LlmJudge:
 
     heuristic = False
     metering = True
-    answers: frozenset[type[Task]] = frozenset(PROMPT_FILES)
+    answers: frozenset[type[Task]] = frozenset(PROMPTED)
 
     def __init__(
         self,
@@ -79,7 +78,7 @@ class LlmJudge:
         """The prompt as it would be sent, without the reply's schema."""
         return first_request(task, self.prompts) if type(task) in self.answers else None
 
-    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order, asked side by side.
 
         The reply to a single task is handed on in the same step in which its request leaves its place to
@@ -96,16 +95,16 @@ class LlmJudge:
             for one in asked:
                 one.cancel()
 
-    async def _answer(self, task: Task, hear: Hear) -> Reply | Failure:
+    async def _answer(self, task: Task, hear: OnCall) -> Reply | Failure:
         if type(task) not in self.answers:
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
-        dialogue, first, meter = Dialogue(task, self.prompts), type(task) in LEADING, partial(RequestMeter, task, hear)
+        dialogue, first, meter = Dialogue(task, self.prompts), task.leads, partial(RequestMeter, task, hear)
         while dialogue.result is None:
-            lines, schema, parameters = dialogue.lines, reply_schema(task), self._sampling(task)
+            lines, schema, parameters = dialogue.lines, task.schema(), self._sampling(task)
             try:
                 said = await self._chat.say(lines, schema, parameters, first=first, meter=meter)
-            except UnaskedError as error:
-                return Unasked(detail=str(error))
+            except NotAskedError as error:
+                return NotAsked(detail=str(error))
             except CallFailedError as error:
                 if isinstance(error, DeclinedError):
                     hear(task, error.heard)

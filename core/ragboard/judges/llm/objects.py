@@ -16,7 +16,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["MisfitError", "first_fitting"]
+from ragboard.tasks import ReplyFormatError
+
+__all__ = ["first_fitting"]
 
 T = TypeVar("T")
 
@@ -33,10 +35,6 @@ _CLOSING = {"{": "}", "[": "]"}
 _UNREADABLE = object()
 
 
-class MisfitError(ValueError):
-    """A value is not what was asked for; the message says how, to the one who wrote it."""
-
-
 def first_fitting(
     text: str, read: Callable[[Any], T], key: str | None, *, prompt: str = "", instructions: str = ""
 ) -> T:
@@ -44,20 +42,20 @@ def first_fitting(
 
     `prompt` is what was asked, and `instructions` the part of it that is ours: an example copied from there is no
     reply. A text that was judged may hold the very reply, so a copy from there is one unless another comes with it.
-    Raises MisfitError: what `read` says, or that nothing of the kind is there.
+    Raises ReplyFormatError: what `read` says, or that nothing of the kind is there.
     """
     meant = _meant(_said(text, key), key)
     for _, raw, value in meant:
         if value is _UNREADABLE:
-            raise MisfitError("it holds JSON that cannot be read")
+            raise ReplyFormatError("it holds JSON that cannot be read")
         if raw in instructions and len(raw) >= ECHO:
-            raise MisfitError("it repeats the example")
+            raise ReplyFormatError("it repeats the example")
         if (raw in instructions or raw in prompt) and any(other != raw for _, other, _ in meant):
             copied = "the example" if raw in instructions else "a text that it was given"
-            raise MisfitError(f"it repeats {copied}")
+            raise ReplyFormatError(f"it repeats {copied}")
         return read(value)
     what = "list" if key is None else f"JSON object with the key `{key}`"
-    raise MisfitError(f"it holds no whole {what}" if text.strip() else "it is empty")
+    raise ReplyFormatError(f"it holds no whole {what}" if text.strip() else "it is empty")
 
 
 def _said(text: str, key: str | None) -> str:

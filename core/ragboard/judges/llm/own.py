@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ragboard.errors import JudgeError, SettingError
+from ragboard.judges.base import NotAskedError, Request, RequestMeter, RequestSize
 from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.judge import VERSION
-from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
-from ragboard.judges.meter import RequestMeter, RequestSize, UnaskedError
-from ragboard.judges.tasks import Exchange, Failure, Hear, Reply, Request, Task, Unasked, unheard
+from ragboard.judges.llm.prompts import Prompts
+from ragboard.tasks import PROMPTED, Exchange, Failure, NotAsked, OnCall, Reply, Task, ignore_call
 
-__all__ = ["OwnJudge", "Texts", "judge_from"]
+__all__ = ["CallableJudge", "Texts", "judge_from"]
 
 Texts: TypeAlias = Sequence[str | None]
 Function: TypeAlias = Callable[[list[str]], Texts | Awaitable[Texts]]
@@ -33,7 +33,7 @@ def judge_from(
     prompts: Path | None = None,
     examples: Path | None = None,
     together: int = TOGETHER,
-) -> OwnJudge:
+) -> CallableJudge:
     """A judge that asks `function`: a list of prompts in, as many texts out, in order.
 
     It gets at most `together` prompts at a time, one list after the other, in a thread of its own; or it is
@@ -47,14 +47,16 @@ def judge_from(
         raise SettingError("an own judge needs a version: a text that changes when its answers may change")
     if together < 1:
         raise SettingError(f"together is {together}, expected at least 1")
-    return OwnJudge(function, version=version, name=name, prompts=Prompts.read(prompts, examples), together=together)
+    return CallableJudge(
+        function, version=version, name=name, prompts=Prompts.read(prompts, examples), together=together
+    )
 
 
-class OwnJudge:
+class CallableJudge:
     """Answers every task but Similarity, with the same prompts and checks as an LLM judge."""
 
     heuristic = False
-    answers: frozenset[type[Task]] = frozenset(PROMPT_FILES)
+    answers: frozenset[type[Task]] = frozenset(PROMPTED)
 
     def __init__(
         self, function: Function, *, version: str, name: str, prompts: Prompts, together: int = TOGETHER
@@ -66,7 +68,7 @@ class OwnJudge:
         self._function = function
 
     def __repr__(self) -> str:
-        return f"OwnJudge({self.name!r}, version={self.version!r})"
+        return f"CallableJudge({self.name!r}, version={self.version!r})"
 
     def identity(self, task: type[Task]) -> str:
         """Name and version as given, and a digest of the prompts and examples."""
@@ -81,7 +83,7 @@ class OwnJudge:
         """The prompt as the function would get it."""
         return first_request(task, self.prompts) if type(task) in self.answers else None
 
-    async def answer(self, tasks: Sequence[Task], hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; all prompts of a round in one call."""
         results: list[Reply | Failure | None] = [self._refusal(task) for task in tasks]
         dialogues = {place: Dialogue(task, self.prompts) for place, task in enumerate(tasks) if results[place] is None}
@@ -100,7 +102,7 @@ class OwnJudge:
         said = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
         return await said if inspect.isawaitable(said) else said
 
-    async def _round(self, waiting: Sequence[Dialogue], hear: Hear) -> None:
+    async def _round(self, waiting: Sequence[Dialogue], hear: OnCall) -> None:
         waiting = [dialogue for dialogue in waiting if await _admitted(dialogue, hear)]
         if not waiting:
             return
@@ -116,12 +118,12 @@ class OwnJudge:
                 dialogue.hear(text)
 
 
-async def _admitted(dialogue: Dialogue, hear: Hear) -> bool:
+async def _admitted(dialogue: Dialogue, hear: OnCall) -> bool:
     """Whether its prompt may be given to the function; the first of each dialogue was admitted before it came here."""
     size = RequestSize(prompt_bytes=len(dialogue.as_text().encode(errors="replace")), reply_tokens=None)
     try:
         if dialogue.repairs:
             await RequestMeter(dialogue.task, hear, size).admit()
-    except UnaskedError as error:
-        dialogue.result = Unasked(detail=str(error))
+    except NotAskedError as error:
+        dialogue.result = NotAsked(detail=str(error))
     return dialogue.result is None

@@ -10,7 +10,7 @@ from typing import Any
 
 from ragboard.judges.cosines import Vector, similarities, texts_of
 from ragboard.judges.local.models import digest, load, model_folder, read_json, readable
-from ragboard.judges.tasks import Failure, Hear, Reply, Similarity, Task, unheard
+from ragboard.tasks import Failure, OnCall, Reply, Similarity, Task, ignore_call
 
 __all__ = ["StEmbedder"]
 
@@ -52,7 +52,7 @@ class StEmbedder:
         """Model and a digest of its files."""
         return f"st/{VERSION}/{self.model}/{self._digest}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; the texts are embedded in a thread."""
         texts = texts_of(tasks)
         found = await asyncio.to_thread(self._vectors, texts) if texts else []

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ragboard.errors import JudgeError
-from ragboard.judges.embedded.text import sentence_spans
 from ragboard.judges.local.models import load, read_json
 from ragboard.judges.local.verdicts import Odds
 from ragboard.judges.local.windows import span, token_borders, windows
+from ragboard.text.sentences import sentence_spans
 
 __all__ = ["CrossEncoder", "Labels", "NoRoomError", "Pair", "Spans"]
 

@@ -13,7 +13,7 @@ from ragboard.errors import SettingError
 from ragboard.judges.local.entailment import CrossEncoder, NoRoomError, Pair, Spans
 from ragboard.judges.local.models import digest, model_folder, readable
 from ragboard.judges.local.verdicts import Odds, Seen, Thresholds, verdict
-from ragboard.judges.tasks import Failure, Hear, Reply, Task, Verification, Verify, unheard
+from ragboard.tasks import Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
 
 __all__ = ["NliJudge"]
 
@@ -92,7 +92,7 @@ class NliJudge:
         limits = f"{self.thresholds.supports:g}/{self.thresholds.contradicts:g}"
         return f"nli/{VERSION}/{self.model}/{self._digest}/{self.window}/{limits}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; the model reads all their pairs in one go, in a thread."""
         return await asyncio.to_thread(self._replies, tasks)
 

@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from ragboard.errors import JudgeError
-from ragboard.judges.tasks import AresQuality
 from ragboard.outputs import write_whole
 from ragboard.stats import Platt
+from ragboard.tasks import AresQuality
 
 __all__ = ["FILE", "FORMAT", "Part", "TrainedFile", "TrainedQuality", "read_trained", "write_trained"]
 

@@ -10,9 +10,9 @@ from threading import Lock
 
 from ragboard.errors import JudgeError
 from ragboard.judges.local.models import digest, load, model_folder
-from ragboard.judges.tasks import AresQuality, Classified, Classify, Failure, Hear, Reply, Task, unheard
 from ragboard.judges.trained.files import FILE, read_trained
 from ragboard.judges.trained.reading import Classifier, NoRoomError
+from ragboard.tasks import AresQuality, Classified, Classify, Failure, OnCall, Reply, Task, ignore_call
 
 __all__ = ["TrainedJudge"]
 
@@ -57,7 +57,7 @@ class TrainedJudge:
         """A digest of all files that the judge is made of; where they lie is none of it."""
         return f"trained/{VERSION}/{self.said.model}/{self._digest}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: Hear = unheard) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; the models read in a thread."""
         return await asyncio.to_thread(self._replies, tasks)
 

@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import Any, cast
 
 from ragboard.errors import JudgeError
-from ragboard.judges.embedded.text import sentence_spans
 from ragboard.judges.local.models import readable
 from ragboard.judges.local.windows import span, token_borders, windows
-from ragboard.judges.tasks import AresQuality
 from ragboard.judges.trained.files import Part
+from ragboard.tasks import AresQuality
+from ragboard.text.sentences import sentence_spans
 
 __all__ = ["READS", "Classifier", "NoRoomError"]
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.judges.embedded.judge import EmbeddedJudge
-from ragboard.judges.tasks import (
+from ragboard.samples import sample_folder
+from ragboard.tasks import (
     ExtractEntities,
     ExtractStatements,
     GenerateQuestions,
@@ -25,7 +26,6 @@ from ragboard.judges.tasks import (
     Task,
     Verify,
 )
-from ragboard.samples import sample_folder
 
 __all__ = ["digest"]
 

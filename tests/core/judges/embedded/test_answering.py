@@ -8,7 +8,7 @@ import pytest
 
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.embedded.answering import asked, rate
-from ragboard.judges.tasks import AnswerRated, RateAnswer
+from ragboard.tasks import AnswerRated, RateAnswer
 
 QUESTION = "When was the Forth Bridge opened?"
 RIGHT = "The Forth Bridge was opened on 4 March 1890."

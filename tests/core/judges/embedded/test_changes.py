@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from ragboard.judges.embedded.changes import changed, names_in
-from ragboard.judges.embedded.text import sentence_spans
 from ragboard.judges.embedded.verify import verify
-from ragboard.judges.tasks import Verify
 from ragboard.records import Label
 from ragboard.samples import sample_folder
+from ragboard.tasks import Verify
+from ragboard.text.sentences import sentence_spans
 
 CASES, SHARE = 500, 0.8
 Pair = tuple[str, Sequence[str]]

@@ -8,9 +8,8 @@ import random
 import pytest
 
 from ragboard.judges import EmbeddedJudge, Judge
-from ragboard.judges.codec import REPLIES
-from ragboard.judges.fit import fitting
-from ragboard.judges.tasks import (
+from ragboard.tasks import (
+    TASKS,
     Classify,
     ExtractEntities,
     ExtractStatements,
@@ -23,10 +22,11 @@ from ragboard.judges.tasks import (
     Verify,
     WriteAnswer,
     WriteQuestions,
+    fitting,
 )
 
 TEXT = "The Forth Bridge was built in 1890 by Arrol. It carries two tracks."
-TASKS: tuple[Task, ...] = (
+EXAMPLES: tuple[Task, ...] = (
     ExtractStatements(question="When?", text=TEXT),
     Verify(question="When?", statements=(TEXT,), passages=(TEXT, ""), joint=True, single=True),
     GenerateQuestions(answer=TEXT, n=3),
@@ -43,23 +43,23 @@ TASKS: tuple[Task, ...] = (
 
 def test_it_is_a_judge_of_each_of_these_tasks() -> None:
     judge: Judge = EmbeddedJudge()
-    assert judge.answers == frozenset(type(task) for task in TASKS)
+    assert judge.answers == frozenset(type(task) for task in EXAMPLES)
     assert (judge.name, judge.heuristic) == ("embedded", True)
 
 
 def test_its_identity_tells_version_and_task() -> None:
-    assert len({EmbeddedJudge().identity(kind) for kind in REPLIES}) == len(REPLIES)
+    assert len({EmbeddedJudge().identity(kind) for kind in TASKS}) == len(TASKS)
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
+@pytest.mark.parametrize("task", EXAMPLES, ids=lambda task: type(task).__name__)
 def test_a_reply_fits_its_task(task: Task) -> None:
     (reply,) = asyncio.run(EmbeddedJudge().answer([task]))
     assert fitting(task, reply) is reply
-    assert isinstance(reply, REPLIES[type(task)])
+    assert isinstance(reply, task.reply)
 
 
 def test_answers_do_not_depend_on_order_or_company() -> None:
-    alone = {task: asyncio.run(EmbeddedJudge().answer([task]))[0] for task in TASKS}
+    alone = {task: asyncio.run(EmbeddedJudge().answer([task]))[0] for task in EXAMPLES}
     chance = random.Random(1)
-    for order in (chance.sample(TASKS, len(TASKS)) for _ in range(8)):
+    for order in (chance.sample(EXAMPLES, len(EXAMPLES)) for _ in range(8)):
         assert list(asyncio.run(EmbeddedJudge().answer(order))) == [alone[task] for task in order]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ragboard.judges.embedded.text import language_of
 from ragboard.judges.embedded.verify import verify
-from ragboard.judges.tasks import Verify
 from ragboard.records import Label, Verdict
+from ragboard.tasks import Verify
+from ragboard.text.sentences import language_of
 
 PASSAGES = {
     "fr": (

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragboard.judges.embedded.entities import entities
 from ragboard.judges.embedded.passages import usefulness
-from ragboard.judges.tasks import JudgePassages
+from ragboard.tasks import JudgePassages
 
 BRIDGE = "The Tay Bridge was opened in 1887. It is 3,264 metres long."
 

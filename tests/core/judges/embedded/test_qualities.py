@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ragboard.judges import EmbeddedJudge
-from ragboard.judges.tasks import AresQuality, Classified, Classify
 from ragboard.readers.ares import AresRow, read_ares
 from ragboard.samples import sample_folder
+from ragboard.tasks import AresQuality, Classified, Classify
 
 QUESTION = "When was the Forth Bridge opened?"
 PASSAGES = ("The Forth Bridge was opened on 4 March 1890. It carries two tracks.", "Ferries sailed before.")

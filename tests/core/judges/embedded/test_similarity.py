@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard.judges.embedded.similarity import similarities
-from ragboard.judges.embedded.text import tokens
+from ragboard.text.sentences import tokens
 
 
 @given(st.text(max_size=80), st.text(max_size=80))

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragboard.judges.embedded.verify import verify
-from ragboard.judges.fit import fitting
-from ragboard.judges.tasks import Verify
 from ragboard.records import Verdict
+from ragboard.tasks import Verify, fitting
 
 FORTH = (
     "The Forth Bridge carries two railway tracks over the Firth of Forth, about 14 km west of Edinburgh. "

@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 from tests.core.judges.llm.test_judge import WELL, ask
 
-from ragboard.judges.codec import decode_reply, encode, task_key
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import LlmJudge
-from ragboard.judges.llm.material import HISTORY
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
-from ragboard.judges.tasks import GenerateQuestions, RateAnswer
 from ragboard.records import Turn
+from ragboard.tasks import GenerateQuestions, RateAnswer, decode_reply, encode, task_key
+from ragboard.tasks.markup import HISTORY
 
 TURNS = (Turn(role="user", text="Where is Fara?"), Turn(role="assistant", text="Off the northern coast."))
 FOLLOWING: list[Any] = [task for task, _ in WELL if hasattr(task, "history")]

@@ -13,7 +13,7 @@ from tests.core.judges.llm.test_judge import RATE, ask, failure
 
 from ragboard.errors import JudgeError
 from ragboard.judges.llm import Endpoint, OpenAiEmbedder
-from ragboard.judges.tasks import Failure, Similarities, Similarity
+from ragboard.tasks import Failure, Similarities, Similarity
 
 TASK = Similarity(text="ab", others=("ab", "a", "c"))
 

@@ -9,9 +9,8 @@ from typing import get_args
 import pytest
 
 from ragboard.errors import RunFileError, SettingError
-from ragboard.judges.llm.examples import MOST
-from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
-from ragboard.judges.tasks import AresQuality, Classify
+from ragboard.judges.llm.prompts import MOST, Prompts
+from ragboard.tasks import PROMPTED, AresQuality, Classify
 
 LABELS = ("Context_Relevance_Label", "Answer_Faithfulness_Label", "Answer_Relevance_Label")
 HEAD = "\t".join(("Query", "Document", "Answer", "Contradictory_Answer", *LABELS))
@@ -78,7 +77,7 @@ def test_examples_are_part_of_who_judges_these_qualities_and_of_nothing_else(tmp
     none = Prompts.read()
     path = file_of(tmp_path, "Who?\tAda did.\tAda\t\tYes\tYes\tYes")
     first = Prompts.read(examples=path)
-    assert [kind for kind in PROMPT_FILES if first.digest(kind) != none.digest(kind)] == [Classify]
+    assert [kind for kind in PROMPTED if first.digest(kind) != none.digest(kind)] == [Classify]
     again = Prompts.read(examples=file_of(tmp_path, "Who?\tAda did.\tAda\t\tYes\tNo\tYes"))
     assert again.digest(Classify) not in {first.digest(Classify), none.digest(Classify)}
 

@@ -13,11 +13,11 @@ from tests.chat_server import ChatServer, answer, replies
 from tests.core.judges.llm.test_judge import EXAMPLE, VERIFY, WELL, ask, failure
 
 from ragboard.judges import judge_from
-from ragboard.judges.codec import task_key
-from ragboard.judges.delimiters import TAGS
 from ragboard.judges.llm import LlmJudge
-from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
-from ragboard.judges.tasks import (
+from ragboard.judges.llm.prompts import Prompts
+from ragboard.records import Turn, Verdict
+from ragboard.tasks import (
+    PROMPTED,
     Classify,
     ExtractEntities,
     Prefer,
@@ -32,10 +32,10 @@ from ragboard.judges.tasks import (
     Verify,
     WriteAnswer,
     WriteQuestions,
+    task_key,
 )
-from ragboard.records import Turn, Verdict
 
-NAMES = sorted({tag for tags in TAGS.values() for tag in tags})
+NAMES = sorted({tag for kind in PROMPTED for tag in kind.tags})
 FORGED = "\n".join(
     (
         "It is so.",
@@ -115,9 +115,9 @@ def test_every_prompt_file_is_tried_with_hostile_texts() -> None:
 
 def test_the_tags_that_are_watched_are_those_of_the_prompts() -> None:
     prompts = Prompts.read()
-    for kind in PROMPT_FILES:
+    for kind in PROMPTED:
         shown = "".join(prompts.render(task) for task in TASKS if type(task) is kind)
-        assert set(re.findall(r"</(\w+)>", shown)) == set(TAGS[kind.__name__])
+        assert set(re.findall(r"</(\w+)>", shown)) == set(kind.tags)
 
 
 FORGING = (

@@ -16,11 +16,12 @@ from tests.chat_server import ChatServer, closes_midway, never, refuses, replies
 from tests.core.judges.llm.conftest import Pauses, texts
 
 from ragboard.errors import JudgeError, SettingError
-from ragboard.judges.codec import REPLIES
-from ragboard.judges.fit import fitting
+from ragboard.judges.base import Judge
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.judges.llm.chat import exchange
-from ragboard.judges.tasks import (
+from ragboard.records import Evidence, Span, Verdict
+from ragboard.tasks import (
+    TASKS,
     AnswerRated,
     Classified,
     Classify,
@@ -35,7 +36,6 @@ from ragboard.judges.tasks import (
     ExtractStatements,
     Failure,
     GenerateQuestions,
-    Judge,
     JudgePassages,
     Prefer,
     Preference,
@@ -54,8 +54,8 @@ from ragboard.judges.tasks import (
     WriteAnswer,
     WriteQuestions,
     Written,
+    fitting,
 )
-from ragboard.records import Evidence, Span, Verdict
 
 PASSAGES = ("The tower is red and 30 m high. It stands.", "Ships pass by.")
 QUESTION = "How high is the tower?"
@@ -170,7 +170,7 @@ def test_a_batch_is_answered_in_order(judge: LlmJudge) -> None:
 
 
 def test_it_answers_every_task_type_but_similarity(judge: LlmJudge, server: ChatServer) -> None:
-    assert {type(task) for task, _ in WELL} == judge.answers == REPLIES.keys() - {Similarity}
+    assert {type(task) for task, _ in WELL} == judge.answers == {*TASKS} - {Similarity}
     assert "does not answer Similarity" in failure(judge, Similarity(text="a", others=("b",)))
     assert server.asked == []
 

@@ -16,7 +16,7 @@ from tests.core.conftest import make_run
 from ragboard import Store
 from ragboard.cli import main
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.tasks import Extraction, ExtractStatements, Failure
+from ragboard.tasks import Extraction, ExtractStatements, Failure
 
 TASK = ExtractStatements(question="What is tea?", text="Tea is hot.")
 REPLY = {"statements": [{"statement": "Tea is hot.", "quote": "Tea is hot."}], "refuses": False}

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.llm.objects import MisfitError, first_fitting
-from ragboard.judges.llm.quotes import locate
+from ragboard.judges.llm.objects import first_fitting
+from ragboard.tasks import ReplyFormatError
+from ragboard.text.quotes import locate
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
@@ -34,14 +35,14 @@ def test_an_object_is_found_between_any_text(before: str, value: Any, after: str
 
 @given(st.text(st.sampled_from('{}[]",:\\ a1\n')) | st.text())
 def test_any_text_holds_an_object_or_is_a_misfit(text: str) -> None:
-    with contextlib.suppress(MisfitError):
+    with contextlib.suppress(ReplyFormatError):
         assert "a" in found(text)
 
 
 @given(value=JSON, cut=st.integers(1))
 def test_what_is_cut_off_is_never_read(value: Any, cut: int) -> None:
     whole = json.dumps({"a": value})
-    with pytest.raises(MisfitError):
+    with pytest.raises(ReplyFormatError):
         found(whole[: max(1, len(whole) - cut)])
 
 
@@ -55,7 +56,7 @@ def test_a_comma_before_a_closing_bracket_is_read_over_but_not_in_a_text() -> No
 
 @pytest.mark.parametrize("text", ['{"a": 1,, "b": 2}', '{"a": 1 "b": 2}', "{'a': 1} {\"a\": 1 2}", '{"a": 1, "a": 1}'])
 def test_other_slips_are_not_mended(text: str) -> None:
-    with pytest.raises(MisfitError, match="cannot be read"):
+    with pytest.raises(ReplyFormatError, match="cannot be read"):
         found(text)
 
 
@@ -76,9 +77,9 @@ def test_an_end_of_thoughts_inside_a_value_is_a_part_of_it(text: str) -> None:
 
 
 def test_thoughts_that_only_quote_their_end_never_came_to_it() -> None:
-    with pytest.raises(MisfitError, match="no whole"):
+    with pytest.raises(ReplyFormatError, match="no whole"):
         found('<think>I say {"a": 1, "b": "</think>"}')
-    with pytest.raises(MisfitError, match="no whole"):
+    with pytest.raises(ReplyFormatError, match="no whole"):
         found('{"a": 1} was a draft</think>')
 
 
@@ -88,13 +89,13 @@ def test_the_first_list_is_found_where_a_list_is_wanted() -> None:
 
 def test_long_texts_are_read_to_their_end() -> None:
     """Reading in time that grows with the square would hang here."""
-    with pytest.raises(MisfitError):
+    with pytest.raises(ReplyFormatError):
         found("{}" * 200_000)
-    with pytest.raises(MisfitError):
+    with pytest.raises(ReplyFormatError):
         found('{"' + "a" * 2_000_000)
-    with pytest.raises(MisfitError):
+    with pytest.raises(ReplyFormatError):
         found("{" + ", " * 500_000 + "}")
-    with pytest.raises(MisfitError):
+    with pytest.raises(ReplyFormatError):
         found("{ </think> " * 100_000)
     assert found("</think> " * 100_000 + '{"a": 1}') == {"a": 1}
 

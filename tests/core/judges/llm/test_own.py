@@ -10,7 +10,7 @@ from tests.core.judges.llm.test_judge import RATE, VERIFY, WELL, ask
 
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges import judge_from
-from ragboard.judges.tasks import Failure, Rate, Rating, Similarity
+from ragboard.tasks import Failure, Rate, Rating, Similarity
 
 
 def test_every_task_is_answered_and_a_batch_is_one_call() -> None:

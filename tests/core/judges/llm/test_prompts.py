@@ -11,11 +11,9 @@ import pytest
 from tests.core.judges.llm.test_judge import WELL
 
 from ragboard.errors import SettingError
-from ragboard.judges.llm.objects import MisfitError
-from ragboard.judges.llm.prompts import PROMPT_FILES, Prompts
-from ragboard.judges.llm.replies import READERS, read_reply
-from ragboard.judges.llm.shapes import reply_schema
-from ragboard.judges.tasks import GenerateQuestions, Prefer, Rate, RateAnswer, Task
+from ragboard.judges.llm.dialogue import read_reply
+from ragboard.judges.llm.prompts import Prompts
+from ragboard.tasks import PROMPTED, GenerateQuestions, Prefer, Rate, RateAnswer, ReplyFormatError, Task
 
 TASKS = [task for task, _ in WELL]
 
@@ -49,15 +47,15 @@ def test_every_text_of_a_task_is_in_its_prompt_and_no_field_is_left(task: Task) 
 def test_the_example_in_a_prompt_is_as_the_schema_and_the_reader_want(task: Task) -> None:
     example = re.findall(r"^\{.*\}$", Prompts.read().render(task).split("## Example")[1], re.MULTILINE)
     assert len(example) == 1
-    assert fits(json.loads(example[0]), reply_schema(task))
-    assert READERS[type(task)][0] in json.loads(example[0])
+    assert fits(json.loads(example[0]), task.schema())
+    assert task.reply_model().key in json.loads(example[0])
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
 def test_the_form_shown_in_a_prompt_is_as_the_schema(task: Task) -> None:
     before = Prompts.read().render(task).split("## Example")[0]
     (form,) = re.findall(r"^\{.*\}$", before, re.MULTILINE)
-    assert fits(json.loads(form), reply_schema(task))
+    assert fits(json.loads(form), task.schema())
 
 
 def test_text_that_looks_like_a_field_is_left_as_it_is() -> None:
@@ -75,13 +73,13 @@ def test_a_file_of_ones_own_stands_in_place_of_ours_and_the_rest_stays(tmp_path:
     own, ours = Prompts.read(tmp_path), Prompts.read()
     assert own.render(RateAnswer(question="Q", answer="A")) == "Bewerte für 5 $: Q / A"
     assert own.digest(RateAnswer) != ours.digest(RateAnswer)
-    assert [kind for kind in PROMPT_FILES if own.digest(kind) != ours.digest(kind)] == [RateAnswer]
+    assert [kind for kind in PROMPTED if own.digest(kind) != ours.digest(kind)] == [RateAnswer]
 
 
 def test_the_definition_of_a_quality_belongs_to_what_is_asked(tmp_path: Path) -> None:
     (tmp_path / "quality_faithfulness.md").write_text("Wie treu?", encoding="utf-8")
     own, ours = Prompts.read(tmp_path), Prompts.read()
-    assert [kind for kind in PROMPT_FILES if own.digest(kind) != ours.digest(kind)] == [Rate, Prefer]
+    assert [kind for kind in PROMPTED if own.digest(kind) != ours.digest(kind)] == [Rate, Prefer]
     rate = Rate(quality="faithfulness", question="q", answer="a", contexts=())
     assert "Wie treu?" in own.render(rate)
 
@@ -118,5 +116,5 @@ def test_a_folder_without_prompts_or_none_at_all_is_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
 def test_a_prompt_repeated_as_it_is_is_no_reply(task: Task) -> None:
     prompt = Prompts.read().render(task)
-    with pytest.raises(MisfitError):
+    with pytest.raises(ReplyFormatError):
         read_reply(task, prompt, prompt)

@@ -14,19 +14,20 @@ from typing import Any
 
 import pytest
 
-from ragboard.judges.embedded.text import sentence_spans
-from ragboard.judges.llm.objects import MisfitError, first_fitting
-from ragboard.judges.llm.replies import read_reply
-from ragboard.judges.tasks import (
+from ragboard.judges.llm.dialogue import read_reply
+from ragboard.judges.llm.objects import first_fitting
+from ragboard.tasks import (
     Extraction,
     ExtractStatements,
     GenerateQuestions,
     Questions,
+    ReplyFormatError,
     Selection,
     SelectSentences,
     Verification,
     Verify,
 )
+from ragboard.text.sentences import sentence_spans
 
 LABELS = {"1": "supported", "0": "unsupported"}
 
@@ -46,11 +47,11 @@ def listed(row: dict[str, Any], key: str) -> list[str]:
 
 
 def question(text: str) -> str:
-    """The one question in the reply. Raises MisfitError where it holds none."""
+    """The one question in the reply. Raises ReplyFormatError where it holds none."""
 
     def read(value: Any) -> str:
         if set(value) != {"question", "noncommittal"} or value["noncommittal"] not in (0, 1):
-            raise MisfitError("not a question with its flag")
+            raise ReplyFormatError("not a question with its flag")
         reply = read_reply(GenerateQuestions(answer="a", n=1), json.dumps({"questions": [value["question"]]}))
         assert isinstance(reply, Questions)
         return reply.questions[0]
@@ -59,7 +60,7 @@ def question(text: str) -> str:
 
 
 def verdict(text: str) -> str:
-    """The label in the reply. Raises MisfitError where it names none."""
+    """The label in the reply. Raises ReplyFormatError where it names none."""
     said = re.match(r"\s*Verdict:\s*(\S*)", text)
     label = LABELS.get(said.group(1), said.group(1)) if said else None
     form = {"verdicts": [{"statement": 1, "together": {"label": label}}]}
@@ -70,7 +71,7 @@ def verdict(text: str) -> str:
 
 
 def statements(answer: str, text: str) -> Extraction:
-    """The statements in the reply. Raises MisfitError where it holds no list of them."""
+    """The statements in the reply. Raises ReplyFormatError where it holds no list of them."""
     task = ExtractStatements(question="q", text=answer)
 
     def read(value: Any) -> Extraction:
@@ -82,7 +83,7 @@ def statements(answer: str, text: str) -> Extraction:
 
 
 def chosen(context: str, text: str) -> tuple[int, ...]:
-    """Places of the chosen sentences. Raises MisfitError where one was not offered."""
+    """Places of the chosen sentences. Raises ReplyFormatError where one was not offered."""
     offered = tuple(context[start:end] for start, end in sentence_spans(context))
     numbers = {sentence: number for number, sentence in enumerate(offered, 1)}
 
@@ -153,7 +154,7 @@ NO_VERDICT = (
 @pytest.mark.parametrize(("row", "number"), NO_VERDICT)
 def test_a_verdict_that_is_left_blank_is_no_verdict(recorded: Path, row: int, number: int) -> None:
     text = listed(rows(recorded, "ff_ragas_output.jsonl")[row], "raw_judge_outputs")[number]
-    with pytest.raises(MisfitError, match="none of supported, contradicted, unsupported"):
+    with pytest.raises(ReplyFormatError, match="none of supported, contradicted, unsupported"):
         verdict(text)
 
 
@@ -163,7 +164,7 @@ def test_none_of_the_67_blank_verdicts_becomes_a_label(recorded: Path) -> None:
         for text in listed(row, "raw_judge_outputs"):
             try:
                 told.append(verdict(text))
-            except MisfitError as error:
+            except ReplyFormatError as error:
                 told.append("blank" if "____" in str(error) else "other")
     assert {what: told.count(what) for what in sorted(set(told))} == {
         "blank": 67,
@@ -223,5 +224,5 @@ NOT_CHOSEN = (
 @pytest.mark.parametrize(("name", "row", "why"), NOT_CHOSEN)
 def test_a_broken_or_reworded_choice_is_no_choice(recorded: Path, name: str, row: int, why: str) -> None:
     said = rows(recorded, name)[row]
-    with pytest.raises(MisfitError, match=why):
+    with pytest.raises(ReplyFormatError, match=why):
         chosen(said["context"], said["raw_output"])

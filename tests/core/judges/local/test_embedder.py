@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from ragboard import JudgeError
 from ragboard.cli import main
 from ragboard.judges import StEmbedder, embedder_named
-from ragboard.judges.tasks import Failure, Similarities, Similarity, Task, Verify
+from ragboard.tasks import Failure, Similarities, Similarity, Task, Verify
 
 CAT = "The cat sleeps on the sofa."
 

@@ -15,11 +15,10 @@ from tests.core.judges.local.made_up import THINGS, examples
 from ragboard import EmbeddedJudge, JudgeError, Panel, SettingError, Store, evaluate_run
 from ragboard.cli import main
 from ragboard.judges import NliJudge, judge_named
-from ragboard.judges.fit import fitting
 from ragboard.judges.local.entailment import Pair
-from ragboard.judges.tasks import Failure, Rate, Task, Verification, Verify
 from ragboard.metrics import metrics_named
 from ragboard.records import Label, Verdict
+from ragboard.tasks import Failure, Rate, Task, Verification, Verify, fitting
 
 MEANS: dict[str, Label] = {"entailment": "supported", "contradiction": "contradicted", "neutral": "unsupported"}
 FILLER = "The piano on the hill is loud. The gate at the market is old. The coat near the mill is cheap. " * 4

@@ -11,7 +11,7 @@ import pytest
 from ragboard import JudgeError
 from ragboard.judges import embedder_named
 from ragboard.judges.local import CrossSimilarity
-from ragboard.judges.tasks import Failure, Similarities, Similarity, Verify
+from ragboard.tasks import Failure, Similarities, Similarity, Verify
 
 
 @pytest.fixture(scope="module")

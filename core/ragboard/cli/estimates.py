@@ -1,0 +1,366 @@
+"""The commands that estimate what people would say of whole runs, and simulate how good such estimates are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from ragboard.cli.markdown import escaped, markdown_table
+from ragboard.cli.options import SEED, Finite, as_json, markdown_option, store_option
+from ragboard.cli.output import one_line, plain, print_json, print_table
+from ragboard.errors import SettingError
+from ragboard.human.draws import Measured
+from ragboard.human.estimates import Estimates, estimate_runs, needed_for
+from ragboard.human.label_files import labelled_outcomes
+from ragboard.human.ranking import RankedRuns, Ranking, rank_runs
+from ragboard.human.systems import KnownOrder, SystemEstimate
+from ragboard.readers.labels import Design
+from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, RankingSimulation, simulate_ranking
+from ragboard.store import Store
+
+__all__ = ["estimate", "rank", "simulate"]
+
+METHODS = {"judge_only": "judge alone", "classical": "labels alone", "ppi": "PPI", "tuned": "PPI++"}
+HEAD = ("rank", "run", "people would say", "by", "ranks left open", "labelled", "judge alone", "judge's accuracy")
+
+design_option = click.option(
+    "--design",
+    type=click.Choice(get_args(Design)),
+    help="How the labelled samples of each run in the file were chosen; else as the rows say.",
+)
+pool_option = click.option(
+    "--pool", is_flag=True, help="Correct the judge on each run with the labels of all runs in the file."
+)
+order_option = click.option("--order", metavar="RUN,RUN,...", help="The known order, best first, to compare with.")
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="METRIC[=QUALITY]",
+    help="The judge's scores to use; with --from also the labels to compare them with, and repeatable."
+    "  [default: ragas.faithfulness; with --from by quality]",
+)
+@click.option(
+    "--labels",
+    "measured",
+    type=click.Choice(get_args(Measured)),
+    help="Labels in the store: verdicts on every statement, or grades in a quality.  [default: verdicts]",
+)
+@click.option(
+    "--from",
+    "file",
+    type=click.Path(path_type=Path, readable=False),
+    help="A labelled file in place of the store's labels: JSON Lines (docs/labels.md), or ARES's TSV or CSV.",
+)
+@design_option
+@pool_option
+@order_option
+@click.option("--width", type=Finite(0, min_open=True), help="Say how many labels an interval so wide takes.")
+@click.option("--raw", is_flag=True, help="Bounds as computed, even outside of what a mean can be.")
+@store_option
+@as_json
+@markdown_option
+def estimate(
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    measured: Measured | None,
+    file: Path | None,
+    design: Design | None,
+    pool: bool,
+    order: str | None,
+    width: float | None,
+    raw: bool,
+    store: Store,
+    as_json: bool,
+    markdown: bool,
+) -> None:
+    """Estimate what people would say of each RUN, from a random part that they labelled and a judge of all of it.
+
+    Prediction-powered inference (PPI, PPI++) beside the labels alone and the judge alone. Labels come from the
+    random queue of the Annotate page, from an import whose design was declared random, or --from a file: then the
+    runs are ranked too, in every quality that the file has labels of.
+
+    \b
+    ragboard estimate bm25-k3 bm25-rerank-k5 --width 0.1
+    ragboard estimate bm25-k3 bm25-rerank-k5 --from labels.jsonl --design random
+    """
+    if file:
+        if measured or width or raw:
+            raise click.UsageError("--labels, --width and --raw are for the store's labels, not for --from")
+        _rank(store, runs, file, design, metrics, order, pool=pool, as_json=as_json, markdown=markdown)
+        return
+    if design or pool or order or markdown or len(metrics) > 1:
+        raise click.UsageError("--design, --pool, --order, --markdown and several --metric need --from FILE")
+    refs = [store.resolve(name) for name in runs]
+    metric = metrics[0] if metrics else "ragas.faithfulness"
+    found = estimate_runs(store, refs, metric=metric, measured=measured or "verdicts")
+    if as_json:
+        print_json(found)
+        return
+    _print_systems(found, raw=raw)
+    _print_needed(found, width)
+    _print_order(found)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--labels", "file", type=click.Path(path_type=Path, readable=False), required=True, help="The file.")
+@design_option
+@click.option("--metric", "metrics", multiple=True, metavar="METRIC[=QUALITY]", help="As of `ragboard estimate`.")
+@pool_option
+@order_option
+@store_option
+@as_json
+@markdown_option
+def rank(
+    runs: tuple[str, ...],
+    file: Path,
+    design: Design | None,
+    metrics: tuple[str, ...],
+    pool: bool,
+    order: str | None,
+    store: Store,
+    as_json: bool,
+    markdown: bool,
+) -> None:
+    """Estimate and rank RUNs from a labelled file: now `ragboard estimate RUN... --from FILE`.
+
+    \b
+    ragboard estimate bm25-k3 bm25-rerank-k5 --from labels.jsonl --design random
+    """
+    click.echo("ragboard rank is now ragboard estimate RUN... --from FILE", err=True)
+    _rank(store, runs, file, design, metrics, order, pool=pool, as_json=as_json, markdown=markdown)
+
+
+def _rank(
+    store: Store,
+    runs: Sequence[str],
+    file: Path,
+    design: Design | None,
+    metrics: Sequence[str],
+    order: str | None,
+    *,
+    pool: bool,
+    as_json: bool,
+    markdown: bool,
+) -> None:
+    found = rank_runs(
+        store,
+        [store.resolve(name) for name in runs],
+        labelled_outcomes(file, design=design),
+        metrics=metrics,
+        pool=pool,
+        order=[name.strip() for name in order.split(",")] if order else (),
+    )
+    if as_json:
+        print_json(found)
+    elif markdown:
+        click.echo(plain(_markdown(found)))
+    else:
+        _print_ranking(found)
+
+
+def _print_systems(found: Estimates, *, raw: bool) -> None:
+    rows = [
+        [
+            plain(one.name),
+            f"{one.labels:,} of {one.items:,}",
+            *(_powered(getattr(one.means, way) if one.means else None, raw=raw) for way in METHODS),
+            _worth(one.best),
+            _interval(one.accuracy) if isinstance(one.accuracy, Interval) else "",
+        ]
+        for one in found.report.systems
+    ]
+    click.echo(f"{found.label}, estimated from {found.measured}")
+    print_table(["run", "labelled", *METHODS.values(), "worth", "judge's accuracy"], rows)
+    for one in found.report.systems:
+        warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
+        for said in filter(None, (one.refusal, warning, *one.notes)):
+            click.echo(one_line(f"{one.name}: {said}"))
+
+
+def _powered(found: PoweredMean | NoInterval | None, *, raw: bool = False) -> str:
+    if found is None:
+        return "refused"
+    if isinstance(found, NoInterval):
+        return f"none: {found.reason}"
+    return _interval(found.interval if raw else found.clipped)
+
+
+def _interval(found: Interval) -> str:
+    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def _worth(best: PoweredMean | NoInterval | None) -> str:
+    if not isinstance(best, PoweredMean) or best.worth is None:
+        return ""
+    return f"{best.worth:,.0f} labels"
+
+
+def _print_needed(found: Estimates, width: float | None) -> None:
+    for source in found.sources if width else ():
+        needed = needed_for(source, width or 0.0)
+        if needed is None:
+            said = "too few labels to say how many more it takes"
+        elif needed.more is None:
+            said = needed.reason
+        else:
+            said = f"{needed.more:,} more labels for an interval {width:g} wide"
+            said += f" ({needed.without_judge:,} in all without the judge)" if needed.without_judge else ""
+        click.echo(one_line(f"{source.run}: {said}"))
+
+
+def _print_order(found: Estimates) -> None:
+    for one in found.report.differences:
+        interval = one.interval
+        told = f"no interval ({interval.reason})" if isinstance(interval, NoInterval) else _interval(interval)
+        how = "paired" if one.paired else "as if unrelated"
+        click.echo(one_line(f"{one.b} less {one.a}: {told}, {how}, {one.labels:,} labels"))
+    for placed in found.report.ranking if len(found.report.ranking) > 1 else ():
+        click.echo(
+            one_line(f"rank {placed.rank} [{placed.best} to {placed.worst}]: {placed.name}, {placed.estimate:.3f}")
+        )
+    if found.report.tau is not None:
+        click.echo(f"Kendall's tau with the judge's own order: {found.report.tau:.2f}")
+
+
+def _print_ranking(found: Ranking) -> None:
+    for table in found.tables:
+        click.echo(one_line(_title(table)))
+        print_table(HEAD, _rows(table))
+        for line in _remarks(table):
+            click.echo(one_line(line))
+        click.echo("")
+    for note in found.notes:
+        click.echo(one_line(f"note: {note}"))
+
+
+def _markdown(found: Ranking) -> str:
+    parts = [f"- ⚠️ {escaped(note)}" for note in found.notes]
+    for table in found.tables:
+        rows = [[escaped(cell) for cell in row] for row in _rows(table)]
+        parts += [f"### {escaped(_title(table))}", markdown_table(HEAD, rows)]
+        parts.append("\n".join(f"- {escaped(line)}" for line in _remarks(table)))
+    return "\n\n".join(filter(None, parts))
+
+
+def _title(table: RankedRuns) -> str:
+    return f"{table.label} ({table.metric}), bias-corrected with labels of {table.measured}"
+
+
+def _rows(table: RankedRuns) -> list[list[str]]:
+    """The runs in their order, then those without an estimate."""
+    placed = {one.name: one for one in table.report.ranking}
+    systems = {one.name: one for one in table.report.systems}
+    return [_row(systems[name], placed.get(name)) for name in dict.fromkeys((*placed, *systems))]
+
+
+def _row(one: SystemEstimate, placed: Ranked | None) -> list[str]:
+    best, judge = one.best, one.means.judge_only if one.means else None
+    return [
+        f"{placed.rank}" if placed else "-",
+        one.name,
+        _powered(best),
+        _way(one),
+        _ranks(placed) if placed else "-",
+        f"{one.labels:,} of {one.items:,}",
+        _powered(judge),
+        _interval(one.accuracy) if isinstance(one.accuracy, Interval) else "-",
+    ]
+
+
+def _way(one: SystemEstimate) -> str:
+    """How the estimate was made."""
+    best, means = one.best, one.means
+    if means is None or isinstance(best, NoInterval):
+        return "-"
+    return "PPI++" if best is means.tuned else "PPI" if best is means.ppi else "labels alone"
+
+
+def _ranks(placed: Ranked) -> str:
+    return f"{placed.best}" if placed.best == placed.worst else f"{placed.best} to {placed.worst}"
+
+
+def _remarks(table: RankedRuns) -> Iterator[str]:
+    """What to know of the numbers, a line each."""
+    if table.report.caution:
+        yield f"caution: {table.report.caution}"
+    for one in table.report.systems:
+        warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
+        yield from (f"{one.name}: {said}" for said in (one.refusal, _why(one), warning, *one.notes) if said)
+    if table.report.tau is not None:
+        yield f"Kendall's tau with the judge's own order: {table.report.tau:.2f}"
+    if table.order:
+        yield _known(table.order)
+
+
+def _why(one: SystemEstimate) -> str:
+    """Why the judge is left out of the estimate, where it is."""
+    return f"no PPI: {one.means.ppi.reason}" if one.means and isinstance(one.means.ppi, NoInterval) else ""
+
+
+def _known(order: KnownOrder) -> str:
+    ours, judge = ("none" if tau is None else f"{tau:.2f}" for tau in (order.tau, order.judge))
+    return f"Kendall's tau with the known order ({', '.join(order.names)}): {ours}; of the judge alone: {judge}"
+
+
+@click.group()
+def simulate() -> None:
+    """Simulate what is known beforehand, to see how far a method can be trusted.
+
+    \b
+    ragboard simulate ranking --sensitivity 0.85 --specificity 0.85
+    """
+
+
+@simulate.command()
+@click.option("--sensitivity", type=Finite(0, 1), default=0.9, show_default=True, help="Yes to successes.")
+@click.option("--specificity", type=Finite(0, 1), default=0.9, show_default=True, help="No to failures.")
+@click.option("--labels", type=click.IntRange(3), default=150, show_default=True, help="Labelled items a system.")
+@click.option("--items", type=click.IntRange(5), default=2000, show_default=True, help="Judged items a system.")
+@click.option("--repeats", type=click.IntRange(2), default=2000, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
+@as_json
+def ranking(
+    sensitivity: float, specificity: float, labels: int, items: int, repeats: int, seed: int, as_json: bool
+) -> None:
+    """Order nine systems of known success rate, 70 % to 90 % by 2.5, by judge, by labels and by both (as in ARES).
+
+    \b
+    ragboard simulate ranking --labels 300 --sensitivity 0.85
+    """
+    if labels > items - 2:
+        raise SettingError(f"2 items without a label are needed, got {labels} of {items} labelled")
+    found = simulate_ranking(
+        sensitivity=sensitivity, specificity=specificity, labels=labels, items=items, repeats=repeats, seed=seed
+    )
+    if as_json:
+        print_json(found)
+    else:
+        _print_simulation(found)
+
+
+def _print_simulation(found: RankingSimulation) -> None:
+    click.echo(
+        f"{len(found.rates)} systems from {found.rates[0]:.1%} to {found.rates[-1]:.1%}; of each {found.items:,} items"
+        f" judged, {found.labels:,} of them labelled; {found.repeats:,} repetitions, seed {found.seed}"
+    )
+    print_table(
+        ["", "Kendall's tau", "middle 95 %", "intervals that hold the true rate"],
+        [
+            [
+                arm.name,
+                f"{arm.tau:.3f} ± {1.96 * arm.tau_error:.3f}",
+                f"{arm.tau_low:.2f} to {arm.tau_high:.2f}",
+                f"{arm.coverage:.1%}",
+            ]
+            for arm in found.arms
+        ],
+    )

@@ -1,0 +1,143 @@
+"""The commands by which a person says what they think of a statement, and labels come and go as files."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from ragboard.cli.options import as_json, force_option, store_option
+from ragboard.cli.output import one_line, print_json
+from ragboard.human.draws import draw_samples
+from ragboard.human.label_files import export_labels, import_labels
+from ragboard.human.labels import label_statement, withdraw_statement
+from ragboard.outputs import check_output, write_output
+from ragboard.readers.labels import Design
+from ragboard.records import Label
+from ragboard.store import Store
+
+__all__ = ["label", "labels"]
+
+VERDICTS: tuple[Label, ...] = ("supported", "unsupported", "contradicted")
+
+annotator_option = click.option(
+    "--annotator",
+    default=getpass.getuser,
+    envvar="RAGBOARD_ANNOTATOR",
+    show_envvar=True,
+    help="Who says so; else your user name.",
+)
+
+
+@click.command()
+@click.argument("run")
+@click.argument("sample")
+@click.argument("statement", type=click.IntRange(1))
+@click.argument("verdict", type=click.Choice((*VERDICTS, "none")))
+@click.option("--note", default="", help="Why.")
+@annotator_option
+@store_option
+def label(run: str, sample: str, statement: int, verdict: str, note: str, annotator: str, store: Store) -> None:
+    """Overrule or confirm the VERDICT on a STATEMENT (by its number) of a SAMPLE's answer; `none` takes yours back.
+
+    The judge's verdict is kept beside yours, and scores are shown with and without.
+
+    \b
+    ragboard label bm25-k3 q10 1 unsupported --note 'it speaks of ships'
+    ragboard label bm25-k3 q10 1 none
+    """
+    ref = store.resolve(run)
+    given: Label | None = next((one for one in VERDICTS if one == verdict), None)
+    where = one_line(f"{ref.name} {sample}, statement {statement}")
+    if given:
+        label_statement(store, ref, sample, statement, given, annotator=annotator, note=note)
+        click.echo(f"{where}: {given}, says {one_line(annotator)}")
+    elif withdraw_statement(store, ref, sample, statement, annotator=annotator):
+        click.echo(f"{where}: taken back")
+    else:
+        click.echo(f"{where}: {one_line(annotator)} had said nothing there")
+
+
+@click.group()
+@click.pass_context
+def labels(context: click.Context) -> None:
+    """Draw samples to be labelled; write what people say to a file, and read it from one.
+
+    \b
+    ragboard labels draw bm25-k3 --size 150 --seed 7
+    ragboard labels export -o labels.jsonl
+    ragboard labels import labels.jsonl --design random
+    """
+    context.default_map = dict.fromkeys(labels.commands, context.default_map)
+
+
+@labels.command()
+@click.argument("run")
+@click.option("--size", type=click.IntRange(1), default=150, show_default=True, help="So many samples in all.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the first draw; more are drawn by the same.")
+@store_option
+@as_json
+def draw(run: str, size: int, seed: int, store: Store, as_json: bool) -> None:
+    """Draw samples of a RUN at random for the Annotate page, and keep how that was done.
+
+    \b
+    ragboard labels draw bm25-k3 --size 150 --seed 7
+    """
+    drawn = draw_samples(store, store.resolve(run), size=size, seed=seed)
+    if as_json:
+        print_json(drawn)
+        return
+    count = len(drawn.positions)
+    click.echo(f"{count:,} of {drawn.population:,} samples with statements, drawn with seed {drawn.seed}")
+
+
+@labels.command("export")
+@click.argument("run", required=False)
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else standard output."
+)
+@force_option
+@store_option
+def write_labels(run: str | None, out: Path | None, force: bool, store: Store) -> None:
+    """Write what people say of the answers of a RUN, or of all, as JSON Lines.
+
+    \b
+    ragboard labels export -o labels.jsonl
+    """
+    if out:
+        check_output(out, force=force)
+    lines = [f"{line}\n" for line in export_labels(store, store.resolve(run) if run else None)]
+    if out is None:
+        click.echo("".join(lines), nl=False)
+    else:
+        write_output(out, "".join(lines).encode(), force=force)
+
+
+@labels.command("import")
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
+@click.option(
+    "--design", type=click.Choice(get_args(Design)), help="How the answers were chosen; else as the rows say."
+)
+@annotator_option
+@store_option
+@as_json
+def read_labels(file: Path, design: Design | None, annotator: str, store: Store, as_json: bool) -> None:
+    """Keep the labels in FILE (JSON Lines, docs/labels.md, or TSV as ARES has it); the same file twice changes nothing.
+
+    Say how the answers were chosen: only from a random sample of a run's answers can its means be estimated.
+    The annotator is whoever a row names, else you.
+
+    \b
+    ragboard labels import labels.jsonl --design random
+    """
+    found = import_labels(store, file, annotator=annotator, design=design)
+    if as_json:
+        print_json(found)
+        return
+    click.echo(f"{found.added:,} labels kept of {found.rows:,} rows; {found.unchanged:,} were there already")
+    if found.undecided:
+        click.echo(f"  {found.undecided:,} undecided, not kept", err=True)
+    if found.without_a_run:
+        click.echo(f"  {found.without_a_run:,} on answers that no run of the store gives; they are kept", err=True)

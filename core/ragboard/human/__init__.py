@@ -1,0 +1,1 @@
+"""What people say of answers: labels, annotation, agreement with judges, and estimates from both."""

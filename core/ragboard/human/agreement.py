@@ -1,0 +1,202 @@
+"""Agreements in the store as data: which there are, their ratings and outcomes, and one item with its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragboard.analysis.worddiff import Change, word_diff
+from ragboard.errors import NotFoundError
+from ragboard.readers.labels import HumanRating
+from ragboard.records import Outcome, Sample, Unscored
+from ragboard.stats import CORRELATIONS, Interval, NoInterval, alpha_interval, correlation_interval, krippendorff_alpha
+from ragboard.store import Store
+from ragboard.store.queries.agreements import (
+    Outcomes,
+    StoredAgreement,
+    agreement_item,
+    agreement_items,
+    agreement_outcomes,
+    side_texts,
+    stored_agreements,
+)
+
+__all__ = [
+    "DRAWS",
+    "AgreementData",
+    "Correlations",
+    "ItemDetail",
+    "Measure",
+    "agreement_named",
+    "agreements",
+    "annotators_alpha",
+    "correlations",
+    "item_detail",
+    "load_agreement",
+    "measure",
+    "questions_of",
+]
+
+DRAWS = 1000
+"""Bootstrap draws of each interval, of which a report has many."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementData:
+    """Everybody's ratings and scores of every item, without its texts. Items go by their position, from 0."""
+
+    stored: StoredAgreement
+    ids: tuple[str, ...]
+    clusters: tuple[str, ...]
+    human_ratings: tuple[Mapping[str, tuple[HumanRating, ...]], ...]
+    """Of each item, by dimension, the rating of each annotator."""
+    outcomes: Outcomes
+    """By dimension and scorer, for each item that it scored, an outcome for each side."""
+
+    @property
+    def seed(self) -> int:
+        """Of coins and of drawn intervals."""
+        return self.stored.agreement.seed
+
+    def given(self, dimension: str) -> dict[int, list[float]]:
+        """By item the ratings in a dimension that annotators gave; empty if all of them left it open."""
+        rated = {at: item[dimension] for at, item in enumerate(self.human_ratings) if dimension in item}
+        return {at: [rating for rating in ratings if rating is not None] for at, ratings in rated.items()}
+
+    def scores(self, dimension: str, scorer: str) -> dict[int, tuple[float | None, ...]]:
+        """By item a score for each side, turned so that more is better; None if unscored."""
+        lower = any(one.lower for one in self.stored.agreement.contenders if one.name == scorer)
+        found = self.outcomes.get((dimension, scorer), {})
+        return {at: tuple(_turned(outcome, lower=lower) for outcome in sides) for at, sides in found.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemDetail:
+    """One item with its texts, and everybody's ratings and scores of it."""
+
+    position: int
+    item_id: str
+    cluster: str
+    sides: tuple[Sample, ...]
+    human_ratings: Mapping[str, tuple[HumanRating, ...]]
+    outcomes: Mapping[str, Mapping[str, tuple[Outcome, ...]]]
+    """By dimension and scorer, an outcome for each side."""
+    changes: tuple[Change, ...]
+    """For a pair, word by word, from A to B: answers, or passages if those are what it is about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A number and how far it can be trusted."""
+
+    value: float | None
+    """None if it is not defined; the interval then says why."""
+    interval: Interval | NoInterval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlations:
+    """How two lists of numbers go together, from -1 to 1."""
+
+    n: int
+    pearson: Measure
+    spearman: Measure
+    kendall: Measure
+    """Tau-b."""
+
+
+def agreements(store: Store) -> tuple[StoredAgreement, ...]:
+    """Every agreement, the newest first."""
+    with store.database.read() as connection:
+        return stored_agreements(connection)
+
+
+def agreement_named(store: Store, name: str) -> StoredAgreement:
+    """The agreement of that id, else the newest of that name. Raises NotFoundError that names what there is."""
+    with store.database.read() as connection:
+        found = stored_agreements(connection, name)
+        if found:
+            return next((one for one in found if one.agreement.id == name), found[0])
+        known = dict.fromkeys(one.agreement.name for one in stored_agreements(connection))
+    raise NotFoundError(f"no agreement is called {name!r}; there are {', '.join(known) or 'none yet'}")
+
+
+def load_agreement(store: Store, stored: StoredAgreement) -> AgreementData:
+    """Everybody's ratings and scores."""
+    with store.database.read() as connection:
+        items = agreement_items(connection, stored.agreement.id)
+        outcomes = agreement_outcomes(connection, stored.agreement.id)
+    return AgreementData(
+        stored=stored,
+        ids=tuple(item for item, _, _ in items),
+        clusters=tuple(cluster for _, cluster, _ in items),
+        human_ratings=tuple(ratings for _, _, ratings in items),
+        outcomes=outcomes,
+    )
+
+
+def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDetail:
+    """One item with its texts. Raises NotFoundError."""
+    with store.database.read() as connection:
+        found = agreement_item(connection, stored.agreement.id, item_id)
+        if found is None:
+            raise NotFoundError(f"{stored.agreement.name} has no item {item_id!r}")
+        position, cluster, ratings, sides = found
+        outcomes = agreement_outcomes(connection, stored.agreement.id, position)
+    by_dimension: dict[str, dict[str, tuple[Outcome, ...]]] = {}
+    for (dimension, scorer), by_position in outcomes.items():
+        by_dimension.setdefault(dimension, {})[scorer] = by_position[position]
+    texts = [
+        "\n\n".join(passage.text for passage in side.contexts or ()) if side.answer is None else side.answer
+        for side in sides
+    ]
+    return ItemDetail(
+        position=position,
+        item_id=item_id,
+        cluster=cluster,
+        sides=sides,
+        human_ratings=ratings,
+        outcomes=by_dimension,
+        changes=word_diff(*texts) if len(texts) == 2 else (),
+    )
+
+
+def questions_of(store: Store, stored: StoredAgreement, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
+    """The question and the first side's answer of some items."""
+    with store.database.read() as connection:
+        return side_texts(connection, stored.agreement.id, positions)
+
+
+def measure(value: Callable[[], float], interval: Callable[[], Interval | NoInterval]) -> Measure:
+    """Both, or why they are not defined: what they raise as ValueError."""
+    try:
+        return Measure(value=value(), interval=interval())
+    except ValueError as error:
+        return Measure(value=None, interval=NoInterval(reason=str(error), n=0))
+
+
+def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashable], seed: int) -> Correlations:
+    """All three with intervals that draw whole groups of rows."""
+
+    def correlation(kind: str) -> Measure:
+        return measure(
+            lambda: CORRELATIONS[kind](x, y),
+            lambda: correlation_interval(x, y, kind=kind, groups=groups, seed=seed, draws=DRAWS),
+        )
+
+    return Correlations(n=len(x), **{kind: correlation(kind) for kind in CORRELATIONS})
+
+
+def annotators_alpha(data: AgreementData, several: Mapping[int, Sequence[float]]) -> Measure:
+    """Krippendorff's alpha of the items that several annotators rated, of ratings as ranks."""
+    groups, ratings = [data.clusters[position] for position in several], list(several.values())
+    return measure(
+        lambda: krippendorff_alpha(ratings, scale="ordinal"),
+        lambda: alpha_interval(ratings, groups, scale="ordinal", draws=DRAWS, seed=data.seed),
+    )
+
+
+def _turned(outcome: Outcome, *, lower: bool) -> float | None:
+    if isinstance(outcome, Unscored):
+        return None
+    return -outcome.value if lower else outcome.value

@@ -1,0 +1,317 @@
+"""How well scorers agree with the grades and labels that people gave, and people with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragboard.errors import SettingError
+from ragboard.human.agreement import (
+    DRAWS,
+    AgreementData,
+    Correlations,
+    Measure,
+    annotators_alpha,
+    correlations,
+    measure,
+)
+from ragboard.readers.labels import HumanRating
+from ragboard.stats import (
+    BinaryAgreement,
+    Calibration,
+    Cut,
+    auroc,
+    best_cut,
+    binary_agreement,
+    calibration,
+    cohen_kappa,
+    kappa_interval,
+    roc,
+)
+from ragboard.stats.clustered import clustered_auroc
+from ragboard.store.queries.agreements import Scorer, StoredAgreement
+
+__all__ = ["GradeLine", "GradePeople", "GradeReport", "GradeVerdict", "Ratings", "grade_report", "grade_verdicts"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratings:
+    """How one list of ratings agrees with another."""
+
+    correlations: Correlations
+    auroc: Measure
+    """Whether what people call good is rated higher; 0.5 is a coin."""
+    kappa: Measure
+    """Cohen's, of good or not."""
+    weighted_kappa: Measure
+    """With squared distances, of grades."""
+    agreement: BinaryAgreement | None
+    """Said good against good by people: the confusion."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradeLine:
+    """A scorer against the mean of what people said."""
+
+    contender: Scorer
+    metric: str
+    """Which metric it is in this dimension; empty where it is none."""
+    unscored: int
+    """Graded items without a score; they are in no number here."""
+    ratings: Ratings
+    """The weighted kappa takes for a grade what as many items got from people: scores are cut to match them."""
+    cut: Cut | None
+    """From which score on it says good: as chosen, else where sensitivity and specificity together are highest."""
+    chosen: bool
+    """Whether a person chose the cut; else it was fitted to these very items, and looks better than it is."""
+    roc: tuple[Cut, ...]
+    calibration: Calibration | None
+    """Where all scores lie in [0, 1]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradePeople:
+    """People with each other: what may be expected of a scorer.
+
+    One annotator is held against the mean of the others, a scorer against the mean of all, which is steadier: a good
+    one may come out a little above people.
+    """
+
+    raters: int
+    rated: int
+    """Items that at least two judged."""
+    ratings: Ratings | None
+    """Each annotator against the mean of the others. None where nobody judged twice."""
+    alpha: Measure | None
+    """Krippendorff's, of grades as ranks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradeReport:
+    """Scorers in one dimension."""
+
+    kept: StoredAgreement
+    dimension: str
+    at_least: float
+    """From which mean grade on an item counts as good."""
+    graded: int
+    good: int
+    clusters: int
+    lines: tuple[GradeLine, ...]
+    people: GradePeople
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradeVerdict:
+    """One item as people and one scorer see it."""
+
+    position: int
+    item_id: str
+    said: tuple[HumanRating, ...]
+    people: float
+    """The mean grade."""
+    contender: float | None
+    """The score, more being better; None where there is none."""
+    gap: float | None
+    """How far its place among the scores is from that among the grades, in [-1, 1]; above 0 it is too kind."""
+
+
+def grade_report(
+    data: AgreementData,
+    dimension: str = "",
+    *,
+    at_least: float | None = None,
+    cuts: Mapping[str, float] | None = None,
+) -> GradeReport:
+    """Scorers held against the mean grade of each item, in one dimension (else the first).
+
+    An item is good from `at_least` on, else from halfway between the lowest and the highest grade. `cuts` gives by
+    scorer the score from which on it says good. Raises SettingError for a dimension that is not there, or where
+    all items are good or none is.
+    """
+    name = _dimension(data, dimension)
+    means = _means(data, name)
+    grades = [grade for item in data.human_ratings for grade in item.get(name, ()) if grade is not None]
+    threshold = (min(grades) + max(grades)) / 2 if at_least is None else at_least
+    good = sum(mean >= threshold for mean in means.values())
+    if not 0 < good < len(means):
+        raise SettingError(
+            f"{good} of {len(means)} items are good in {name} from {threshold:g} on; choose another with --at-least"
+        )
+    lines = (
+        _line(data, name, contender, means, threshold, (cuts or {}).get(contender.name))
+        for contender in data.stored.agreement.contenders
+        if (name, contender.name) in data.outcomes
+    )
+    return GradeReport(
+        kept=data.stored,
+        dimension=name,
+        at_least=threshold,
+        graded=len(means),
+        good=good,
+        clusters=len({data.clusters[position] for position in means}),
+        lines=tuple(line for line in lines if line is not None),
+        people=_people(data, name, threshold),
+    )
+
+
+def grade_verdicts(data: AgreementData, dimension: str, contender: str) -> tuple[GradeVerdict, ...]:
+    """Every graded item, those first on which the scorer is farthest from people; unscored ones last."""
+    means = _means(data, dimension)
+    scores = _scores(data, dimension, contender)
+    known = [position for position in means if scores.get(position) is not None]
+    ours = _places([scores[position] or 0.0 for position in known])
+    theirs = _places([means[position] for position in known])
+    gaps = {position: mine - yours for position, mine, yours in zip(known, ours, theirs, strict=True)}
+    found = (
+        GradeVerdict(
+            position=position,
+            item_id=data.ids[position],
+            said=data.human_ratings[position][dimension],
+            people=mean,
+            contender=scores.get(position),
+            gap=gaps.get(position),
+        )
+        for position, mean in means.items()
+    )
+    return tuple(sorted(found, key=lambda one: (one.gap is None, -abs(one.gap or 0.0), one.position)))
+
+
+def _dimension(data: AgreementData, wanted: str) -> str:
+    if wanted and wanted not in data.stored.dimensions:
+        raise SettingError(f"nobody judged {wanted!r}; there are {', '.join(data.stored.dimensions)}")
+    return wanted or data.stored.dimensions[0]
+
+
+def _means(data: AgreementData, dimension: str) -> dict[int, float]:
+    """By item the mean grade, of those that anybody graded."""
+    return {at: sum(grades) / len(grades) for at, grades in data.given(dimension).items() if grades}
+
+
+def _scores(data: AgreementData, dimension: str, scorer: str) -> dict[int, float | None]:
+    return {position: sides[0] for position, sides in data.scores(dimension, scorer).items()}
+
+
+def _line(
+    data: AgreementData,
+    dimension: str,
+    contender: Scorer,
+    means: Mapping[int, float],
+    at_least: float,
+    cut: float | None,
+) -> GradeLine | None:
+    scores = _scores(data, dimension, contender.name)
+    known = [position for position in means if scores.get(position) is not None]
+    given = [scores[position] or 0.0 for position in known]
+    if not given:
+        return None
+    mean = [means[position] for position in known]
+    good = [value >= at_least for value in mean]
+    points = roc(given, good) if 0 < sum(good) < len(good) else ()
+    taken = _cut(points, given, good, cut)
+    levels = _levels(data, dimension)
+    return GradeLine(
+        contender=contender,
+        metric=contender.metrics.get(dimension, ""),
+        unscored=len(means) - len(known),
+        ratings=_ratings(
+            given,
+            mean,
+            good,
+            [score >= taken.threshold for score in given] if taken else [],
+            (_matched(given, mean, levels), [_nearest(value, levels) for value in mean], levels),
+            [data.clusters[position] for position in known],
+            data.seed,
+        ),
+        cut=taken,
+        chosen=cut is not None,
+        roc=points,
+        calibration=calibration(given, good) if all(0 <= score <= 1 for score in given) else None,
+    )
+
+
+def _cut(points: Sequence[Cut], scores: Sequence[float], good: Sequence[bool], chosen: float | None) -> Cut | None:
+    if chosen is None:
+        return best_cut(points) if points else None
+    return Cut(threshold=chosen, agreement=binary_agreement([score >= chosen for score in scores], good))
+
+
+def _ratings(
+    scores: Sequence[float],
+    means: Sequence[float],
+    good: Sequence[bool],
+    said: Sequence[bool],
+    graded: tuple[Sequence[float], Sequence[float], Sequence[float]],
+    groups: Sequence[Hashable],
+    seed: int,
+) -> Ratings:
+    first, second, levels = graded
+    drawing: dict[str, Any] = {"draws": DRAWS, "seed": seed}
+    return Ratings(
+        correlations=correlations(scores, means, groups, seed),
+        auroc=measure(
+            lambda: auroc(scores, good),
+            lambda: clustered_auroc(scores, good, groups, draws=DRAWS, seed=seed),
+        ),
+        kappa=measure(lambda: cohen_kappa(said, good), lambda: kappa_interval(said, good, groups, **drawing)),
+        weighted_kappa=measure(
+            lambda: cohen_kappa(first, second, weights="quadratic", order=levels),
+            lambda: kappa_interval(first, second, groups, weights="quadratic", order=levels, **drawing),
+        ),
+        agreement=binary_agreement(said, good) if said else None,
+    )
+
+
+def _levels(data: AgreementData, dimension: str) -> list[float]:
+    """The grades that somebody gave, ascending."""
+    return sorted({grade for item in data.human_ratings for grade in item.get(dimension, ()) if grade is not None})
+
+
+def _nearest(value: float, levels: Sequence[float]) -> float:
+    return min(levels, key=lambda level: (abs(level - value), level))
+
+
+def _matched(scores: Sequence[float], means: Sequence[float], levels: Sequence[float]) -> list[float]:
+    """Each score as a grade: the highest are given the grades that people gave most highly, and so on."""
+    given = sorted(_nearest(value, levels) for value in means)
+    return [given[min(len(given) - 1, round(place * (len(given) - 1)))] for place in _places(scores)]
+
+
+def _places(values: Sequence[float]) -> list[float]:
+    """Where each value stands among the others, in [0, 1]; equal ones share the mean place."""
+    if len(values) < 2:
+        return [0.5] * len(values)
+    ordered = sorted(values)
+    first: dict[float, int] = {}
+    last: dict[float, int] = {}
+    for place, value in enumerate(ordered):
+        first.setdefault(value, place)
+        last[value] = place
+    return [(first[value] + last[value]) / 2 / (len(values) - 1) for value in values]
+
+
+def _people(data: AgreementData, dimension: str, at_least: float) -> GradePeople:
+    several = {position: grades for position, grades in data.given(dimension).items() if len(grades) > 1}
+    return GradePeople(
+        raters=max((len(item.get(dimension, ())) for item in data.human_ratings), default=0),
+        rated=len(several),
+        ratings=_with_each_other(data, dimension, several, at_least) if several else None,
+        alpha=annotators_alpha(data, several) if several else None,
+    )
+
+
+def _with_each_other(
+    data: AgreementData, dimension: str, several: Mapping[int, Sequence[float]], at_least: float
+) -> Ratings:
+    alone = [
+        (grade, (sum(grades) - grade) / (len(grades) - 1), data.clusters[position])
+        for position, grades in several.items()
+        for grade in grades
+    ]
+    levels = _levels(data, dimension)
+    own, others, groups = [row[0] for row in alone], [row[1] for row in alone], [row[2] for row in alone]
+    good = [value >= at_least for value in others]
+    rounded = [_nearest(value, levels) for value in others]
+    said = [grade >= at_least for grade in own]
+    return _ratings(own, others, good, said, (own, rounded, levels), groups, data.seed)

@@ -1,0 +1,197 @@
+"""How far a judge can be trusted: its answers on one labelled file, beside word overlap and length.
+
+`ragboard agree` does the same for any scorer and keeps the result; this asks one judge directly, without a store.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from ragboard.errors import RunFileError, SettingError
+from ragboard.human.agree import ask_about_texts
+from ragboard.human.scorers import compare_scorers, trivial_scores
+from ragboard.judges.base import Judge
+from ragboard.readers.labels import read_label_rows
+from ragboard.records import Passage, Sample, Score, Turn
+from ragboard.stats import Calibration, Interval, NoInterval, binary_agreement, calibration
+from ragboard.tasks import Extraction, ExtractStatements, Failure, Reply, Task, fitting
+
+__all__ = ["Baseline", "JudgeReport", "JudgedRow", "judge_report", "read_judged_rows"]
+
+Kind: TypeAlias = Literal["statements", "sentences", "answers"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline:
+    """A trivial baseline, and by how much the judge ranks better."""
+
+    auroc: Interval | NoInterval
+    judge_better_by: Interval | NoInterval
+    """AUROC of the judge minus the baseline's, on the same texts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeReport:
+    """A judge on one labelled file."""
+
+    judge: str
+    kind: Kind
+    n: int
+    positive: int
+    clusters: int
+    unscored: int
+    """Labelled texts without a score: the judge failed, or an answer has no statement."""
+    auroc: Interval | NoInterval
+    """Of the judge's score; of its verdict if it gives no score."""
+    balanced_accuracy: float
+    """Mean of the shares of positives and of negatives that it labels so; 0.5 is a coin."""
+    calibration: Calibration
+    """Whether its score can be read as a probability."""
+    contenders: Mapping[str, Baseline]
+    seconds: float
+    """What the judge took in all."""
+    plain_seconds: float
+    """What one pass of `re.findall(r"\\w+", text)` over the same texts took, in the same run."""
+
+    @property
+    def times_plain(self) -> float:
+        """How many such passes the judge costs."""
+        return self.seconds / self.plain_seconds
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedRow:
+    """Texts that people labelled given the same question and passages."""
+
+    kind: Kind
+    """Statements that the passages should support; sentences that help with the question or do not; whole answers."""
+    question: str
+    contexts: tuple[str, ...]
+    history: tuple[Turn, ...] = ()
+    texts: tuple[str, ...]
+    labels: tuple[bool | None, ...]
+    """For each text: supported (or helping) or not; None if people left it open."""
+    cluster: str
+    """What rows have in common that are not independent of each other."""
+
+
+def read_judged_rows(
+    path: Path, *, cluster: str | None = None, label: str | None = None, at_least: float = 1.0
+) -> tuple[JudgedRow, ...]:
+    """The rows of a labelled file with `statements` or `sentences`.
+
+    With `label`, the path of a number in the row (`human.faithfulness`), its `answer` counts as faithful from
+    `at_least` on. Raises RunFileError.
+    """
+    rows: list[JudgedRow] = []
+    for row in read_label_rows(str(path), cluster=cluster, rating=label):
+        if not label and not row.kind:
+            raise RunFileError(
+                path, "holds neither `statements` nor `sentences`; try `ragboard agree`, or --label", line=row.line
+            )
+        kind = row.kind or "answers"
+        if rows and kind != rows[0].kind:
+            raise RunFileError(path, f"holds {kind}, but {rows[0].kind} before", line=row.line)
+        answer = row.sides[0]
+        texts = (answer.answer or "",) if kind == "answers" else tuple(text.text for text in row.texts)
+        ratings = row.ratings[label] if label else tuple(text.rating for text in row.texts)
+        limit = at_least if label else 1.0
+        rows.append(
+            JudgedRow(
+                kind=kind,
+                question=answer.question,
+                contexts=tuple(passage.text for passage in answer.contexts or ()),
+                history=answer.history,
+                texts=texts,
+                labels=tuple(None if rating is None else rating >= limit for rating in ratings),
+                cluster=row.cluster or (texts or ("",))[0],
+            )
+        )
+    if not any(label is not None for row in rows for label in row.labels):
+        raise RunFileError(path, "has no labels, expected `statements` or `sentences` with `text` and `label`")
+    return tuple(rows)
+
+
+async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0) -> JudgeReport:
+    """AnswerTask the judge about every labelled text. Raises SettingError if nothing of one class is scored."""
+    start = time.perf_counter()
+    answers = [await _ask(judge, row) for row in rows]
+    seconds = time.perf_counter() - start
+    found = [
+        (row, text, label, *answer)
+        for row, given in zip(rows, answers, strict=True)
+        for text, label, answer in zip(row.texts, row.labels, given, strict=True)
+        if label is not None and answer is not None
+    ]
+    truth = [label for _, _, label, _, _ in found]
+    if not any(truth) or all(truth):
+        raise SettingError(f"{len(found)} scored labels are all of one class; a judge is told by both")
+    scores = [score for _, _, _, score, _ in found]
+    clusters = [row.cluster for row, *_ in found]
+    trivial = [
+        trivial_scores(row.question, text, None if row.kind == "sentences" else row.contexts) for row, text, *_ in found
+    ]
+    judged, *baselines = compare_scorers(
+        {"judge": scores, **{name: [one[name] for one in trivial] for name in trivial[0]}}, truth, clusters, seed=seed
+    )
+    return JudgeReport(
+        judge=judge.name,
+        kind=rows[0].kind,
+        n=len(found),
+        positive=sum(truth),
+        clusters=len(set(clusters)),
+        unscored=sum(label is not None for row in rows for label in row.labels) - len(found),
+        auroc=judged.auroc.interval,
+        balanced_accuracy=binary_agreement([verdict for *_, verdict in found], truth).balanced_accuracy or 0.0,
+        calibration=calibration(scores, truth),
+        contenders={
+            one.name: Baseline(auroc=one.auroc.interval, judge_better_by=one.judge_better_by.interval)
+            for one in baselines
+            if one.judge_better_by
+        },
+        seconds=seconds,
+        plain_seconds=_plain_seconds(rows),
+    )
+
+
+async def _ask(judge: Judge, row: JudgedRow) -> Sequence[tuple[float, bool] | None]:
+    """For each text its score and whether the judge calls it positive; None if it did not say."""
+
+    async def ask(task: Task) -> Reply | Failure:
+        (reply,) = await judge.answer([task])
+        return fitting(task, reply)
+
+    texts = row.texts
+    if row.kind == "answers":
+        extracted = await ask(ExtractStatements(question=row.question, text=texts[0], history=row.history))
+        texts = tuple(each.text for each in extracted.statements) if isinstance(extracted, Extraction) else ()
+    passages = tuple(Passage(id=str(rank), text=text, rank=rank) for rank, text in enumerate(row.contexts, 1))
+    sample = Sample(id="", question=row.question, contexts=passages, history=row.history)
+    outcomes = await ask_about_texts(sample, texts, ask, helping=row.kind == "sentences") if texts else []
+    answers = [
+        (score.value if isinstance(score, Score) else verdict.value, verdict.value == 1)
+        if isinstance(verdict, Score)
+        else None
+        for verdict, score in outcomes
+    ]
+    if row.kind != "answers":
+        return answers
+    scored = [answer for answer in answers if answer]
+    return [(sum(score for score, _ in scored) / len(scored), all(yes for _, yes in scored)) if scored else None]
+
+
+def _plain_seconds(rows: Sequence[JudgedRow]) -> float:
+    """Seconds for one plain pass over everything that the judge was shown; the best of three."""
+    texts = [text for row in rows for text in (row.question, *row.contexts, *row.texts)]
+    passes: list[float] = []
+    for _ in range(3):
+        start = time.perf_counter()
+        for text in texts:
+            re.findall(r"\w+", text)
+        passes.append(time.perf_counter() - start)
+    return max(min(passes), 1e-9)

@@ -1,0 +1,258 @@
+"""Labels to and from files: exported as JSON Lines, imported from any labelled file, or read as numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from ragboard.errors import RunFileError
+from ragboard.human.labels import GRADES, LabelledAnswer, NewLabel, Preferred, add_labels, swap_preference
+from ragboard.readers.cells import BadCellError
+from ragboard.readers.labels import Design, HumanRating, LabelledText, LabelRow, read_label_rows
+from ragboard.records import Passage, Sample, Span
+from ragboard.store import RunRef, Store
+from ragboard.store.queries.labels import (
+    answer_keys_of_runs,
+    current_labels,
+    imported_labels,
+    labelled_answers,
+)
+from ragboard.store.rows import answer_key
+
+__all__ = ["ImportedLabels", "LabelledOutcome", "export_labels", "import_labels", "labelled_outcomes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportedLabels:
+    """What became of a labelled file."""
+
+    rows: int
+    added: int
+    unchanged: int
+    """Labels that were there already, word for word."""
+    undecided: int
+    """Statements on which the file says null; nothing is kept of them."""
+    without_a_run: int
+    """Labels on answers that no run of the store gives (yet); they are kept all the same."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelledOutcome:
+    """What a file says of one answer, as numbers."""
+
+    answer: LabelledAnswer
+    run: str
+    """The run that gave it, by the file's word; empty if the file does not say."""
+    design: Design
+    """How this answer was chosen."""
+    outcomes: Mapping[str, float]
+    """In [0, 1], higher is better: under `verdicts` the share of its statements that are supported, under the name of a
+    quality its grade, 1 to 5 mapped onto 0 to 1. With several annotators, their mean."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Labels:
+    """The labels of one row of a file."""
+
+    row: LabelRow
+    answers: tuple[LabelledAnswer, ...]
+    labels: tuple[NewLabel, ...]
+    undecided: int
+    """Statements on which the row says null."""
+
+
+def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
+    """People's current labels, on a run's answers or on all, as lines of JSON; `docs/labels.md` has the format."""
+    with store.database.read() as connection:
+        answers = {
+            key: {"question": question, "contexts": contexts, "answer": answer} | _some("history", json.loads(history))
+            for key, question, history, answer, contexts in labelled_answers(connection)
+        }
+        rows = current_labels(connection, run)
+    for same, group in groupby(rows, key=_together):
+        yield json.dumps(_exported(same[0], list(group), answers), ensure_ascii=False)
+
+
+def import_labels(
+    store: Store, path: Path, *, annotator: str = "unknown", design: Design | None = None
+) -> ImportedLabels:
+    """Keep the labels of a file in the open format, or with ARES's columns; the same file twice changes nothing.
+
+    `annotator` is who labelled the rows that name nobody. `design` says how the answers were chosen (`random`: a simple
+    random sample of their run's); else each row's own word counts, else unknown: estimates need a random one.
+    Raises RunFileError at the first row that cannot be read; then nothing is kept.
+    """
+    read = list(_read(path, annotator, design))
+    given = [label for one in read for label in one.labels]
+    with store.database.read() as connection:
+        stored, known = imported_labels(connection), answer_keys_of_runs(connection)
+    new = [label for label in dict.fromkeys(given) if _identity(label) not in stored]
+    add_labels(store, {answer.key: answer for one in read for answer in one.answers}.values(), new)
+    return ImportedLabels(
+        rows=len(read),
+        added=len(new),
+        unchanged=len(given) - len(new),
+        undecided=sum(one.undecided for one in read),
+        without_a_run=sum(label.answer_key not in known for label in given),
+    )
+
+
+def labelled_outcomes(path: Path, *, design: Design | None = None) -> tuple[LabelledOutcome, ...]:
+    """The labelled answers of a file as numbers.
+
+    `design` says how the answers were chosen; else each row's own word counts, else unknown. A row on statements counts
+    for the whole of its answer, unless one of them is undecided; preferences are left out, for they say nothing of one
+    answer. Raises RunFileError at the first row that cannot be read.
+    """
+    by_answer: dict[tuple[str, str, Design], list[_Labels]] = {}
+    for one in _read(path, "unknown", design):
+        if one.labels:
+            key = (one.row.run, one.answers[0].key, design or one.row.design or "unknown")
+            by_answer.setdefault(key, []).append(one)
+    found: list[LabelledOutcome] = []
+    for (run, _, chosen), several in by_answer.items():
+        outcomes: dict[str, list[float]] = {}
+        for one in several:
+            verdicts = [label.value == "supported" for label in one.labels if label.kind == "verdict"]
+            if verdicts and not one.undecided:
+                outcomes.setdefault("verdicts", []).append(fmean(verdicts))
+            for label in one.labels:
+                if label.kind == "grade":
+                    low, high = GRADES
+                    outcomes.setdefault(label.dimension, []).append((int(label.value or low) - low) / (high - low))
+        if outcomes:
+            means = {name: fmean(values) for name, values in outcomes.items()}
+            found.append(LabelledOutcome(answer=several[0].answers[0], run=run, design=chosen, outcomes=means))
+    return tuple(found)
+
+
+def _read(path: Path, annotator: str, design: Design | None) -> Iterator[_Labels]:
+    for row in read_label_rows(str(path)):
+        try:
+            yield _labels(row, annotator, design)
+        except BadCellError as error:
+            raise RunFileError(path, str(error), line=row.line, field=error.field or None) from error
+
+
+def _labels(row: LabelRow, annotator: str, design: Design | None) -> _Labels:
+    """The labels of a row. Raises BadCellError for what can be read but not kept."""
+    if row.kind == "sentences":
+        raise BadCellError("sentences", "labels of sentences are not kept; try ragboard agree")
+    if any(side.answer is None for side in row.sides):
+        what = "it prefers passages, and only preferences between answers are kept; try ragboard agree"
+        raise BadCellError("" if row.form == "pairs" else "answer", what if row.form == "pairs" else "has no `answer`")
+    answers = tuple(LabelledAnswer(key=answer_key(side), sample=_subject(side)) for side in row.sides)
+    base = NewLabel(
+        annotator=row.annotator or annotator,
+        kind="verdict",
+        answer_key=answers[0].key,
+        value=None,
+        queue="imported",
+        design=design or row.design or "unknown",
+        sample_id=row.sample,
+    )
+    labels: list[NewLabel] = [
+        replace(base, value=text.verdict, statement=text.text, note=text.note, span=_span(number, text, row.sides[0]))
+        for number, text in enumerate(row.texts, 1)
+        if text.verdict
+    ]
+    for dimension, ratings in row.ratings.items():
+        for number, rating in enumerate(ratings, 1):
+            if rating is None:
+                continue
+            who = f"{base.annotator} {number}" if dimension in row.listed else base.annotator
+            one = replace(base, annotator=who, dimension=dimension, note=row.note)
+            labels.append(_preference(one, answers, rating) if row.form == "pairs" else _grade(one, rating))
+    return _Labels(
+        row=row, answers=answers, labels=tuple(labels), undecided=sum(text.verdict is None for text in row.texts)
+    )
+
+
+def _subject(side: Sample) -> Sample:
+    """What a label hangs on."""
+    contexts = tuple(Passage(id="", text=one.text, rank=rank) for rank, one in enumerate(side.contexts or (), 1))
+    return Sample(id="", question=side.question, answer=side.answer, contexts=contexts, history=side.history)
+
+
+def _span(number: int, text: LabelledText, sample: Sample) -> Span | None:
+    answer, start, end = sample.answer or "", text.start, text.end
+    if start is None or end is None:
+        return None
+    if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(answer)):
+        raise BadCellError(f"statements[{number}]", f"`start` {start!r} and `end` {end!r} are no stretch of the answer")
+    return Span(start=start, end=end, how="verbatim" if answer[start:end] == text.text else "aligned")
+
+
+def _grade(label: NewLabel, grade: float) -> NewLabel:
+    low, high = GRADES
+    if grade not in range(low, high + 1):
+        raise BadCellError(
+            f"grades.{label.dimension}", f"got {grade:g}, expected a whole number from {low} to {high} to be kept"
+        )
+    return replace(label, kind="grade", value=str(int(grade)))
+
+
+def _preference(label: NewLabel, answers: Sequence[LabelledAnswer], rating: HumanRating) -> NewLabel:
+    sides: dict[HumanRating, Preferred] = {-1.0: "a", 1.0: "b", 0.0: "tie"}
+    if rating not in sides:
+        raise BadCellError("votes", f"got {rating:g}, expected one of a, b, tie to be kept")
+    preferred, (a, b) = sides[rating], (answer.key for answer in answers)
+    if b < a:
+        a, b, preferred = b, a, swap_preference(preferred)
+    return replace(label, kind="preference", answer_key=a, other_key=b, value=preferred)
+
+
+def _identity(label: NewLabel) -> tuple[Any, ...]:
+    span = label.span
+    place = (span.start, span.end) if span else (None, None)
+    subject = (label.annotator.strip(), label.kind, label.answer_key, label.other_key, label.dimension)
+    return (*subject, label.statement, *place, label.value, label.note.strip(), label.design)
+
+
+def _together(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What the labels of one exported object have in common: verdicts of a person on an answer are one."""
+    kind, annotator, queue, key, *rest = row
+    design = row[11]
+    return (kind, annotator, queue, key, design) if kind == "verdict" else (kind, annotator, queue, key, design, *rest)
+
+
+def _exported(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    first = rows[-1]
+    _, annotator, queue, key, other, dimension, *_, value, note, design, said, run, sample = first
+    answer = answers[key]
+    by = {
+        "annotator": annotator,
+        "queue": queue,
+        "design": design or ("random" if queue == "random" else "not random"),
+        "said": said.isoformat(timespec="seconds") + "Z",
+    }
+    origin = _some("run", run) | _some("sample", sample)
+    if kind == "verdict":
+        return origin | answer | {"statements": [_statement(row) for row in rows]} | by
+    if kind == "grade":
+        return origin | answer | {"grades": {dimension: int(value)}} | _some("note", note) | by
+    preferred = {"dimension": dimension, "preferred": value}
+    return origin | _sides(answer, answers[other]) | preferred | _some("note", note) | by
+
+
+def _statement(row: tuple[Any, ...]) -> dict[str, Any]:
+    text, start, end, value, note = row[6:11]
+    place = {} if start is None else {"start": start, "end": end}
+    label = {"label": int(value == "supported"), "verdict": value}
+    return {"text": text} | place | label | _some("note", note)
+
+
+def _sides(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
+    sides = {"question": a["question"], "a": a["answer"], "b": b["answer"]} | _some("history", a.get("history"))
+    if a["contexts"] == b["contexts"]:
+        return sides | {"contexts": a["contexts"]}
+    return sides | {"a_contexts": a["contexts"], "b_contexts": b["contexts"]}
+
+
+def _some(name: str, value: Any) -> dict[str, Any]:
+    return {name: value} if value else {}

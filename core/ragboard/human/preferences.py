@@ -1,0 +1,337 @@
+"""How often scorers prefer what people prefer, of two."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ragboard.errors import SettingError
+from ragboard.human.agreement import (
+    AgreementData,
+    Correlations,
+    Measure,
+    annotators_alpha,
+    correlations,
+)
+from ragboard.readers.labels import HumanRating
+from ragboard.stats import (
+    Interval,
+    NoInterval,
+    Pair,
+    PairwiseAccuracy,
+    SignTest,
+    compare_contenders,
+    holm,
+    outcomes,
+    pairwise_accuracy,
+)
+from ragboard.stats.pairwise import Ties
+from ragboard.store.queries.agreements import Scorer, StoredAgreement
+
+__all__ = [
+    "PAPER",
+    "PairCell",
+    "PairLine",
+    "PairPeople",
+    "PairVerdict",
+    "PreferenceReport",
+    "Published",
+    "pair_verdicts",
+    "preference_report",
+]
+
+ALPHA = 0.05
+"""Beyond chance is a corrected p below this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """Figures that a paper gives, of another model on other pairs."""
+
+    name: str
+    accuracy: Mapping[str, float]
+
+
+PAPER = (
+    Published(name="RAGAS", accuracy={"faithfulness": 0.95, "answer_relevance": 0.78, "context_relevance": 0.70}),
+    Published(name="GPT Score", accuracy={"faithfulness": 0.72, "answer_relevance": 0.52, "context_relevance": 0.63}),
+    Published(name="GPT Ranking", accuracy={"faithfulness": 0.54, "answer_relevance": 0.40, "context_relevance": 0.52}),
+)
+"""Es et al. 2023, arXiv 2309.15217, Table 1: 50 pages of WikiEval, gpt-3.5-turbo-16k."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairCell:
+    """A contender in one dimension."""
+
+    metric: str
+    """Which metric it is there; empty where it is none."""
+    accuracy: PairwiseAccuracy
+    """Over the pairs of which people prefer one side."""
+    interval: Interval | NoInterval
+    """The one of its intervals to read: by drawing groups where pairs share one, else Wilson's."""
+    duel: SignTest | None
+    """McNemar's test of the reference contender against this one; a win is a pair that only this one got right. Where
+    pairs share a question, p is of questions."""
+    p: float | None
+    """Of the duel, corrected for how many are held in this dimension (Holm)."""
+    votes: Correlations | None
+    """Score of B less A with every single vote; None where votes only name a side."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairLine:
+    """A contender in all dimensions."""
+
+    contender: Scorer
+    cells: Mapping[str, PairCell]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairPeople:
+    """People in one dimension: how many pairs they decided, and how well they agree with each other."""
+
+    pairs: int
+    undecided: int
+    """Pairs of which people prefer neither; they are in no accuracy."""
+    raters: int
+    """The most that judged one pair."""
+    accuracy: PairwiseAccuracy | None
+    """One annotator against the mean of the others: the human ceiling. None where nobody judged twice."""
+    votes: Correlations | None
+    """Every vote with each other annotator's on the same pair."""
+    alpha: Measure | None
+    """Krippendorff's, of votes as ranks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreferenceReport:
+    """Contenders by dimension, in the layout of the RAGAS paper's Table 1."""
+
+    kept: StoredAgreement
+    policy: Ties
+    against: str
+    """The reference contender of the duels."""
+    lines: tuple[PairLine, ...]
+    people: Mapping[str, PairPeople]
+    published: tuple[Published, ...]
+    """The paper's own figures, where the dimensions are its; not reproduced here."""
+
+    @property
+    def sentence(self) -> str:
+        """Whether the reference does better than all that reads nothing, beyond chance."""
+        ahead = [name for name in self.kept.dimensions if self._ahead(name)]
+        where = f"in {', '.join(name.replace('_', ' ') for name in ahead)}" if ahead else "in no dimension"
+        return f"{self.against} is right more often than everything that reads nothing, beyond chance, {where}."
+
+    def _ahead(self, dimension: str) -> bool:
+        idle = [line.cells[dimension] for line in self.lines if line.contender.kind == "trivial"]
+        return bool(idle) and all(
+            cell.p is not None and cell.duel is not None and cell.p < ALPHA and cell.duel.losses > cell.duel.wins
+            for cell in idle
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairVerdict:
+    """One pair as people and one contender see it."""
+
+    position: int
+    item_id: str
+    people: float
+    """The mean vote: above 0 B is better, below 0 A."""
+    contender: float | None
+    """Score of B less A; None where one is missing."""
+    right: float | None
+    """1 right, 0 wrong, between them by the policy for ties; None where it does not count."""
+
+
+def preference_report(data: AgreementData, *, ties: Ties = "random", against: str = "") -> PreferenceReport:
+    """Every contender's accuracy by dimension, and how it fares against one of them (else the first).
+
+    Raises SettingError for a contender that is not there.
+    """
+    names = [contender.name for contender in data.stored.agreement.contenders]
+    if against and against not in names:
+        raise SettingError(f"no contender is called {against!r}; there are {', '.join(names)}")
+    reference = against or names[0]
+    columns = {dimension: _column(data, dimension, ties, reference) for dimension in data.stored.dimensions}
+    lines = (
+        PairLine(
+            contender=contender,
+            cells={name: column[contender.name] for name, column in columns.items() if contender.name in column},
+        )
+        for contender in data.stored.agreement.contenders
+    )
+    return PreferenceReport(
+        kept=data.stored,
+        policy=ties,
+        against=reference,
+        lines=tuple(lines),
+        people={dimension: _people(data, dimension, ties) for dimension in data.stored.dimensions},
+        published=tuple(
+            replace(line, accuracy={name: line.accuracy[name] for name in columns if name in line.accuracy})
+            for line in PAPER
+            if line.accuracy.keys() & set(data.stored.dimensions)
+        ),
+    )
+
+
+def pair_verdicts(
+    data: AgreementData, dimension: str, contender: str, *, ties: Ties = "random"
+) -> tuple[PairVerdict, ...]:
+    """What became of every pair that people decided: the wrong ones first, then undecided, unscored and right ones."""
+    pairs = _pairs(data, dimension, contender)
+    won = outcomes(list(pairs.values()), ties=ties, seed=data.seed)
+    found = [
+        PairVerdict(
+            position=position,
+            item_id=pair.id,
+            people=mean,
+            contender=_difference(pair, mean),
+            right=won[pair.id],
+        )
+        for position, pair in pairs.items()
+        if (mean := _mean(data.human_ratings[position][dimension])) is not None
+    ]
+    return tuple(sorted(found, key=_wrong_first))
+
+
+def _wrong_first(verdict: PairVerdict) -> tuple[int, float, int]:
+    if verdict.contender is None:
+        return (2, 0.0, verdict.position)
+    if verdict.contender == 0:
+        return (1, 0.0, verdict.position)
+    right = (verdict.contender > 0) == (verdict.people > 0)
+    return (3 if right else 0, -abs(verdict.contender), verdict.position)
+
+
+def _difference(pair: Pair, mean: float) -> float | None:
+    if pair.preferred is None or pair.other is None:
+        return None
+    return (pair.preferred - pair.other) * (1 if mean > 0 else -1)
+
+
+def _mean(ratings: Sequence[HumanRating]) -> float | None:
+    """None if nobody said anything, and 0 if people prefer neither."""
+    given = [rating for rating in ratings if rating is not None]
+    return sum(given) / len(given) if given else None
+
+
+def _pairs(data: AgreementData, dimension: str, contender: str) -> dict[int, Pair]:
+    """The pairs of which people prefer one, by item; without scores where the contender says nothing of one."""
+    found: dict[int, Pair] = {}
+    scores = data.scores(dimension, contender)
+    for position, said in enumerate(data.human_ratings):
+        mean = _mean(said.get(dimension, ()))
+        if mean:
+            a, b = scores.get(position, (None, None))
+            preferred, other = (b, a) if mean > 0 else (a, b)
+            found[position] = Pair(id=data.ids[position], preferred=preferred, other=other)
+    return found
+
+
+def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairCell]:
+    seed = data.seed
+    pairs = {
+        contender.name: _pairs(data, dimension, contender.name)
+        for contender in data.stored.agreement.contenders
+        if (dimension, contender.name) in data.outcomes
+    }
+    won = {name: outcomes(list(found.values()), ties=ties, seed=seed) for name, found in pairs.items()}
+    groups = dict(zip(data.ids, data.clusters, strict=True))
+    duels = {
+        name: compare_contenders(won[reference], won[name], groups=groups)
+        for name in pairs
+        if reference in won and name != reference
+    }
+    corrected = dict(zip(duels, holm([duel.p for duel in duels.values()]), strict=True))
+    metrics = {one.name: one.metrics.get(dimension, "") for one in data.stored.agreement.contenders}
+    return {
+        name: PairCell(
+            metric=metrics[name],
+            accuracy=(accuracy := _accuracy(data, found, ties)),
+            interval=accuracy.bootstrap if _grouped(data, found) else accuracy.wilson,
+            duel=duels.get(name),
+            p=corrected.get(name),
+            votes=_votes(data, dimension, name),
+        )
+        for name, found in pairs.items()
+    }
+
+
+def _accuracy(data: AgreementData, pairs: Mapping[int, Pair], ties: Ties) -> PairwiseAccuracy:
+    groups: dict[str, Hashable] = {pair.id: data.clusters[position] for position, pair in pairs.items()}
+    return pairwise_accuracy(list(pairs.values()), ties=ties, seed=data.seed, groups=groups)
+
+
+def _grouped(data: AgreementData, pairs: Mapping[int, Pair]) -> bool:
+    """Whether pairs share what they belong to."""
+    return len({data.clusters[position] for position in pairs}) < len(pairs)
+
+
+def _votes(data: AgreementData, dimension: str, contender: str) -> Correlations | None:
+    if not _graded(data, dimension):
+        return None
+    rows = [
+        (b - a, vote, data.clusters[position])
+        for position, (a, b) in data.scores(dimension, contender).items()
+        if a is not None and b is not None
+        for vote in data.human_ratings[position][dimension]
+        if vote is not None
+    ]
+    differences, votes, groups = ([row[place] for row in rows] for place in range(3))
+    return correlations(differences, votes, groups, data.seed)  # type: ignore[arg-type]
+
+
+def _graded(data: AgreementData, dimension: str) -> bool:
+    """Whether votes say more than one side: several annotators, how much better, or neither."""
+    said = [item[dimension] for item in data.human_ratings if dimension in item]
+    return any(len(votes) > 1 for votes in said) or len({abs(vote) for votes in said for vote in votes if vote}) > 1
+
+
+def _people(data: AgreementData, dimension: str, ties: Ties) -> PairPeople:
+    said = {position: item[dimension] for position, item in enumerate(data.human_ratings) if dimension in item}
+    means = [_mean(votes) for votes in said.values()]
+    several = {
+        position: given
+        for position, votes in said.items()
+        if len(given := [vote for vote in votes if vote is not None]) > 1
+    }
+    return PairPeople(
+        pairs=len(said),
+        undecided=sum(not mean for mean in means),
+        raters=max((len(votes) for votes in said.values()), default=0),
+        accuracy=_ceiling(data, several, ties) if several else None,
+        votes=_with_each_other(data, several) if several else None,
+        alpha=annotators_alpha(data, several) if several else None,
+    )
+
+
+def _ceiling(data: AgreementData, several: Mapping[int, Sequence[float]], ties: Ties) -> PairwiseAccuracy:
+    rows = list(_one_against_others(data, several))
+    groups: dict[str, Hashable] = {pair.id: data.clusters[position] for position, pair in rows}
+    return pairwise_accuracy([pair for _, pair in rows], ties=ties, seed=data.seed, groups=groups)
+
+
+def _one_against_others(data: AgreementData, several: Mapping[int, Sequence[float]]) -> Iterator[tuple[int, Pair]]:
+    for position, votes in several.items():
+        for place, vote in enumerate(votes):
+            others = sum(votes) - vote
+            if others:
+                yield (
+                    position,
+                    Pair(id=f"{data.ids[position]}#{place}", preferred=vote * (1 if others > 0 else -1), other=0),
+                )
+
+
+def _with_each_other(data: AgreementData, several: Mapping[int, Sequence[float]]) -> Correlations:
+    rows = [
+        (one, other, data.clusters[position])
+        for position, votes in several.items()
+        for place, one in enumerate(votes)
+        for again, other in enumerate(votes)
+        if place != again
+    ]
+    x, y, groups = ([row[place] for row in rows] for place in range(3))
+    return correlations(x, y, groups, data.seed)  # type: ignore[arg-type]

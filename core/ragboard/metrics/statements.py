@@ -1,0 +1,212 @@
+"""Statements of a sample and the verdicts on them: from the run file where it has them, else asked.
+
+The cells that hold one side's statements against the passages, together and each by itself, are asked
+in one task where both are wanted; what was answered before is not asked again for the sake of the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from ragboard.metrics.base import Ask, Need, no_column
+from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Verdict
+from ragboard.tasks import ExtractStatements, Task, Verify
+
+__all__ = ["CellVerdicts", "Cells", "Held", "JointVerdicts", "Judged", "Statements", "StatementsFound"]
+
+Held = Literal["passages", "reference", "response"]
+"""What statements are held against, cell by cell: each passage by itself, the reference, the answer."""
+
+Against: TypeAlias = Held | Literal["joint"]
+Rows: TypeAlias = tuple[tuple[Verdict, ...], ...]
+
+NOTHING_RETRIEVED = Verdict(label="unsupported", reason="No passage was retrieved.")
+EMPTY: dict[Side, Verdict] = {
+    "response": Verdict(label="unsupported", reason="The answer is empty."),
+    "reference": Verdict(label="unsupported", reason="The reference is empty."),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatementsFound:
+    """The statements of one side, and whether that text refuses to answer."""
+
+    side: Side
+    statements: tuple[Statement, ...]
+    refuses: bool | None
+    """None where the run file brought the statements: it does not say."""
+
+
+@dataclass(frozen=True)
+class Statements(Need[StatementsFound]):
+    """The statements of a side, without verdicts."""
+
+    side: Side = "response"
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Extraction."""
+        return (ExtractStatements,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> StatementsFound | Unscored:
+        """Those of the run file, else the judge's."""
+        brought, side, text = ask.brought, self.side, _text(sample, self.side)
+        if isinstance(brought, Unscored):
+            return brought
+        claims = brought.claims.get(side)
+        if claims is not None:
+            said = tuple(_placed(side, claim, text or "") for claim in claims)
+            return StatementsFound(side=side, statements=said, refuses=None)
+        if text is None:
+            return no_column("answer" if side == "response" else "reference")
+        if not text.strip():
+            return StatementsFound(side=side, statements=(), refuses=False)
+        reply = await ask(ExtractStatements(question=sample.question, text=text, history=sample.history))
+        if isinstance(reply, Unscored):
+            return reply
+        said = tuple(Statement(side=side, text=one.text, span=one.span) for one in reply.statements)
+        return StatementsFound(side=side, statements=said, refuses=reply.refuses)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """Statements with one verdict each, in the same order."""
+
+    side: Side
+    statements: tuple[Statement, ...]
+    verdicts: tuple[Verdict, ...]
+    refuses: bool | None
+
+
+@dataclass(frozen=True)
+class JointVerdicts(Need[Judged]):
+    """What the passages together say of each statement of a side."""
+
+    side: Side = "response"
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Extraction and verification."""
+        return (ExtractStatements, Verify)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> Judged | Unscored:
+        """One verdict a statement."""
+        table = await _table(sample, ask, self.side, "joint")
+        if isinstance(table, Unscored):
+            return table
+        found, rows = table
+        verdicts = tuple(verdict for (verdict,) in rows)
+        return Judged(side=found.side, statements=found.statements, verdicts=verdicts, refuses=found.refuses)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cells:
+    """A table of verdicts: a row for each statement, in order, and in it one cell for each target."""
+
+    side: Side
+    statements: tuple[Statement, ...]
+    targets: tuple[Target, ...]
+    rows: Rows
+    refuses: bool | None
+
+    @property
+    def supported(self) -> tuple[tuple[bool, ...], ...]:
+        """The same table: whether each target says so. Contradicted and unsupported are both no."""
+        return tuple(tuple(verdict.label == "supported" for verdict in row) for row in self.rows)
+
+
+@dataclass(frozen=True)
+class CellVerdicts(Need[Cells]):
+    """What each single target says of each statement of a side."""
+
+    side: Side = "response"
+    target: Held = "passages"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a side held against itself."""
+        if self.side == self.target:
+            raise ValueError(f"the statements of the {self.side} cannot be held against the {self.target} itself")
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        """Extraction and verification."""
+        return (ExtractStatements, Verify)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> Cells | Unscored:
+        """One verdict a statement and target."""
+        table = await _table(sample, ask, self.side, self.target)
+        if isinstance(table, Unscored):
+            return table
+        found, rows = table
+        targets: tuple[Target, ...] = tuple(
+            Target(kind="passage", rank=passage.rank) for passage in sample.contexts or ()
+        )
+        if self.target != "passages":
+            targets = (Target(kind=self.target),)
+        return Cells(side=found.side, statements=found.statements, targets=targets, rows=rows, refuses=found.refuses)
+
+
+def _text(sample: Sample, side: Side) -> str | None:
+    return sample.answer if side == "response" else sample.reference
+
+
+def _placed(side: Side, claim: str, text: str) -> Statement:
+    """A claim of the file, with its place where the text says it in these words."""
+    start = text.find(claim)
+    span = None if start < 0 else Span(start=start, end=start + len(claim), how="verbatim")
+    return Statement(side=side, text=claim, span=span)
+
+
+async def _table(sample: Sample, ask: Ask, side: Side, against: Against) -> tuple[StatementsFound, Rows] | Unscored:
+    """The statements, and for each a row of verdicts."""
+    if against == "joint" or against == "passages":
+        if sample.contexts is None:
+            return no_column("contexts")
+        texts = tuple(passage.text for passage in sample.contexts)
+    else:
+        text = _text(sample, against)
+        if text is None:
+            return no_column("answer" if against == "response" else "reference")
+        texts = (text,)
+    found = await Statements(side).resolve(sample, ask)
+    if isinstance(found, Unscored):
+        return found
+    rows = _brought(ask, side, against)
+    if rows is not None:
+        return found, rows
+    if not found.statements:
+        return found, ()
+    if not any(text.strip() for text in texts):
+        nothing = EMPTY[against] if against in ("response", "reference") else NOTHING_RETRIEVED
+        return found, ((nothing,) * (1 if against == "joint" else len(texts)),) * len(found.statements)
+    reply = await ask(_task(sample, ask, found, against, texts))
+    if isinstance(reply, Unscored):
+        return reply
+    return found, reply.single if against == "passages" else tuple((verdict,) for verdict in reply.joint)
+
+
+def _brought(ask: Ask, side: Side, against: Against) -> Rows | None:
+    if against == "joint" or isinstance(ask.brought, Unscored):
+        return None
+    return ask.brought.cells.get((side, against))
+
+
+def _task(sample: Sample, ask: Ask, found: StatementsFound, against: Against, texts: tuple[str, ...]) -> Verify:
+    """Both kinds of cells at once where both are wanted, and neither is known alone."""
+    alone = Verify(
+        question=sample.question,
+        statements=tuple(said.text for said in found.statements),
+        passages=texts,
+        joint=against != "passages",
+        single=against == "passages",
+        history=sample.history,
+    )
+    if against == "reference" or against == "response":
+        return alone
+    side = found.side
+    both = replace(alone, joint=True, single=True)
+    rest = replace(alone, joint=alone.single, single=alone.joint)
+    wants_both = _brought(ask, side, "passages") is None and {
+        JointVerdicts(side),
+        CellVerdicts(side, "passages"),
+    } <= set(ask.wanted)
+    together = wants_both and not ask.known(alone) and not ask.known(rest)
+    return both if together or ask.known(both) else alone

@@ -1,0 +1,166 @@
+"""RAGChecker's input and output: items under `results`, their scores, and the claims and verdicts they bring.
+
+Each of `response_claims`, `gt_answer_claims` (a list of texts, or of triplets that are joined by spaces),
+`answer2response`, `response2answer` (a label for each claim), `retrieved2response` and
+`retrieved2answer` (for each claim a label for each passage) may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from ragboard.readers.formats.base import Format
+from ragboard.readers.scores import Cells, Direction, ScoreColumns, is_score, object_at
+from ragboard.records import Label, Sample, Side, Verdict
+
+__all__ = ["CELLS", "CLAIMS", "FORMATS", "LABELS", "METRICS", "SCORES_KEY", "Checked", "UnusableError", "checked"]
+
+METRICS = (
+    "precision",
+    "recall",
+    "f1",
+    "claim_recall",
+    "context_precision",
+    "context_utilization",
+    "noise_sensitivity_in_relevant",
+    "noise_sensitivity_in_irrelevant",
+    "hallucination",
+    "self_knowledge",
+    "faithfulness",
+)
+"""The eleven metrics, in the order in which RAGChecker writes them."""
+
+SCORES_KEY = "metrics"
+"""Where an item of an output file has its scores."""
+
+_DIRECTIONS: dict[str, Direction] = {
+    "hallucination": "lower",
+    "noise_sensitivity_in_irrelevant": "lower",
+    "noise_sensitivity_in_relevant": "lower",
+    "self_knowledge": "neutral",
+}
+
+
+def _scores(_columns: Sequence[str], rows: Sequence[Cells]) -> ScoreColumns | None:
+    there = {key for row in rows for key in object_at(row, SCORES_KEY)}
+    odd = {key for row in rows for key, value in object_at(row, SCORES_KEY).items() if not is_score(value)}
+    found = {f"ragchecker-file.{name}": name for name in METRICS if name in there - odd}
+    taken = frozenset() if there - set(found.values()) else frozenset({SCORES_KEY})
+    if not found:
+        return None
+    return ScoreColumns(tool="RAGChecker", columns=found, taken=taken, key=SCORES_KEY, directions=_DIRECTIONS)
+
+
+def _totals(rest: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of the table of means, in groups as either version of RAGChecker calls them."""
+    groups = rest.get("metrics")
+    tables = [table for table in groups.values() if isinstance(table, dict)] if isinstance(groups, dict) else []
+    return {name: float(value) for table in tables for name, value in table.items() if isinstance(value, float)}
+
+
+def _format(name: str, *columns: str) -> Format:
+    keys = ("results", "input_data")
+    return Format(name=name, columns=frozenset(columns), sample_keys=keys, scores=_scores, totals=_totals)
+
+
+FORMATS = (
+    _format("RAGChecker output", "query", "retrieved_context", "response_claims"),
+    _format("RAGChecker input", "query", "retrieved_context"),
+)
+
+Against = Literal["passages", "reference", "response"]
+Rows = tuple[tuple[Verdict, ...], ...]
+
+LABELS: dict[str, Label] = {"Entailment": "supported", "Contradiction": "contradicted", "Neutral": "unsupported"}
+
+CLAIMS: dict[Side, str] = {"response": "response_claims", "reference": "gt_answer_claims"}
+
+CELLS: dict[tuple[Side, Against], str] = {
+    ("response", "reference"): "answer2response",
+    ("reference", "response"): "response2answer",
+    ("response", "passages"): "retrieved2response",
+    ("reference", "passages"): "retrieved2answer",
+}
+"""The column of each table of verdicts."""
+
+
+class UnusableError(ValueError):
+    """A column of claims or verdicts that is not one: its name, what it holds, what was expected."""
+
+    def __init__(self, column: str, message: str) -> None:
+        self.column = column
+        super().__init__(message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What the file says already: claims by side, and verdicts by side and what they are held against.
+
+    A table has a row for each claim: one verdict, or one for each passage.
+    """
+
+    claims: Mapping[Side, tuple[str, ...]] = field(default_factory=dict[Side, tuple[str, ...]])
+    cells: Mapping[tuple[Side, Against], Rows] = field(default_factory=dict[tuple[Side, Against], Rows])
+
+
+def checked(sample: Sample) -> Checked:
+    """The claims and verdicts in a sample's metadata. Raises UnusableError where they do not fit together."""
+    there = sample.metadata
+    claims: dict[Side, tuple[str, ...]] = {
+        side: _claims(column, there[column]) for side, column in CLAIMS.items() if there.get(column) is not None
+    }
+    cells: dict[tuple[Side, Against], Rows] = {}
+    for (side, against), column in CELLS.items():
+        if there.get(column) is not None:
+            if side not in claims:
+                raise UnusableError(column, f"holds verdicts, but the sample has no {CLAIMS[side]}")
+            width = len(sample.contexts or ()) if against == "passages" else None
+            cells[side, against] = _rows(column, there[column], len(claims[side]), width)
+    return Checked(claims=claims, cells=cells)
+
+
+def _claims(column: str, value: object) -> tuple[str, ...]:
+    return tuple(_claim(column, place, claim) for place, claim in enumerate(_list(column, value, "claims"), 1))
+
+
+def _claim(column: str, place: int, value: object) -> str:
+    parts = [value] if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) for part in cast("list[Any]", parts)):
+        raise UnusableError(column, f"claim {place} is neither a text nor a list of texts")
+    text = " ".join(part.strip() for part in cast("list[str]", parts)).strip()
+    if not text:
+        raise UnusableError(column, f"claim {place} is empty")
+    return text
+
+
+def _rows(column: str, value: object, claims: int, width: int | None) -> Rows:
+    """`width` is None where each claim has one label, else how many it has, as a list."""
+    rows = _list(column, value, "labels")
+    _count(column, "", len(rows), claims, "claims")
+    if width is None:
+        return tuple((_verdict(column, place, label),) for place, label in enumerate(rows, 1))
+    found: list[tuple[Verdict, ...]] = []
+    for place, row in enumerate(rows, 1):
+        labels = _list(column, row, "labels")
+        _count(column, f"claim {place}: ", len(labels), width, "passages")
+        found.append(tuple(_verdict(column, place, label) for label in labels))
+    return tuple(found)
+
+
+def _verdict(column: str, place: int, label: object) -> Verdict:
+    if not isinstance(label, str) or label not in LABELS:
+        raise UnusableError(column, f"claim {place}: got {str(label)[:40]!r}, expected one of {', '.join(LABELS)}")
+    return Verdict(label=LABELS[label], reason=f"The run file says {label}.")
+
+
+def _list(column: str, value: object, of: str) -> Sequence[object]:
+    if not isinstance(value, (list, tuple)):
+        raise UnusableError(column, f"is not a list of {of}")
+    return cast("Sequence[object]", value)
+
+
+def _count(column: str, where: str, got: int, expected: int, of: str) -> None:
+    if got != expected:
+        raise UnusableError(column, f"{where}{got} verdicts for {expected} {of}")

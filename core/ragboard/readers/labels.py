@@ -1,0 +1,559 @@
+"""The one reader of labelled files: preferences between two answers, grades of answers, labels of statements."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast, get_args
+
+from ragboard.errors import RunFileError
+from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
+from ragboard.readers.cells import BadCellError, clean, kind_of_value, read_history, read_passages, read_text
+from ragboard.readers.hub import hub_rows, is_of_hub
+from ragboard.readers.tables import BadRow, RawRow, read_table, table_of
+from ragboard.records import JsonValue, Label, Passage, Sample, Turn
+
+__all__ = [
+    "Design",
+    "Form",
+    "HumanRating",
+    "Item",
+    "LabelFile",
+    "LabelRow",
+    "LabelledText",
+    "read_label_rows",
+    "read_labels",
+]
+
+Form: TypeAlias = Literal["pairs", "answers", "statements"]
+"""What people labelled: which of two is better; how good an answer is; whether a statement is supported."""
+
+HumanRating: TypeAlias = float | None
+"""What one annotator said; None if nothing. For pairs: above 0 B is better, below 0 A, 0 neither."""
+
+Design: TypeAlias = Literal["random", "not random", "unknown"]
+"""How the answers of an imported file were chosen, as whoever imported it declares."""
+
+WIKIEVAL = frozenset({"question", "context_v1", "context_v2", "grounded_answer", "ungrounded_answer", "poor_answer"})
+SIDES = {"a": -1.0, "b": 1.0, "tie": 0.0}
+GRADES = ("grades", "human")
+"""Columns of grades by dimension: the open format's, and MTRAG's."""
+SCORES = ("scores", "published_auto", "published_ragchecker")
+"""Columns of other tools' scores: the open format's, MTRAG's, and RAGChecker's."""
+TURN = "<::>"
+"""Separates conversation and turn in the ids of MTRAG."""
+EXPECTED = (
+    "expected pairs (`question`, `a`, `b`, `preferred` or `votes`; or WikiEval's columns), graded answers (`question`, "
+    "`answer`, `grades`; or ARES's columns) or labelled statements (`question`, `contexts`, `statements`)"
+)
+OURS = {"answer_faithfulness": "faithfulness"}
+"""Qualities of ARES that have another name here."""
+YES, NO = 5.0, 1.0
+"""The grades that ARES's Yes and No stand for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelledText:
+    """A statement, or a sentence of a passage, and what people said of it."""
+
+    text: str
+    verdict: Label | None
+    """Of a sentence `supported` if it helps with the question, else `unsupported`. None: undecided."""
+    start: JsonValue = None
+    """Where it begins in the answer or passage, by the file's word; None if the file does not say."""
+    end: JsonValue = None
+    note: str = ""
+
+    @property
+    def rating(self) -> HumanRating:
+        """1 supported (or helping), 0 not, None undecided."""
+        return None if self.verdict is None else float(self.verdict == "supported")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelRow:
+    """One row of a labelled file, or one of the three pairs of a row of WikiEval."""
+
+    line: int
+    id: str
+    sides: tuple[Sample, ...]
+    """The answer, or the candidates A and B. Labelled statements need no answer."""
+    texts: tuple[LabelledText, ...] = ()
+    kind: Literal["statements", "sentences", ""] = ""
+    """What `texts` are; empty if there are none."""
+    ratings: Mapping[str, tuple[HumanRating, ...]] = field(default_factory=dict[str, tuple[HumanRating, ...]])
+    """Grades or preferences by dimension, one for each annotator."""
+    listed: frozenset[str] = frozenset()
+    """Dimensions for which the row has a list of ratings, not a single one."""
+    published: Mapping[str, Mapping[str, tuple[float, ...]]] = field(
+        default_factory=dict[str, Mapping[str, tuple[float, ...]]]
+    )
+    """Scores that the file brings: by scorer and dimension one for each side."""
+    cluster: str = ""
+    """What rows have in common that are not independent of each other; the question, if the file does not say, and
+    empty without one."""
+    annotator: str = ""
+    run: str = ""
+    """The run that gave the answer; empty if the file does not say."""
+    sample: str = ""
+    design: Design | None = None
+    note: str = ""
+
+    @property
+    def form(self) -> Form:
+        """What people labelled here."""
+        return "pairs" if len(self.sides) > 1 else "statements" if self.kind else "answers"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
+    """One thing that people labelled."""
+
+    id: str
+    cluster: str
+    """What items have in common that are not independent of each other: the question, the conversation."""
+    sides: tuple[Sample, ...]
+    """The answer, or the candidates A and B; for a statement the answer is the statement."""
+    human_ratings: Mapping[str, tuple[HumanRating, ...]]
+    """By dimension the rating of each annotator."""
+    published: Mapping[str, Mapping[str, tuple[float, ...]]] = field(
+        default_factory=dict[str, Mapping[str, tuple[float, ...]]]
+    )
+    """Scores that the file brings: by scorer and dimension one for each side."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelFile:
+    """A labelled file as items, one for each thing that people labelled."""
+
+    form: Form
+    name: str
+    source: str
+    """The file, or the data set of the hub, as a person names it."""
+    items: tuple[Item, ...]
+    notes: tuple[str, ...] = ()
+    """What was left out or read as something else."""
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """What people labelled, in order of first appearance."""
+        return tuple(dict.fromkeys(dimension for item in self.items for dimension in item.human_ratings))
+
+
+def read_labels(source: str, *, cluster: str | None = None) -> LabelFile:
+    """A labelled file as items, from a JSONL, JSON, CSV or Parquet file or from the hub (`hf:OWNER/NAME`).
+
+    Several annotators with a row each become one item. Raises as `read_label_rows`, and RunFileError for a file that
+    mixes pairs, graded answers and statements, or holds no label.
+    """
+    path, rows = Path(source), read_label_rows(source, cluster=cluster)
+    first = rows[0] if rows else None
+    other = next((row for row in rows if first and row.form != first.form), None)
+    if first and other:
+        raise RunFileError(path, f"holds {other.form}, but {first.form} on line {first.line}", line=other.line)
+    items = list(_merged([(item, row.annotator) for row in rows for item in _items(row)]))
+    if not first or not any(
+        rating is not None for item in items for given in item.human_ratings.values() for rating in given
+    ):
+        raise RunFileError(path, "has no labels")
+    unique, renamed = _unique(items)
+    hub = is_of_hub(source)
+    return LabelFile(
+        form=first.form,
+        name=source.removeprefix("hf:").rpartition("/")[2] if hub else path.stem,
+        source=source if hub else path.name,
+        items=unique,
+        notes=(f"{renamed} ids that were taken got a number",) if renamed else (),
+    )
+
+
+def read_label_rows(source: str, *, cluster: str | None = None, rating: str | None = None) -> tuple[LabelRow, ...]:
+    """The rows of a labelled file: each says by its columns what it is (docs/labels.md).
+
+    WikiEval's, MTRAG's, RAGChecker's and ARES's own columns are known. `cluster` is the column whose value related rows
+    share; else the conversation or the question. With `rating`, the path of a number in each row
+    (`human.faithfulness`), all rows are answers with that rating. Raises RunFileError, `file:line: field: got,
+    expected`, and SettingError if the hub cannot be asked.
+    """
+    path = Path(source)
+    table = table_of(path, hub_rows(source)) if is_of_hub(source) else read_table(path)
+    if cluster is not None and cluster not in table.columns:
+        raise RunFileError(path, f"has no column {cluster!r}; it has {', '.join(table.columns)}")
+    if not is_of_hub(source) and set(table.columns) & set(ARES_QUALITIES.values()):
+        return tuple(_ares(number, row) for number, row in enumerate(read_ares(path), 2))
+    found: list[LabelRow] = []
+    for row in table.rows:
+        if isinstance(row, BadRow):
+            raise RunFileError(path, row.message, line=row.line, field=row.place or None)
+        try:
+            read = list(_rated(_Row(row), rating) if rating else _read(_Row(row)))
+        except BadCellError as error:
+            place = ".".join(filter(None, (row.place, error.field))) or None
+            raise RunFileError(path, str(error), line=row.line, field=place) from error
+        found += [replace(one, cluster=_cluster(row, cluster) or one.cluster) for one in read]
+    return tuple(found)
+
+
+class _Row:
+    """The cells of a row, read by what they should be; every way out is a BadCellError."""
+
+    def __init__(self, row: RawRow) -> None:
+        self.line, self.cells, self.written = row.line, row.cells, row.written
+
+    def has(self, *columns: str) -> bool:
+        return all(self.cells.get(column) is not None for column in columns)
+
+    def text(self, column: str) -> str | None:
+        return read_text(column, self.cells.get(column), _unnoted)
+
+    def needed(self, column: str) -> str:
+        text = self.text(column)
+        if text is None or not text.strip():
+            raise BadCellError(column, "is empty, expected text")
+        return text
+
+    def given(self, column: str) -> str:
+        """Text that may be empty, as an answer may."""
+        text = self.text(column)
+        if text is None:
+            raise BadCellError(column, "is missing, expected text")
+        return text
+
+    def passages(self, column: str) -> tuple[Passage, ...] | None:
+        return read_passages(column, self.cells.get(column), _unnoted, written=self.written)
+
+    def history(self) -> tuple[Turn, ...]:
+        return read_history("history", self.cells.get("history"), _unnoted)
+
+    def parsed(self, column: str) -> Any:
+        """The cell; in a CSV, the JSON that is written in it."""
+        value = self.cells.get(column)
+        if not (self.written and isinstance(value, str)):
+            return value
+        try:
+            return clean(json.loads(value), _unnoted)
+        except (ValueError, RecursionError):
+            return value
+
+    def object(self, column: str) -> dict[str, Any]:
+        value = self.parsed(column)
+        if not isinstance(value, Mapping) or not value:
+            raise BadCellError(column, f"got {kind_of_value(value)}, expected an object by dimension")
+        return {str(key): each for key, each in cast("Mapping[Any, Any]", value).items()}
+
+    def origin(self) -> dict[str, Any]:
+        """Who labelled, what of, and how it was chosen."""
+        design = self.text("design")
+        if design is not None and design not in get_args(Design):
+            raise BadCellError("design", f"got {design!r}, expected one of {', '.join(get_args(Design))}")
+        texts = {name: self.text(name) or "" for name in ("id", "annotator", "run", "sample", "note")}
+        return {"line": self.line, "design": design, **texts}
+
+
+def _unnoted(_what: str) -> None:
+    """What is read as something else is not noted: it changes no label."""
+
+
+def _read(row: _Row) -> Iterator[LabelRow]:
+    texts, grades = (any(map(row.has, columns)) for columns in (("statements", "sentences"), GRADES))
+    if row.cells.keys() >= WIKIEVAL:
+        yield from _wikieval(row)
+    elif row.cells.keys() >= {"question", "a", "b"} and (row.has("a") or row.has("b") or not (texts or grades)):
+        yield _pair(row)
+    elif texts:
+        yield _labelled(row)
+    elif grades:
+        yield _graded(row)
+    else:
+        raise BadCellError("", f"has the columns {', '.join(row.cells) or '(none)'}, {EXPECTED}")
+
+
+def _wikieval(row: _Row) -> Iterator[LabelRow]:
+    """Three pairs, in each of which A is what the design of the set prefers."""
+    name = row.text("id") or row.needed("question")
+    base = Sample(id=name, question=row.needed("question"), contexts=row.passages("context_v1"))
+    grounded = replace(base, answer=row.needed("grounded_answer"))
+    pairs = {
+        "faithfulness": (grounded, replace(base, answer=row.needed("ungrounded_answer"))),
+        "answer_relevance": (grounded, replace(base, answer=row.needed("poor_answer"))),
+        "context_relevance": (base, replace(base, contexts=row.passages("context_v2"))),
+    }
+    for dimension, (a, b) in pairs.items():
+        origin: dict[str, Any] = row.origin() | {"id": f"{name}:{dimension}"}
+        yield LabelRow(**origin, sides=_lettered(a, b), ratings={dimension: (SIDES["a"],)}, cluster=base.question)
+
+
+def _pair(row: _Row) -> LabelRow:
+    origin, votes = row.origin(), _votes(row)
+    ratings = {name: _several(column, value, sides=True) for name, (column, value) in votes.items()}
+    base = Sample(
+        id=origin["id"],
+        question=row.needed("question"),
+        contexts=row.passages("contexts"),
+        reference=row.text("reference"),
+        history=row.history(),
+    )
+    of_passages = set(ratings) == {"context_relevance"} and row.cells.get("a_contexts") is None
+    a, b = (
+        replace(base, contexts=row.passages(side))
+        if of_passages
+        else replace(base, answer=row.given(side), contexts=row.passages(f"{side}_contexts") or base.contexts)
+        for side in ("a", "b")
+    )
+    return LabelRow(
+        **origin,
+        sides=_lettered(a, b),
+        ratings=ratings,
+        listed=_listed({name: value for name, (_, value) in votes.items()}),
+        published=_published(row, ratings, 2),
+        cluster=base.question,
+    )
+
+
+def _lettered(a: Sample, b: Sample) -> tuple[Sample, Sample]:
+    return replace(a, id=f"{a.id}/a"), replace(b, id=f"{b.id}/b")
+
+
+def _votes(row: _Row) -> dict[str, tuple[str, Any]]:
+    """Column and votes by dimension: of `preferred`, of `votes`, or of columns such as `overall_votes`."""
+    if row.has("votes"):
+        return {name: ("votes", votes) for name, votes in row.object("votes").items()}
+    if row.has("preferred"):
+        return {row.text("dimension") or "overall": ("preferred", row.parsed("preferred"))}
+    found: dict[str, tuple[str, Any]] = {}
+    for ending in ("_votes", "_preferred"):
+        for column in row.cells:
+            name = column.removesuffix(ending)
+            if name != column and name not in found and row.has(column):
+                found[name] = (column, row.parsed(column))
+    if not found:
+        raise BadCellError("", "has neither `preferred` nor `votes`")
+    return found
+
+
+def _listed(values: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(name for name, value in values.items() if isinstance(value, list))
+
+
+def _several(column: str, value: Any, *, sides: bool = False) -> tuple[HumanRating, ...]:
+    values = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return tuple(_one(column, each, sides=sides) for each in values)
+
+
+def _one(column: str, value: Any, *, sides: bool) -> HumanRating:
+    if sides and isinstance(value, str) and value.lower() in SIDES:
+        return SIDES[value.lower()]
+    if value is None:
+        return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _number(column, value)
+    got = repr(value)[:40] if isinstance(value, str) else kind_of_value(value)
+    expected = f"a number or one of {', '.join(SIDES)}" if sides else "a number"
+    raise BadCellError(column, f"got {got}, expected {expected}")
+
+
+def _number(column: str, value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise BadCellError(column, "holds a number of more than 300 digits") from error
+
+
+def _graded(row: _Row) -> LabelRow:
+    column = next(column for column in GRADES if row.has(column))
+    grades, sample = row.object(column), _answer(row, row.given("answer"))
+    ratings = {name: _several(column, value) for name, value in grades.items()}
+    return LabelRow(
+        **row.origin(),
+        sides=(sample,),
+        ratings=ratings,
+        listed=_listed(grades),
+        published=_published(row, ratings, 1),
+        cluster=sample.question,
+    )
+
+
+def _rated(row: _Row, path: str) -> Iterator[LabelRow]:
+    """The row as an answer that is rated by the number at a path."""
+    first, *parts = path.split(".")
+    value = row.parsed(first)
+    try:
+        for part in parts:
+            value = value[part]
+        rating = float(value)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise BadCellError(path, f"got {kind_of_value(value)}, expected a number") from error
+    sample = replace(_answer(row, row.given("answer"), question=row.text("question") or ""), contexts=_contexts(row))
+    cluster = sample.question or sample.answer or ""
+    yield LabelRow(**row.origin(), sides=(sample,), ratings={path: (rating,)}, cluster=cluster)
+
+
+def _answer(row: _Row, answer: str | None, *, question: str | None = None) -> Sample:
+    return Sample(
+        id=row.text("id") or "",
+        question=row.needed("question") if question is None else question,
+        answer=answer,
+        contexts=row.passages("contexts"),
+        reference=row.text("reference"),
+        history=row.history(),
+    )
+
+
+def _contexts(row: _Row) -> tuple[Passage, ...]:
+    if "contexts" not in row.cells:
+        raise BadCellError("contexts", "is missing, expected a list of passages")
+    return row.passages("contexts") or ()
+
+
+def _labelled(row: _Row) -> LabelRow:
+    """Statements that were checked against the passages, or sentences that help with the question or do not."""
+    kind: Literal["statements", "sentences"] = "statements" if row.has("statements") else "sentences"
+    listed = row.parsed(kind)
+    if not isinstance(listed, list):
+        raise BadCellError(kind, f"got {kind_of_value(listed)}, expected a list of objects with text and label")
+    texts = tuple(_text(f"{kind}[{number}]", each) for number, each in enumerate(cast("list[Any]", listed), 1))
+    sample = replace(_answer(row, row.text("answer"), question=row.text("question") or ""), contexts=_contexts(row))
+    grades = row.object("grades") if row.cells.get("grades") else {}
+    return LabelRow(
+        **row.origin(),
+        sides=(sample,),
+        kind=kind,
+        texts=texts,
+        ratings={name: _several("grades", value) for name, value in grades.items()},
+        listed=_listed(grades),
+        cluster=sample.question,
+    )
+
+
+def _text(place: str, each: Any) -> LabelledText:
+    if not isinstance(each, Mapping) or not isinstance(each.get("text"), str):
+        raise BadCellError(place, "has no text, expected an object with text and label")
+    given = cast("Mapping[str, Any]", each)
+    label, verdict, note = given.get("label"), given.get("verdict"), given.get("note") or ""
+    if label not in (0, 1, None):
+        raise BadCellError(f"{place}.label", f"got {label!r}, expected 1, 0 or null")
+    if verdict not in (*get_args(Label), None):
+        raise BadCellError(f"{place}.verdict", f"got {verdict!r}, expected one of {', '.join(get_args(Label))}")
+    if verdict is None and "label" not in given:
+        raise BadCellError(place, "has no label, expected 1, 0 or null")
+    if label is not None and verdict is not None and (label == 1) != (verdict == "supported"):
+        raise BadCellError(place, f"has the label {label} and the verdict {verdict}, which contradict each other")
+    if not isinstance(note, str):
+        raise BadCellError(f"{place}.note", f"got {kind_of_value(note)}, expected text")
+    if verdict is None and label is not None:
+        verdict = "supported" if label else "unsupported"
+    return LabelledText(text=given["text"], verdict=verdict, start=given.get("start"), end=given.get("end"), note=note)
+
+
+def _ares(line: int, row: AresRow) -> LabelRow:
+    """ARES's Yes and No as the best grade and the worst; a label that was not given is no label."""
+    contexts = (Passage(id="1", text=row.document, rank=1),) if row.document else ()
+    labels = {OURS.get(quality, quality): getattr(row, quality) for quality in ARES_QUALITIES}
+    return LabelRow(
+        line=line,
+        id="",
+        sides=(Sample(id="", question=row.question, answer=row.answer, contexts=contexts),),
+        ratings={name: (YES if holds else NO,) for name, holds in labels.items() if holds is not None},
+        cluster=row.question,
+        run=row.run,
+    )
+
+
+def _published(row: _Row, ratings: Mapping[str, Any], sides: int) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Other tools' scores; one that names no dimension counts in all."""
+    column = next((name for name in SCORES if row.has(name)), None)
+    if column is None:
+        return {}
+    given = row.object(column)
+    if column == "published_ragchecker":
+        given = {"published ragchecker": given}
+    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    for name, value in given.items():
+        by_dimension = value if isinstance(value, Mapping) else dict.fromkeys(ratings, value)
+        known = {dimension: _scores(column, scores, sides) for dimension, scores in by_dimension.items()}
+        found[name] = {dimension: scores for dimension, scores in known.items() if scores and dimension in ratings}
+    return found
+
+
+def _scores(column: str, value: Any, sides: int) -> tuple[float, ...]:
+    """One for each side; none if one is missing."""
+    values = cast("list[Any]", value) if isinstance(value, list) else [value]
+    if any(each is None for each in values):
+        return ()
+    numbers = [_number(column, each) for each in values if isinstance(each, (int, float))]
+    if len(numbers) != sides or len(values) != sides:
+        raise BadCellError(column, f"expected {sides} {'numbers' if sides > 1 else 'number'} a dimension")
+    return tuple(numbers)
+
+
+def _cluster(row: RawRow, column: str | None) -> str:
+    """What a row belongs to, by its own word; empty if it does not say."""
+    value = row.cells.get(column or "cluster")
+    if value is not None:
+        return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    turn = str(row.cells.get("task_id") or row.cells.get("id") or "")
+    return turn.partition(TURN)[0] if TURN in turn else ""
+
+
+def _items(row: LabelRow) -> Iterator[Item]:
+    if not row.kind:
+        yield Item(
+            id=row.id or f"{row.line}",
+            cluster=row.cluster or row.sides[0].answer or "",
+            sides=row.sides,
+            human_ratings=row.ratings,
+            published=row.published,
+        )
+    base = replace(row.sides[0], reference=None)
+    for number, text in enumerate(row.texts, 1):
+        name = f"{row.id}:{number}" if row.id else ""
+        yield Item(
+            id=name or f"{row.line}",
+            cluster=row.cluster or text.text,
+            sides=(replace(base, id=name, answer=text.text),),
+            human_ratings={"supported" if row.kind == "statements" else "helps": (text.rating,)},
+        )
+
+
+def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
+    """One item for several annotators with a row each; one rating for each of them, in the same order."""
+    annotators = list(dict.fromkeys(annotator for _, annotator in items))
+    if len(annotators) < 2:
+        yield from (item for item, _ in items)
+        return
+    alike: dict[object, list[tuple[Item, str]]] = {}
+    for item, annotator in items:
+        subject = tuple(
+            (side.question, side.history, side.answer, tuple(passage.text for passage in side.contexts or ()))
+            for side in item.sides
+        )
+        alike.setdefault(subject, []).append((item, annotator))
+    for group in alike.values():
+        dimensions = dict.fromkeys(dimension for item, _ in group for dimension in item.human_ratings)
+        ratings = {
+            name: tuple(
+                next(
+                    (item.human_ratings[name][0] for item, by in group if by == who and item.human_ratings.get(name)),
+                    None,
+                )
+                for who in annotators
+            )
+            for name in dimensions
+        }
+        yield replace(group[0][0], human_ratings=ratings)
+
+
+def _unique(items: Sequence[Item]) -> tuple[tuple[Item, ...], int]:
+    taken, again = set[str](), Counter[str]()
+    found: list[Item] = []
+    for item in items:
+        name = item.id
+        while name in taken:
+            again[item.id] += 1
+            name = f"{item.id}#{again[item.id] + 1}"
+        taken.add(name)
+        found.append(replace(item, id=name))
+    return tuple(found), sum(one.id != given.id for one, given in zip(found, items, strict=True))

@@ -1,0 +1,211 @@
+"""Agreements in the store: what people said of some items, and what metrics, judges and baselines scored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+import duckdb
+
+from ragboard.readers.labels import Form, HumanRating, Item
+from ragboard.records import Outcome, Passage, Sample, Score, Turn, Unscored
+from ragboard.store.rows import append_rows, as_json, score_row
+
+__all__ = [
+    "Agreement",
+    "Outcomes",
+    "Scorer",
+    "ScorerKind",
+    "ScorerResult",
+    "StoredAgreement",
+    "agreement_item",
+    "agreement_items",
+    "agreement_outcomes",
+    "keep_agreement",
+    "side_texts",
+    "stored_agreements",
+]
+
+Connection: TypeAlias = duckdb.DuckDBPyConnection
+
+ScorerKind: TypeAlias = Literal["metric", "baseline", "trivial", "published"]
+"""A metric of ours; a model that is asked directly; a trivial baseline; scores that the file brings."""
+
+Ratings: TypeAlias = dict[str, tuple[HumanRating, ...]]
+"""By dimension the rating of each annotator."""
+Outcomes: TypeAlias = Mapping[tuple[str, str], Mapping[int, tuple[Outcome, ...]]]
+"""By dimension and scorer, for each item by position, an outcome for each side."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scorer:
+    """Who is compared with people."""
+
+    name: str
+    kind: ScorerKind
+    metrics: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By dimension the metric that it is there; empty if it is none."""
+    lower: bool = False
+    """Whether a lower score is the better one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScorerResult:
+    """The outcomes of a scorer on one item in one dimension: one for each side."""
+
+    position: int
+    """The item, from 0."""
+    dimension: str
+    scorer: str
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agreement:
+    """Scorers compared with people's labels, kept in the store."""
+
+    id: str
+    name: str
+    form: Form
+    source: str
+    judge: str
+    heuristic: bool
+    seed: int
+    """Of the coin."""
+    contenders: tuple[Scorer, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredAgreement:
+    """An agreement as lists show it."""
+
+    agreement: Agreement
+    dimensions: tuple[str, ...]
+    items: int
+    clusters: int
+    made: datetime
+    """UTC."""
+
+
+def keep_agreement(
+    connection: Connection, agreement: Agreement, items: Sequence[Item], results: Iterable[ScorerResult]
+) -> None:
+    """Keep an agreement with its items and results; it must not be there."""
+    connection.execute(
+        "INSERT INTO agreements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+        [
+            agreement.id,
+            agreement.name,
+            agreement.form,
+            agreement.source,
+            agreement.judge,
+            agreement.heuristic,
+            agreement.seed,
+            as_json([asdict(scorer) for scorer in agreement.contenders]),
+            list(agreement.notes),
+        ],
+    )
+    rows: list[tuple[Any, ...]] = []
+    for position, item in enumerate(items):
+        sides = as_json([asdict(side) for side in item.sides])
+        rows.append((agreement.id, position, item.id, item.cluster, json.dumps(item.human_ratings), sides))
+    append_rows(connection, "agreement_items", rows)
+    scores: list[tuple[Any, ...]] = []
+    for one in results:
+        for side, outcome in enumerate(one.outcomes):
+            position, scorer, *score = score_row(one.position, one.scorer, outcome)
+            scores.append((agreement.id, position, one.dimension, scorer, side, *score))
+    append_rows(connection, "agreement_scores", scores)
+
+
+def stored_agreements(connection: Connection, name: str | None = None) -> tuple[StoredAgreement, ...]:
+    """Every agreement, or those of that id or name, the newest first."""
+    rows = connection.execute(
+        "SELECT agreement_id, name, form, source, judge, heuristic, seed, contenders, notes, made,"
+        " count(*), count(DISTINCT cluster), list_distinct(flatten(list(json_keys(said)))) FROM agreements"
+        " JOIN agreement_items USING (agreement_id) WHERE $1 IS NULL OR agreement_id = $1 OR name = $1"
+        " GROUP BY ALL ORDER BY made DESC, name",
+        [name],
+    ).fetchall()
+    return tuple(map(_stored, rows))
+
+
+def agreement_items(connection: Connection, agreement_id: str) -> list[tuple[str, str, Ratings]]:
+    """Id, cluster and ratings of each item, in order."""
+    rows = connection.execute(
+        "SELECT item_id, cluster, said FROM agreement_items WHERE agreement_id = ? ORDER BY position", [agreement_id]
+    ).fetchall()
+    return [(item, cluster, _ratings(said)) for item, cluster, said in rows]
+
+
+def agreement_item(
+    connection: Connection, agreement_id: str, item_id: str
+) -> tuple[int, str, Ratings, tuple[Sample, ...]] | None:
+    """Position, cluster, ratings and sides of an item."""
+    row = connection.execute(
+        "SELECT position, cluster, said, sides FROM agreement_items WHERE agreement_id = ? AND item_id = ?",
+        [agreement_id, item_id],
+    ).fetchone()
+    if row is None:
+        return None
+    position, cluster, said, sides = row
+    return position, cluster, _ratings(said), tuple(map(_sample, json.loads(sides)))
+
+
+def agreement_outcomes(connection: Connection, agreement_id: str, position: int | None = None) -> Outcomes:
+    """What the scorers made of all items, or of one."""
+    rows = connection.execute(
+        "SELECT dimension, contender, position, value, counted, reason, detail FROM agreement_scores"
+        " WHERE agreement_id = $1 AND ($2 IS NULL OR position = $2) ORDER BY dimension, contender, position, side",
+        [agreement_id, position],
+    ).fetchall()
+    found: dict[tuple[str, str], dict[int, tuple[Outcome, ...]]] = {}
+    for dimension, scorer, place, value, counted, reason, detail in rows:
+        outcome = Unscored(reason=reason, detail=detail) if value is None else Score(value=value, counted=counted)
+        of_scorer = found.setdefault((dimension, scorer), {})
+        of_scorer[place] = (*of_scorer.get(place, ()), outcome)
+    return found
+
+
+def side_texts(connection: Connection, agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
+    """The question and the first side's answer of some items."""
+    rows = connection.execute(
+        "SELECT position, sides->0->>'question', coalesce(sides->0->>'answer', '') FROM agreement_items"
+        " WHERE agreement_id = ? AND position IN (SELECT unnest(?))",
+        [agreement_id, list(positions)],
+    ).fetchall()
+    return {position: (question, answer) for position, question, answer in rows}
+
+
+_USUAL = ("faithfulness", "answer_relevance", "context_relevance", "correctness", "completeness", "overall")
+"""The dimensions of the papers, in their order; others follow."""
+
+
+def _stored(row: tuple[Any, ...]) -> StoredAgreement:
+    *columns, contenders, notes, made, items, clusters, dimensions = row
+    names = ("id", "name", "form", "source", "judge", "heuristic", "seed")
+    agreement = Agreement(
+        **dict(zip(names, columns, strict=True)),
+        contenders=tuple(Scorer(**scorer) for scorer in json.loads(contenders)),
+        notes=tuple(notes),
+    )
+    usual = sorted(dimensions, key=lambda one: (_USUAL.index(one) if one in _USUAL else len(_USUAL), one))
+    return StoredAgreement(agreement=agreement, made=made, items=items, clusters=clusters, dimensions=tuple(usual))
+
+
+def _ratings(text: str) -> Ratings:
+    return {dimension: tuple(ratings) for dimension, ratings in json.loads(text).items()}
+
+
+def _sample(stored: Mapping[str, Any]) -> Sample:
+    contexts, reference_contexts = stored["contexts"], stored["reference_contexts"]
+    nested: dict[str, Any] = {
+        "contexts": None if contexts is None else tuple(Passage(**passage) for passage in contexts),
+        "reference_contexts": None if reference_contexts is None else tuple(reference_contexts),
+        "history": tuple(Turn(**turn) for turn in stored["history"]),
+    }
+    return Sample(**{**stored, **nested})

@@ -1,0 +1,126 @@
+"""Questions to a judge: one module each. A new one is a module, its prompt and a line in `TASKS`.
+
+Prompts are Markdown files in `prompts/1/`, which a user's own files of the same names stand in for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from ragboard.tasks.base import (
+    Exchange,
+    Failure,
+    NotAsked,
+    OnCall,
+    Reply,
+    Role,
+    Sizes,
+    Task,
+    fits,
+    fitting,
+    ignore_call,
+)
+from ragboard.tasks.classify import AresQuality, Classified, Classify
+from ragboard.tasks.codec import adapter, encode, task_key
+from ragboard.tasks.critique import Critique, Critiqued
+from ragboard.tasks.examples import Example
+from ragboard.tasks.extract_entities import Entities, ExtractEntities
+from ragboard.tasks.extract_statements import Extracted, Extraction, ExtractStatements
+from ragboard.tasks.generate_questions import GenerateQuestions, Questions
+from ragboard.tasks.judge_passages import JudgePassages, Usefulness
+from ragboard.tasks.prefer import Prefer, Preference
+from ragboard.tasks.rate import Quality, Rate, Rating
+from ragboard.tasks.rate_answer import AnswerRated, RateAnswer
+from ragboard.tasks.replies import ReplyFormatError
+from ragboard.tasks.select_sentences import Selection, SelectSentences
+from ragboard.tasks.similarity import Similarities, Similarity
+from ragboard.tasks.verify import Verification, Verify
+from ragboard.tasks.write_answer import AnswerKind, WriteAnswer, Written
+from ragboard.tasks.write_questions import WriteQuestions
+
+__all__ = [
+    "PROMPTED",
+    "TASKS",
+    "TASK_NAMED",
+    "AnswerKind",
+    "AnswerRated",
+    "AresQuality",
+    "Classified",
+    "Classify",
+    "Critique",
+    "Critiqued",
+    "Entities",
+    "Example",
+    "Exchange",
+    "ExtractEntities",
+    "ExtractStatements",
+    "Extracted",
+    "Extraction",
+    "Failure",
+    "GenerateQuestions",
+    "JudgePassages",
+    "NotAsked",
+    "OnCall",
+    "Prefer",
+    "Preference",
+    "Quality",
+    "Questions",
+    "Rate",
+    "RateAnswer",
+    "Rating",
+    "Reply",
+    "ReplyFormatError",
+    "Role",
+    "SelectSentences",
+    "Selection",
+    "Similarities",
+    "Similarity",
+    "Sizes",
+    "Task",
+    "Usefulness",
+    "Verification",
+    "Verify",
+    "WriteAnswer",
+    "WriteQuestions",
+    "Written",
+    "decode_reply",
+    "encode",
+    "fits",
+    "fitting",
+    "ignore_call",
+    "task_key",
+]
+
+TASKS: tuple[type[Task], ...] = (
+    ExtractStatements,
+    Verify,
+    GenerateQuestions,
+    SelectSentences,
+    Similarity,
+    Critique,
+    Rate,
+    Prefer,
+    JudgePassages,
+    ExtractEntities,
+    RateAnswer,
+    WriteQuestions,
+    WriteAnswer,
+    Classify,
+)
+"""Every question that a judge may be asked."""
+
+TASK_NAMED: Mapping[str, type[Task]] = {kind.__name__: kind for kind in TASKS}
+
+PROMPTED: tuple[type[Task], ...] = tuple(kind for kind in TASKS if kind.prompts)
+"""Those that a chat model can be asked."""
+
+
+def decode_reply(task: str, data: object) -> Reply:
+    """The reply to a task of that type name. Raises ValueError where the data is something else."""
+    try:
+        reply: Reply = adapter(TASK_NAMED[task].reply).validate_python(data)
+    except (KeyError, ValidationError) as error:
+        raise ValueError(f"not a reply to {task}: {error}") from error
+    return reply

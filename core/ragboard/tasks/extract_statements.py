@@ -1,0 +1,131 @@
+"""Break a text into atomic statements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import BeforeValidator, ValidationInfo
+
+from ragboard.records import Sample, Span, Turn
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, side_of
+from ragboard.tasks.replies import ABSENT, Json, Quote, ReplyModel, Text, items_of, object_of, wrong
+from ragboard.text.quotes import locate
+from ragboard.text.sentences import sentence_spans
+
+__all__ = ["ExtractStatements", "Extracted", "Extraction"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extracted:
+    """One statement of the text and, where it could be found, its place there."""
+
+    text: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extraction(Reply):
+    """The statements of a text in reading order; a refusal is not one of them."""
+
+    statements: tuple[Extracted, ...]
+    refuses: bool
+    """Whether the text declines to answer, in whole or in part."""
+
+    def describe(self) -> str:
+        """`3 statements`."""
+        refuses = "; it declines to answer, at least in part" if self.refuses else ""
+        return f"{count_of(self.statements, 'statement')}{refuses}"
+
+
+def _statement(value: object) -> object:
+    return {"statement": value} if isinstance(value, str) else object_of(value, "statements")
+
+
+def _flag(value: object, info: ValidationInfo) -> bool:
+    if not isinstance(value, bool):
+        raise wrong(f"`{info.field_name}` is neither true nor false")
+    return value
+
+
+class _Statement(ReplyModel):
+    statement: Text
+    quote: Quote
+
+
+class StatementsJson(ReplyModel):
+    """Each statement, also as a mere text, with the words of the text that say it."""
+
+    key = "statements"
+    checked_last = "statements"
+    statements: Annotated[list[Annotated[_Statement, BeforeValidator(_statement)]], BeforeValidator(items_of), ABSENT]
+    refuses: Annotated[bool, BeforeValidator(_flag), ABSENT]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExtractStatements(Task[Extraction]):
+    """Break a text, the answer to a question, into atomic statements."""
+
+    role = "extract"
+    reply = Extraction
+    leads = True
+    prompts: ClassVar[PromptFiles] = {"extract_statements": ("answer", "question?", "history?")}
+    tags = ("question", "answer", "turn")
+
+    question: str
+    text: str
+    history: tuple[Turn, ...] = ()
+    draw: int = 0
+
+    def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
+        """Question and text."""
+        del prompts, mark
+        return {"question": self.question, "answer": self.text}
+
+    def without_asking(self) -> Extraction | None:
+        """An empty text states nothing."""
+        return None if self.text.strip() else Extraction(statements=(), refuses=False)
+
+    def reply_model(self) -> type[ReplyModel]:
+        """Statements and quotes."""
+        return StatementsJson
+
+    def parse(self, value: Json) -> Extraction:
+        """A statement stands where its own words do, else where its quote does; later ones are looked for after it."""
+        read = StatementsJson.read(value, self)
+        found: list[Extracted] = []
+        start = 0
+        for said in read.statements:
+            span = locate(said.statement, self.text, start)
+            if span is None and (quoted := locate(said.quote, self.text, start)):
+                span = Span(start=quoted.start, end=quoted.end, how="aligned")
+            start = span.start if span else start
+            found.append(Extracted(text=said.statement, span=span))
+        return Extraction(statements=tuple(found), refuses=read.refuses)
+
+    def check(self, reply: Extraction, /) -> str | None:
+        """No empty statement, no span outside the text."""
+        for said in reply.statements:
+            if not said.text.strip():
+                return "an empty statement"
+            if said.span and not 0 <= said.span.start < said.span.end <= len(self.text):
+                return f"a span {said.span.start} to {said.span.end} outside a text of {len(self.text)} characters"
+        return None
+
+    def describe(self, sample: Sample) -> str:
+        """`Split the answer into statements`."""
+        return f"Split the {side_of(self.text, sample)} into statements"
+
+    def simulate(self, sizes: Sizes) -> tuple[Extraction, str]:
+        """As many statements as are assumed, else as the text has."""
+        if sizes.split:
+            split = sizes.split(self.text)
+            texts, refuses = [said.text for said in split.statements], split.refuses
+        else:
+            texts, refuses = [self.text[start:end] for start, end in sentence_spans(self.text)], False
+        if sizes.statements and sizes.at_least:
+            texts = [max(texts, key=len, default=self.text)] * max(sizes.statements, len(texts))
+        elif sizes.statements:
+            texts = [self.text[: -(-len(self.text) // sizes.statements)]] * sizes.statements
+        said = {"statements": [{"statement": text, "quote": text} for text in texts], "refuses": refuses}
+        return Extraction(statements=tuple(Extracted(text=text) for text in texts), refuses=refuses), as_json(said)

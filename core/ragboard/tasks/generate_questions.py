@@ -1,0 +1,95 @@
+"""Write questions that an answer answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragboard.records import Sample, Turn
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json
+from ragboard.tasks.replies import Json, ReplyFormatError, ReplyModel, Texts
+
+__all__ = ["GenerateQuestions", "Questions", "QuestionsJson", "simulated_questions", "too_many"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Questions(Reply):
+    """The questions (at most as many as asked for; none where the answer answers nothing)."""
+
+    questions: tuple[str, ...]
+
+    def describe(self) -> str:
+        """The questions themselves."""
+        return " / ".join(self.questions) or "no question"
+
+
+class QuestionsJson(ReplyModel):
+    """A list of questions."""
+
+    key = "questions"
+    questions: Texts
+
+
+def too_many(reply: Questions, n: int) -> str | None:
+    """The complaint where there are more than `n`."""
+    got = len(reply.questions)
+    return f"{got} questions, at most {n} were asked for" if got > n else None
+
+
+def simulated_questions(n: int, sizes: Sizes) -> tuple[Questions, str]:
+    """`n` questions of the size given."""
+    texts = tuple(f"{number} {'.' * sizes.question}" for number in range(n))
+    return Questions(questions=texts), as_json({"questions": texts})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenerateQuestions(Task[Questions]):
+    """Write `n` questions that the answer answers."""
+
+    role = "ask"
+    reply = Questions
+    leads = True
+    prompts: ClassVar[PromptFiles] = {"generate_questions": ("answer", "n", "history?")}
+    tags = ("answer", "turn")
+    history_note = (
+        "The answer was given in a conversation. Its earlier turns, the oldest first, show what the answer refers to. "
+        "Write questions that the user could have asked next."
+    )
+
+    answer: str
+    n: int
+    history: tuple[Turn, ...] = ()
+    draw: int = 0
+
+    def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
+        """Answer and number."""
+        del prompts, mark
+        return {"answer": self.answer, "n": str(self.n)}
+
+    def without_asking(self) -> Questions | None:
+        """An empty answer answers nothing."""
+        return Questions(questions=()) if self.n < 1 or not self.answer.strip() else None
+
+    def reply_model(self) -> type[ReplyModel]:
+        """The questions."""
+        return QuestionsJson
+
+    def parse(self, value: Json) -> Questions:
+        """None, or as many as were asked for."""
+        found = QuestionsJson.read(value, self).questions
+        if found and len(found) != self.n:
+            raise ReplyFormatError(f"it holds {len(found)} questions, {self.n} were asked for")
+        return Questions(questions=tuple(found))
+
+    def check(self, reply: Questions, /) -> str | None:
+        """At most as many as were asked for."""
+        return too_many(reply, self.n)
+
+    def describe(self, sample: Sample) -> str:
+        """`Write 3 questions that the answer answers`."""
+        del sample
+        return f"Write {self.n} questions that the answer answers"
+
+    def simulate(self, sizes: Sizes) -> tuple[Questions, str]:
+        """As many as are asked for."""
+        return simulated_questions(self.n, sizes)

@@ -1,0 +1,250 @@
+"""The JSON that a model replies with: pydantic models that give the schema its server is sent, and read what came.
+
+Each statement, passage and sentence was numbered in the prompt, and replies are matched by these numbers, which may
+be written as text or as 3.0. What is missing, there twice, or was not offered is a ReplyFormatError that says so to
+the model that wrote it. Texts that only explain may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+__all__ = [
+    "ABSENT",
+    "Comment",
+    "Json",
+    "OneOf",
+    "Quote",
+    "Rating0To10",
+    "RatingJson",
+    "ReplyFormatError",
+    "ReplyModel",
+    "Text",
+    "Texts",
+    "VerdictJson",
+    "WholeNumber",
+    "YesNo",
+    "items_of",
+    "numbered_by",
+    "object_of",
+    "schema_of",
+    "shown",
+    "whole_number",
+    "wrong",
+]
+
+Json: TypeAlias = Mapping[str, Any]
+
+NUMBERED = {"verdicts": "statement", "passages": "passage"}
+"""What the rows of a list are about."""
+
+ABSENT = Field(default=None, validate_default=True)
+"""What is missing is read as null, so that one sentence says what should be there."""
+
+
+class ReplyFormatError(ValueError):
+    """A reply is not what was asked for; the message says how, to the model that wrote it."""
+
+
+class ReplyModel(BaseModel):
+    """A JSON object that a model replies with."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    key: ClassVar[str]
+    """The key by which the reply is known among other JSON."""
+    checked_last: ClassVar[str] = ""
+    """The part whose faults are named only where there is no other."""
+
+    @classmethod
+    def read(cls, value: Json, task: object) -> Self:
+        """The reply to a task. Raises ReplyFormatError naming the first fault."""
+        try:
+            return cls.model_validate(value, context=task)
+        except ValidationError as error:
+            faults = sorted(error.errors(include_url=False), key=lambda fault: cls.checked_last in fault["loc"])
+            raise ReplyFormatError(_message(faults[0])) from error
+
+
+def wrong(before: str, after: str | None = None) -> PydanticCustomError:
+    """A fault in words; where in the reply it is stands between both parts, and nowhere without the second."""
+    return PydanticCustomError("reply_format", "{before}", {"before": before, "after": after})
+
+
+def _message(fault: ErrorDetails) -> str:
+    said = fault.get("ctx", {})
+    before, after = said.get("before", fault["msg"]), said.get("after")
+    return before if after is None else f"{before}{_place(fault['loc'])}{after}"
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    """` of statement 1 by passage 2`."""
+    parts = [f"{NUMBERED.get(str(name), name)} {row + 1}" for name, row in pairwise(loc) if isinstance(row, int)]
+    of = f" of {' by '.join(parts)}" if parts else ""
+    return f"{of} by the passages together" if "together" in loc else of
+
+
+def shown(value: object) -> str:
+    """A wrong value as a message quotes it."""
+    return "missing" if value is None else repr(value)[:60]
+
+
+def whole_number(value: object) -> int | None:
+    """A whole number, also one written as text or as 3.0; true and false are none."""
+    match value:
+        case bool():
+            return None
+        case int():
+            return value
+        case float() if value.is_integer():
+            return int(value)
+        case str() if value.strip().isascii() and value.strip().isdecimal() and len(value) < 10:
+            return int(value)
+        case _:
+            return None
+
+
+def items_of(value: object, info: ValidationInfo) -> list[Any]:
+    """The list of a field."""
+    if not isinstance(value, list):
+        raise wrong(f"there is no list `{info.field_name}`", "")
+    return cast("list[Any]", value)
+
+
+def object_of(value: object, name: str) -> dict[str, Any]:
+    """The object; `name` is what the message calls it."""
+    if not isinstance(value, dict):
+        raise wrong(f"`{name}` holds {shown(value)} where an object was asked for")
+    return cast("dict[str, Any]", value)
+
+
+def numbered_by(key: str, texts: str) -> BeforeValidator:
+    """Puts a list of objects in the order of their numbers, one for each of the texts of the task."""
+
+    def in_order(value: object, info: ValidationInfo) -> list[dict[str, Any]]:
+        count = len(getattr(info.context, texts))
+        found: dict[int, dict[str, Any]] = {}
+        for item in items_of(value, info):
+            row = object_of(item, f"{key}s")
+            number = whole_number(row.get(key))
+            if number is None or not 1 <= number <= count:
+                raise wrong("a verdict", f" for {key} {shown(row.get(key))}, there are 1 to {count}")
+            if number in found:
+                raise wrong("two verdicts", f" for {key} {number}")
+            found[number] = row
+        absent = next((number for number in range(1, count + 1) if number not in found), None)
+        if absent is not None:
+            raise wrong("no verdict", f" for {key} {absent}")
+        return [found[number] for number in range(1, count + 1)]
+
+    return BeforeValidator(in_order)
+
+
+def _text(value: object, info: ValidationInfo) -> str:
+    if not isinstance(value, str) or not any(map(str.isalnum, value)):
+        raise wrong(f"`{info.field_name}` holds no text")
+    return value.strip()
+
+
+def _texts(value: object, info: ValidationInfo) -> list[str]:
+    items = items_of(value, info)
+    if any(not isinstance(item, str) or not any(map(str.isalnum, item)) for item in items):
+        raise wrong(f"`{info.field_name}` holds something that is no text")
+    return [" ".join(item.split()) for item in items]
+
+
+class OneOf:
+    """Makes a validator of a menu of words, in whatever case they are written."""
+
+    def __init__(self, *menu: str) -> None:
+        self._menu = {word.casefold(): word for word in menu}
+
+    def __call__(self, value: object, info: ValidationInfo) -> str:
+        """The word as the menu has it."""
+        word = value.strip().casefold() if isinstance(value, str) else None
+        if word not in self._menu:
+            raise wrong(f"`{info.field_name}`", f" is {shown(value)}, none of {', '.join(self._menu)}")
+        return self._menu[word]
+
+
+_yes_no = OneOf("yes", "no")
+
+
+def _yes(value: object, info: ValidationInfo) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else _yes_no(value, info)
+
+
+def _ten(value: object, info: ValidationInfo) -> int:
+    number = whole_number(value)
+    if number is None or not 0 <= number <= 10:
+        raise wrong(f"`{info.field_name}` is {shown(value)}, no whole number from 0 to 10")
+    return number
+
+
+def _optional(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _comment(value: object) -> str:
+    return _optional(value).strip()
+
+
+Text = Annotated[str, BeforeValidator(_text), ABSENT]
+"""With a letter or digit in it."""
+Texts = Annotated[list[str], BeforeValidator(_texts), ABSENT]
+Comment = Annotated[str, BeforeValidator(_comment), ABSENT]
+"""A text that may be missing."""
+Quote = Annotated[str, BeforeValidator(_optional), ABSENT]
+"""A text that may be missing, as it is."""
+YesNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes), ABSENT]
+"""Also true and false."""
+Rating0To10 = Annotated[Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], BeforeValidator(_ten), ABSENT]
+WholeNumber = Annotated[int, BeforeValidator(lambda value: whole_number(value) or 0), ABSENT]
+"""0 where it is none."""
+
+
+class VerdictJson(ReplyModel):
+    """Yes or no, and why."""
+
+    key = "verdict"
+    reason: Comment
+    verdict: YesNo
+
+
+class RatingJson(ReplyModel):
+    """A rating, and why."""
+
+    key = "rating"
+    reason: Comment
+    rating: Rating0To10
+
+
+@cache
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a model in the few words that all servers know: every part is required, and no other."""
+    whole = model.model_json_schema()
+
+    def plain(part: dict[str, Any]) -> dict[str, Any]:
+        part = whole["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        match part["type"]:
+            case "object":
+                properties = {name: plain(inner) for name, inner in part["properties"].items()}
+                required = list(properties)
+                return {
+                    "type": "object",
+                    "properties": properties,
+                    "required": required,
+                    "additionalProperties": False,
+                }
+            case "array":
+                return {"type": "array", "items": plain(part["items"])}
+            case kind:
+                return {"type": kind} | ({"enum": part["enum"]} if "enum" in part else {})
+
+    return plain(whole)

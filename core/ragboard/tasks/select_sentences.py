@@ -1,0 +1,98 @@
+"""Choose the sentences that help to answer a question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, cast
+
+from pydantic import BeforeValidator, ValidationInfo
+
+from ragboard.records import Sample, Turn
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, wrong_count
+from ragboard.tasks.markup import lines
+from ragboard.tasks.replies import ABSENT, Json, ReplyModel, items_of, shown, whole_number, wrong
+
+__all__ = ["SelectSentences", "Selection"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Selection(Reply):
+    """Places of the chosen sentences in the offered list, from 0, ascending, each once."""
+
+    chosen: tuple[int, ...]
+    scores: tuple[float, ...] = ()
+    """How much each offered sentence helps, in [0, 1]; empty where the judge only chooses."""
+
+    def describe(self) -> str:
+        """`2 sentences chosen`."""
+        return f"{count_of(self.chosen, 'sentence')} chosen"
+
+
+def _offered(value: object, info: ValidationInfo) -> list[int]:
+    offered = len(cast("SelectSentences", info.context).sentences)
+    chosen: list[int] = []
+    for item in items_of(value, info):
+        number = whole_number(item)
+        if number is None or not 1 <= number <= offered:
+            raise wrong(f"`chosen` holds {shown(item)}, only the sentences 1 to {offered} were offered")
+        chosen.append(number)
+    return chosen
+
+
+class ChosenJson(ReplyModel):
+    """Numbers of sentences, from 1."""
+
+    key = "chosen"
+    chosen: Annotated[list[int], BeforeValidator(_offered), ABSENT]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectSentences(Task[Selection]):
+    """Choose the sentences that help to answer the question."""
+
+    role = "ask"
+    reply = Selection
+    prompts: ClassVar[PromptFiles] = {"select_sentences": ("question", "sentences", "history?")}
+    tags = ("question", "sentence", "turn")
+
+    question: str
+    sentences: tuple[str, ...]
+    history: tuple[Turn, ...] = ()
+    draw: int = 0
+
+    def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
+        """Question, and sentences with their numbers."""
+        del prompts
+        return {"question": self.question, "sentences": lines("sentence", self.sentences, mark)}
+
+    def without_asking(self) -> Selection | None:
+        """Where none is offered."""
+        return None if self.sentences else Selection(chosen=())
+
+    def reply_model(self) -> type[ReplyModel]:
+        """The numbers of the chosen ones."""
+        return ChosenJson
+
+    def parse(self, value: Json) -> Selection:
+        """Each once, in order."""
+        return Selection(chosen=tuple(sorted({number - 1 for number in ChosenJson.read(value, self).chosen})))
+
+    def check(self, reply: Selection, /) -> str | None:
+        """Only what was offered."""
+        offered, chosen = len(self.sentences), reply.chosen
+        if any(not 0 <= place < offered for place in chosen):
+            return f"a sentence that was not among the {offered} offered"
+        if list(chosen) != sorted(set(chosen)):
+            return "sentences twice or out of order"
+        return wrong_count("scores", len(reply.scores), offered) if reply.scores else None
+
+    def describe(self, sample: Sample) -> str:
+        """`Select, of 9 sentences, those that help to answer`."""
+        del sample
+        return f"Select, of {count_of(self.sentences, 'sentence')}, those that help to answer"
+
+    def simulate(self, sizes: Sizes) -> tuple[Selection, str]:
+        """All of them."""
+        del sizes
+        places = range(len(self.sentences))
+        return Selection(chosen=tuple(places)), as_json({"chosen": [place + 1 for place in places]})

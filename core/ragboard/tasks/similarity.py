@@ -1,0 +1,47 @@
+"""How near texts are in meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragboard.records import Sample
+from ragboard.tasks.base import Reply, Sizes, Task, as_json, count_of, wrong_count
+
+__all__ = ["Similarities", "Similarity"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Similarities(Reply):
+    """Cosines in [-1, 1], one for each of the task's `others`, in order."""
+
+    values: tuple[float, ...]
+
+    def describe(self) -> str:
+        """`0.81, 0.42`."""
+        return ", ".join(f"{value:.2f}" for value in self.values) or "none"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Similarity(Task[Similarities]):
+    """How near in meaning `text` is to each of `others`. Asked of embedders, which take no prompt."""
+
+    role = "embed"
+    reply = Similarities
+
+    text: str
+    others: tuple[str, ...]
+    draw: int = 0
+
+    def check(self, reply: Similarities, /) -> str | None:
+        """One for each text."""
+        return wrong_count("similarities", len(reply.values), len(self.others))
+
+    def describe(self, sample: Sample) -> str:
+        """`Compare a text with 3 others in meaning`."""
+        del sample
+        return f"Compare a text with {count_of(self.others, 'other')} in meaning"
+
+    def simulate(self, sizes: Sizes) -> tuple[Similarities, str]:
+        """Unlike."""
+        del sizes
+        return Similarities(values=(0.0,) * len(self.others)), as_json("")

@@ -1,0 +1,285 @@
+"""Hold statements against texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import BeforeValidator, ValidationInfo, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from ragboard.records import Evidence, Label, Sample, Turn, Verdict
+from ragboard.tasks.base import (
+    PromptFiles,
+    PromptTexts,
+    Reply,
+    Sizes,
+    Task,
+    as_json,
+    count_of,
+    side_of,
+    wrong_count,
+)
+from ragboard.tasks.markup import lines, numbered
+from ragboard.tasks.replies import (
+    ABSENT,
+    Comment,
+    Json,
+    OneOf,
+    Quote,
+    ReplyModel,
+    WholeNumber,
+    numbered_by,
+    shown,
+    whole_number,
+    wrong,
+)
+from ragboard.text.quotes import locate
+
+__all__ = ["Verification", "Verify"]
+
+NOTHING_TO_READ = Verdict(label="unsupported", reason="No passage was given.")
+
+_FIELDS = ("statements", "passages", "question?", "history?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verification(Reply):
+    """The table of cells that was asked for.
+
+    `joint`: one verdict a statement, or empty where not asked. `single`: for each statement one
+    verdict a passage, in order, or empty where not asked. Ranks in evidence count passages from 1.
+    """
+
+    joint: tuple[Verdict, ...] = ()
+    single: tuple[tuple[Verdict, ...], ...] = ()
+
+    def describe(self) -> str:
+        """`together: 2 supported, 1 contradicted`."""
+        single = [verdict for row in self.single for verdict in row]
+        said = [("together", self.joint), ("each by itself", single)]
+        return "; ".join(f"{how}: {_labels(verdicts)}" for how, verdicts in said if verdicts) or "no verdict"
+
+
+def _labels(verdicts: Sequence[Verdict]) -> str:
+    counts = Counter(verdict.label for verdict in verdicts)
+    return ", ".join(f"{count} {label}" for label, count in counts.most_common())
+
+
+_Label = Annotated[
+    Literal["supported", "contradicted", "unsupported"],
+    BeforeValidator(OneOf("supported", "contradicted", "unsupported")),
+    ABSENT,
+]
+
+
+def _quotes(value: object) -> list[Any]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _together(value: object, info: ValidationInfo) -> object:
+    if not isinstance(value, dict):
+        where = f"`together` of `statement {info.data['statement']}`"
+        raise wrong(f"{where} holds {shown(value)} where an object was asked for")
+    return value
+
+
+class _Cell(ReplyModel):
+    passage: WholeNumber
+    label: _Label
+    quote: Quote
+    reason: SkipJsonSchema[Comment]
+
+
+class _Quoted(ReplyModel):
+    passage: WholeNumber
+    quote: Quote
+
+
+class _Together(ReplyModel):
+    label: _Label
+    reason: Comment
+    quotes: Annotated[list[_Quoted], BeforeValidator(_quotes), ABSENT]
+
+
+class _Row(ReplyModel):
+    statement: WholeNumber
+    said: SkipJsonSchema[dict[str, Any]]
+    """The row as it came."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep(cls, row: dict[str, Any]) -> dict[str, Any]:
+        return {**row, "said": row}
+
+    def quotes(self) -> list[tuple[object, object]]:
+        """Passages and quotes behind the verdict by all passages; else those of single ones that say the same."""
+        together = self.said["together"]
+        if quotes := _quotes(together.get("quotes")):
+            return [(item.get("passage"), item.get("quote")) for item in quotes]
+        same = (cell for cell in _quotes(self.said.get("passages")) if cell.get("label") == together.get("label"))
+        return [(cell.get("passage"), cell.get("quote")) for cell in same]
+
+
+class _SingleRow(_Row):
+    passages: Annotated[list[_Cell], numbered_by("passage", "passages"), ABSENT]
+
+
+class _JointRow(_Row):
+    together: Annotated[_Together, BeforeValidator(_together), ABSENT]
+
+
+class _BothRow(_SingleRow):
+    together: Annotated[_Together, BeforeValidator(_together), ABSENT]
+
+
+Row = TypeVar("Row", bound=_Row)
+
+
+class VerdictsJson(ReplyModel, Generic[Row]):
+    """A row for each statement."""
+
+    key = "verdicts"
+    checked_last = "together"
+    verdicts: Annotated[list[Row], numbered_by("statement", "statements"), ABSENT]
+
+
+_MODELS: dict[tuple[bool, bool], type[VerdictsJson[Any]]] = {
+    (True, True): VerdictsJson[_BothRow],
+    (False, True): VerdictsJson[_SingleRow],
+    (True, False): VerdictsJson[_JointRow],
+    (False, False): VerdictsJson[_Row],
+}
+"""By whether passages are asked together, and each by itself."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verify(Task[Verification]):
+    """Hold each statement against texts."""
+
+    role = "verify"
+    reply = Verification
+    prompts: ClassVar[PromptFiles] = {"verify": _FIELDS, "verify_joint": _FIELDS, "verify_single": _FIELDS}
+    tags = ("question", "passage", "statement", "turn")
+
+    question: str
+    statements: tuple[str, ...]
+    passages: tuple[str, ...]
+    joint: bool
+    """Ask what the passages say together."""
+    single: bool
+    """Ask what each passage says by itself."""
+    history: tuple[Turn, ...] = ()
+    draw: int = 0
+
+    def prompt_file(self) -> str:
+        """By what is asked."""
+        return "verify" if self.joint == self.single else "verify_joint" if self.joint else "verify_single"
+
+    def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
+        """Passages and statements, each with its number."""
+        del prompts
+        return {
+            "question": self.question,
+            "passages": numbered("passage", self.passages, mark),
+            "statements": lines("statement", self.statements, mark),
+        }
+
+    def without_asking(self) -> Verification | None:
+        """Where there is no passage to read, or nothing is asked."""
+        if self.statements and self.passages and (self.joint or self.single):
+            return None
+        rows = len(self.statements)
+        return Verification(
+            joint=(NOTHING_TO_READ,) * rows if self.joint else (),
+            single=((NOTHING_TO_READ,) * len(self.passages),) * rows if self.single else (),
+        )
+
+    def reply_model(self) -> type[VerdictsJson[Any]]:
+        """By what is asked."""
+        return _MODELS[self.joint, self.single]
+
+    def parse(self, value: Json) -> Verification:
+        """A quotation that is not where it was said to be is left out: evidence is lost, and no verdict changed."""
+        rows = self.reply_model().read(value, self).verdicts
+        single: tuple[tuple[Verdict, ...], ...] = ()
+        joint: tuple[Verdict, ...] = ()
+        if self.single:
+            single = tuple(
+                tuple(
+                    self._verdict(cell.label, cell.reason, [(rank, cell.quote)])
+                    for rank, cell in enumerate(row.passages, 1)
+                )
+                for row in rows
+            )
+        if self.joint:
+            joint = tuple(self._verdict(row.together.label, row.together.reason, row.quotes()) for row in rows)
+        return Verification(joint=joint, single=single)
+
+    def _verdict(self, label: Label, reason: str, quotes: Sequence[tuple[object, object]]) -> Verdict:
+        marks: dict[Evidence, None] = {}
+        for rank, quote in quotes if label != "unsupported" else ():
+            number = whole_number(rank)
+            if number is None or not 1 <= number <= len(self.passages) or not isinstance(quote, str):
+                continue
+            if span := locate(quote, self.passages[number - 1]):
+                stance: Literal["for", "against"] = "for" if label == "supported" else "against"
+                mark = Evidence(rank=number, start=span.start, end=span.end, stance=stance, how="quoted")
+                marks[mark] = None
+        return Verdict(label=label, reason=reason, evidence=tuple(marks))
+
+    def check(self, reply: Verification, /) -> str | None:
+        """A verdict for each cell that was asked for, evidence inside the passages."""
+        statements, passages = len(self.statements), len(self.passages)
+        problem = wrong_count("joint verdicts", len(reply.joint), statements if self.joint else 0) or wrong_count(
+            "rows of verdicts by passage", len(reply.single), statements if self.single else 0
+        )
+        for row in reply.single:
+            problem = problem or wrong_count("verdicts", len(row), passages)
+        if problem:
+            return problem
+        for verdict in (*reply.joint, *(verdict for row in reply.single for verdict in row)):
+            for mark in verdict.evidence:
+                if not 1 <= mark.rank <= passages:
+                    return f"evidence in passage {mark.rank} of {passages}"
+                if not 0 <= mark.start < mark.end <= len(self.passages[mark.rank - 1]):
+                    return f"evidence from {mark.start} to {mark.end} outside passage {mark.rank}"
+        return None
+
+    def describe(self, sample: Sample) -> str:
+        """`Hold 3 statements against 5 passages, each by itself`."""
+        texts = (sample.answer, sample.reference)
+        if self.joint and not self.single and len(self.passages) == 1 and self.passages[0] in texts:
+            against = f"the {side_of(self.passages[0], sample)}"
+        else:
+            how = {(True, True): ", together and each by itself", (False, True): ", each by itself"}
+            against = count_of(self.passages, "passage") + how.get((self.joint, self.single), ", together")
+        return f"Hold {count_of(self.statements, 'statement')} against {against}"
+
+    def simulate(self, sizes: Sizes) -> tuple[Verification, str]:
+        """All supported; as a rule one passage says so and is quoted, at worst each is."""
+        verdict, count = Verdict(label="supported"), len(self.statements)
+        reply = Verification(
+            joint=(verdict,) * count if self.joint else (),
+            single=((verdict,) * len(self.passages),) * count if self.single else (),
+        )
+        quotes = [{"passage": rank, "quote": text[: sizes.quote]} for rank, text in enumerate(self.passages, 1)]
+        parts: dict[str, Any] = {}
+        if self.single:
+            label = "contradicted" if sizes.at_least else "unsupported"
+            parts["passages"] = [
+                {
+                    "passage": said["passage"],
+                    "label": label,
+                    "quote": said["quote"] if said["passage"] == 1 or sizes.at_least else "",
+                }
+                for said in quotes
+            ]
+        if self.joint:
+            reason = "." * sizes.reason
+            given = quotes if sizes.at_least else quotes[:1]
+            parts["together"] = {"label": "contradicted", "reason": reason, "quotes": given}
+        rows = [{"statement": number, **parts} for number in range(1, count + 1)]
+        return reply, as_json({"verdicts": rows})

@@ -1,0 +1,1 @@
+"""Texts as such: their sentences, words and stems, and where a quotation stands."""

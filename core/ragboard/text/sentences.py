@@ -1,0 +1,279 @@
+"""Words and sentences: where they stand in a text, and under which term a word is compared.
+
+Offsets are code points of the text as given. Everything here takes time linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+
+import sentencex
+
+from ragboard.text.lexicon import FUNCTION_WORDS, HINDI_ENDINGS, IRREGULAR
+
+if TYPE_CHECKING:
+    from nltk.stem.snowball import SnowballStemmer
+
+__all__ = [
+    "Language",
+    "Remembered",
+    "Token",
+    "Words",
+    "first_words",
+    "language_of",
+    "normal",
+    "says_something",
+    "sentence_spans",
+    "term",
+    "tokens",
+    "words_in",
+]
+
+T = TypeVar("T")
+
+Language = Literal["en", "de", "fr", "es", "hi", "zh"]
+"""English and German by their grammar; the others by their words, and Hindi and Chinese by their script."""
+
+LONGEST_STEMMED = 40
+"""A longer run of letters is no word: it is compared as it stands, and not remembered."""
+
+MOST_REMEMBERED = 65536
+"""Words."""
+
+LONGEST_ENDING = 5
+SAMPLE = 1500
+"""Characters from which the language is told."""
+
+_boundaries = cast(
+    "Callable[[str, str], list[dict[str, Any]]]",
+    sentencex.get_sentence_boundaries,  # pyright: ignore[reportAttributeAccessIssue]
+)
+"""A compiled module, without types."""
+
+_BY_CHARACTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f"
+_LETTER = rf"[^\W\d_{_BY_CHARACTER}]"
+_NUMBER = (
+    r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:,\d+)?(?![\d.,]\d|\d)"
+    r"|\d+(?:[.,]\d+)*(?:(?:st|nd|rd|th|s)\b)?"
+)
+_TOKEN = re.compile(
+    rf"[ ,.]?+([a-zA-Z]+(?![\w'\u2019{_MARKS}])"  # most words of many languages, found at half the cost
+    rf"|{_LETTER}[^\W{_BY_CHARACTER}{_MARKS}]*(?:[{_MARKS}]+[^\W{_BY_CHARACTER}{_MARKS}]*)*"
+    rf"(?:['\u2019](?!s\b){_LETTER}+)*"
+    rf"|{_NUMBER}|[{_BY_CHARACTER}])"
+)
+"""With the space before it, which saves a third of the search."""
+_ASCII_TOKEN = re.compile(rf"[ ,.]?+([a-zA-Z][0-9a-zA-Z_]*+(?:'(?!s\b)[a-zA-Z]++)*+|{_NUMBER})", re.ASCII)
+"""The same of a text in ASCII, found faster."""
+_words: Callable[[str, int, int], list[str]] = _TOKEN.findall
+_ascii_words: Callable[[str, int, int], list[str]] = _ASCII_TOKEN.findall
+
+_WORD, _PLAIN_WORD = re.compile(r"[^\W\d_]+"), re.compile("[a-z]+")
+_CHARACTER = re.compile(rf"[{_BY_CHARACTER}]")
+_SCRIPT = re.compile(f"[\u0900-\u097f{_BY_CHARACTER}]")
+_DEVANAGARI = re.compile("[\u0900-\u097f]+")
+_LINE = re.compile(r"[^\r\n\v\f\x85\u2028\u2029]+")
+_MARKER = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+|[-*+\u2022\u2023\u25e6\u25aa\u2013][ \t]+|\(?\d{1,3}[.)][ \t]+)")
+_SENTENCE_END = re.compile(r"[.!?\u2026:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_]*\s*$")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+WRAPPED_LINE = 60
+"""A line this long that ends in mid-sentence is taken to go on in the next."""
+
+
+class Token(NamedTuple):
+    """A word, a number or one CJK character: `text == source[start:end]`."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Words(NamedTuple):
+    """The words of a stretch of a text, and where in the text each ends."""
+
+    text: str
+    spelt: Sequence[str]
+    ends: Sequence[int]
+
+    @classmethod
+    def of(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
+        """The places of what `words_in` found from `start` on: between two nothing stands that could begin a word."""
+        find, end = text.index, start
+        return cls(text, spelt, [end := find(word, end) + len(word) for word in spelt])
+
+    def start(self, at: int) -> int:
+        """Where the word starts."""
+        return self.ends[at] - len(self.spelt[at])
+
+    def after(self, at: int) -> str:
+        """What stands between the word and the next."""
+        return self.text[self.ends[at] : self.start(at + 1)]
+
+
+def tokens(text: str, start: int = 0, end: int | None = None, *, most: int | None = None) -> tuple[Token, ...]:
+    """The tokens of `text[start:end]` in reading order, at most so many, with offsets in `text`."""
+    found = _TOKEN.finditer(text, start, len(text) if end is None else end)
+    return tuple(Token(each[1], *each.span(1)) for each in islice(found, most))
+
+
+def says_something(text: str, start: int, end: int) -> bool:
+    """Whether there is a token in `text[start:end]`."""
+    return _TOKEN.search(text, start, end) is not None
+
+
+def words_in(text: str, start: int, end: int) -> list[str]:
+    """The tokens of `text[start:end]` as `tokens` finds them, without their places: five times as fast."""
+    return _ascii_words(text, start, end) if _in_ascii(text, start, end) else _words(text, start, end)
+
+
+def first_words(text: str, start: int, end: int, most: int) -> list[str]:
+    """The same, at most so many; no more of the text is gone through than holds them."""
+    pattern = _ASCII_TOKEN if _in_ascii(text, start, end) else _TOKEN
+    return [each[1] for each in islice(pattern.finditer(text, start, end), most)]
+
+
+def _in_ascii(text: str, start: int, end: int) -> bool:
+    """Whether all that a pattern looks at is: `text[start:end]` and what stands before it."""
+    return text.isascii() or text[max(start - 1, 0) : end].isascii()
+
+
+class Remembered(dict[str, T]):
+    """What a function says of words: a look-up costs half of what `lru_cache` takes, which keeps an order of use.
+
+    It forgets all when it is full, and does not keep what is too long for a word.
+    """
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        self._make = make
+
+    def __missing__(self, word: str) -> T:
+        made = self._make(word)
+        if len(word) <= LONGEST_STEMMED:
+            if len(self) >= MOST_REMEMBERED:
+                self.clear()
+            self[word] = made
+        return made
+
+
+def normal(word: str) -> str:
+    """The word as it is compared: compatibility forms and case folded, one apostrophe."""
+    return unicodedata.normalize("NFKC", word).casefold().replace("\u2019", "'")
+
+
+def term(word: str, language: Language) -> str:
+    """The stem under which a word is compared."""
+    return _stem(word, language) if len(word) <= LONGEST_STEMMED else normal(word)
+
+
+@lru_cache(maxsize=65536)
+def _stem(word: str, language: Language) -> str:
+    plain = normal(word)
+    if language == "hi":
+        return _hindi(plain)
+    if language == "zh":
+        return plain
+    return cast("str", _stemmer(language).stem(IRREGULAR.get(plain, plain) if language == "en" else plain))
+
+
+_SNOWBALL: dict[Language, str] = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}
+_OTHERS = FUNCTION_WORDS["de"] | FUNCTION_WORDS["fr"] | FUNCTION_WORDS["es"]
+_FUNCTION_WORDS, _ENGLISH_ALONE = FUNCTION_WORDS["en"] | _OTHERS, FUNCTION_WORDS["en"] - _OTHERS
+"""Words of any of these languages, and those that are of English only: where these are half, it is English."""
+
+
+@lru_cache(maxsize=4)
+def _stemmer(language: Language) -> SnowballStemmer:
+    from nltk.stem.snowball import SnowballStemmer  # which loads all of nltk, and scipy with it
+
+    return SnowballStemmer(_SNOWBALL[language])
+
+
+def _hindi(word: str) -> str:
+    """Without its longest inflectional ending that leaves two signs or more (Ramanathan and Rao 2003)."""
+    for length in range(min(LONGEST_ENDING, len(word) - 2), 0, -1):
+        if word[-length:] in HINDI_ENDINGS:
+            return word[:-length]
+    return word
+
+
+def language_of(text: str) -> Language:
+    """The language of its script, else that whose function words are most frequent; English where none is."""
+    head = text[:SAMPLE].lower()
+    words = (_PLAIN_WORD if head.isascii() else _WORD).findall(head)
+    if _SCRIPT.search(head):
+        if 2 * len(_CHARACTER.findall(head)) > len(words):
+            return "zh"
+        if 2 * len(_DEVANAGARI.findall(head)) > len(words):
+            return "hi"
+    telling = list(filter(_FUNCTION_WORDS.__contains__, words))
+    if 2 * sum(map(_ENGLISH_ALONE.__contains__, telling)) >= len(telling):
+        return "en"
+    return max(_SNOWBALL, key=lambda each: sum(map(FUNCTION_WORDS[each].__contains__, telling)))
+
+
+def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[int, int], ...]:
+    """Where each sentence stands: (start, end), ascending, apart, without surrounding space.
+
+    Paragraphs, list items and lines end a sentence, except a line that plainly goes on in the next.
+    Marks of headings and list items are left out, and so is a stretch without letter or digit. The
+    language is told from the text where it is not given.
+    """
+    whole = _without_surrogates(text)
+    language = language or language_of(whole)
+    return tuple(
+        span
+        for start, end in _blocks(whole)
+        for found in _boundaries(language, whole[start:end])
+        if (span := _trimmed(whole, start + found["start_index"], start + found["end_index"]))
+    )
+
+
+def _without_surrogates(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    if text.splitlines() == [text]:  # most passages; ten times as fast as the search for lines
+        marker = _MARKER.match(text)
+        yield marker.end() if marker else 0, len(text)
+        return
+    start = end = 0
+    before: re.Match[str] | None = None
+    for line in _LINE.finditer(text):
+        marker = _MARKER.match(text, line.start(), line.end())
+        if before is None or marker or not _goes_on(text, before, line):
+            if before:
+                yield start, end
+            start = marker.end() if marker else line.start()
+        before, end = line, line.end()
+    yield start, end
+
+
+def _goes_on(text: str, line: re.Match[str], following: re.Match[str]) -> bool:
+    """Whether the next line continues the sentence of this one."""
+    if text[line.end() : following.start()] not in {"\n", "\r\n"}:
+        return False
+    first = following.group().lstrip()[:1]
+    if not first or _SENTENCE_END.search(text, max(line.start(), line.end() - 8), line.end()):
+        return False
+    return first.islower() or line.end() - line.start() >= WRAPPED_LINE
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    piece = text[start:end].rstrip()
+    end = start + len(piece)
+    piece = piece.lstrip()
+    start = end - len(piece)
+    first = piece[:1]
+    plain = first.isascii() and first.isalnum()
+    return (start, end) if plain or says_something(text, start, end) else None

@@ -1,0 +1,188 @@
+"""On runs of which the truth is known the diagnosis says it, and nothing where all is well."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.core.analysis.diagnosis.made_runs import ALL, ReadingJudge, Texts, keep, make_run, spread
+
+from ragboard import Panel, Store, evaluate_run
+from ragboard.analysis import (
+    Diagnosis,
+    HallucinationQuery,
+    command_for,
+    diagnose,
+    hallucinations,
+    topic_in_words,
+)
+from ragboard.metrics import metrics_named
+
+Claims = list[str]
+
+
+def well(_: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """Nearly all is found, nearly all of that is said."""
+    found = [claim for claim in right if rng.random() < 0.97]
+    return [claim for claim in found if rng.random() < 0.97] or found, spread(found)
+
+
+def retriever_bad(_: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """Two claims in five are found; what is found is said."""
+    found = [claim for claim in right if rng.random() < 0.4] or right[:1]
+    return found, spread(found)
+
+
+def generator_bad(_: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """All is found; two claims in five are said."""
+    return [claim for claim in right if rng.random() < 0.4] or right[:1], spread(right)
+
+
+def noisy(number: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """A passage beside the point says two wrong things, which the answer mostly takes over."""
+    wrong = [f"wrong{number}x{place}" for place in range(2)]
+    said = [claim for claim in wrong if rng.random() < 0.8]
+    return [*right, *said], [*spread(right), wrong]
+
+
+def inventive(number: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """All is found and said, and two things more, from nowhere and wrong."""
+    return [*right, *(f"made{number}x{place}" for place in range(2) if rng.random() < 0.8)], spread(right)
+
+
+def knowing(_: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """Half is found, and the answer says the rest all the same."""
+    return right, spread([claim for claim in right if rng.random() < 0.5])
+
+
+def shy(_: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """All is found, and the answer declines two times in five."""
+    return (["unknown"] if rng.random() < 0.4 else right), spread(right)
+
+
+def forgetful(_: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """Each passage says one claim; those of the later half are mostly overlooked."""
+    return [claim for place, claim in enumerate(right) if place < 2 or rng.random() < (0.2 if place < 4 else 1)], [
+        [claim] for claim in right[:4]
+    ]
+
+
+def contrary(_: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """Passages deny one claim in four that the answer makes."""
+    denied = [f"not {claim}" if rng.random() < 0.25 else claim for claim in right]
+    return right, spread(denied)
+
+
+def spoken(found: Diagnosis) -> set[str]:
+    return {one.rule.id for one in found.findings}
+
+
+@pytest.mark.parametrize(
+    ("texts", "says", "hushes"),
+    [
+        (well, set(), set()),
+        (
+            retriever_bad,
+            {"lost-in-retrieval", "retriever-misses"},
+            {"lost-in-generation", "passages-unused", "made-up"},
+        ),
+        (
+            generator_bad,
+            {"lost-in-generation", "passages-unused"},
+            {"lost-in-retrieval", "retriever-misses", "unfaithful"},
+        ),
+        (noisy, {"misled-by-passages", "misled-by-irrelevant"}, {"made-up", "misled-by-relevant", "unfaithful"}),
+        (inventive, {"made-up", "own-knowledge-wrong"}, {"own-knowledge-right", "misled-by-passages"}),
+        (knowing, {"own-knowledge-right", "unfaithful", "retriever-misses"}, {"own-knowledge-wrong", "made-up"}),
+        (shy, {"refuses-often", "refuses-though-found"}, {"answers-without-passages", "unfaithful", "made-up"}),
+        (forgetful, {"late-passages-overlooked"}, {"retriever-misses", "made-up"}),
+        (contrary, {"contradicts-passages"}, {"refuses-often"}),
+    ],
+)
+def test_the_truth_of_a_made_run_is_said(store: Store, texts: object, says: set[str], hushes: set[str]) -> None:
+    found = diagnose(store, keep(store, make_run("made", texts)))  # type: ignore[arg-type]
+    assert says <= spoken(found)
+    assert not hushes & spoken(found)
+    assert spoken(found) == says or texts is not well
+    assert found.split == ""
+    assert found.missing == ()
+
+
+def test_where_all_is_well_every_rule_is_silent_with_its_reason(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("made", well)))
+    assert found.findings == ()
+    assert {one.state for one in found.silent} <= {"within the limit", "the interval holds the limit", "no interval"}
+    assert found.topics == ()
+
+
+def test_a_finding_carries_its_figure_and_leads_to_the_evidence(store: Store) -> None:
+    run = keep(store, make_run("made", inventive))
+    found = diagnose(store, run)
+    finding = next(one for one in found.findings if one.rule.id == "made-up")
+    assert finding.figure.interval.n == 60
+    assert "of the answers' claims are wrong and stand in no passage" in finding.sentence
+    first = found.questions[0]
+    read = hallucinations(store, first.look)
+    assert (read.total, first.statements) == (2, 2)
+    assert {row.question for row in read.rows} == {first.question}
+    assert found.loose == hallucinations(store, HallucinationQuery(runs=(run,))).total
+    assert found.carried == pytest.approx(10 / found.loose)
+
+
+def test_the_passages_that_supply_wrong_statements_are_named(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("made", noisy)))
+    assert {(one.wrong, one.contradicted) for one in found.passages} == {(2, 0)}
+    assert all(one.passage_id == f"p{one.sample_id[1:]}x5" for one in found.passages)
+
+
+def test_passages_that_contradict_are_named_where_references_are_missing(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("made", contrary, references=False), ALL[1:]))
+    assert found.passages == () or all(one.contradicted for one in found.passages)
+    assert "no reference answers" in found.split
+    assert {"lost-in-retrieval", "lost-in-generation"} <= {one.rule.id for one in found.silent}
+
+
+def test_a_topic_that_lags_behind_is_named_and_no_other(store: Store) -> None:
+    def texts(number: int, right: Claims, rng: np.random.Generator) -> Texts:
+        return (inventive if number % 4 == 0 else well)(number, right, rng)
+
+    run = make_run("made", texts, samples=80, metadata=lambda number: {"topic": "abcd"[number % 4], "odd": number % 2})
+    found = diagnose(store, keep(store, run))
+    assert {(one.by, one.value) for one in found.topics} >= {("metadata.topic", "a")}
+    assert {one.value for one in found.topics} <= {"a", "0"}
+    assert found.looked_at.groups == 3 * 6
+    assert topic_in_words(found.topics[0], "Faithfulness").startswith("topic = a: Faithfulness 0.7")
+
+
+def test_metrics_that_are_missing_are_named_with_the_command(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("my run", retriever_bad), ALL[1:]))
+    assert found.split.startswith("To tell retriever from generator, evaluate ragchecker.claim_recall and")
+    assert command_for(found) == "ragboard evaluate 'my run' --metrics ragchecker"
+    missing = {one.rule.id: one.missing for one in found.silent if one.missing}
+    assert missing["retriever-misses"] == ("ragchecker.claim_recall",)
+    assert "refuses-often" not in missing
+
+
+def test_metrics_that_take_references_are_not_asked_for_where_there_are_none(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("made", well, references=False), ["refusal"]))
+    assert set(found.missing) == {"ragas.faithfulness", "ragas.context_relevance"}
+
+
+def test_what_is_counted_from_verdicts_is_of_the_evaluation_that_the_rules_metric_is_shown_from(store: Store) -> None:
+    run = keep(store, make_run("made", forgetful))
+    before = figures(diagnose(store, run))
+    another = ReadingJudge(name="another", version="2")
+    evaluate_run(store, run.run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=another))
+    both = store.resolve("made")
+    assert both.evaluation_id != run.evaluation_id
+    assert figures(diagnose(store, both)) == before
+
+
+def figures(found: Diagnosis) -> dict[str, object]:
+    return {one.rule.id: one.figure and one.figure.interval for one in (*found.findings, *found.silent)}
+
+
+def test_a_run_that_was_never_evaluated_has_silent_rules_only(store: Store) -> None:
+    store.add_runs([make_run("made", well)])
+    found = diagnose(store, store.resolve("made"))
+    assert (found.findings, found.judged, found.carried, found.questions) == ((), None, None, ())
+    assert {one.state for one in found.silent} == {"not evaluated"}

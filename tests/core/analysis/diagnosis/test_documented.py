@@ -1,0 +1,29 @@
+"""The table of rules in the documentation is the one that is applied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ragboard.analysis import QUANTITIES, RULES, condition_of, source_of
+
+PAGE = Path(__file__).parents[4] / "docs" / "diagnosis.md"
+
+
+def rules_markdown() -> str:
+    """The table as it stands in the page."""
+    rows = [
+        (
+            condition_of(rule),
+            QUANTITIES[rule.quantity].text,
+            rule.says.format("…"),
+            rule.advice,
+            source_of(rule, QUANTITIES[rule.quantity].takes),
+        )
+        for rule in RULES
+    ]
+    head = ("it speaks where the interval lies wholly", "of each sample", "what it says", "what to try", "source")
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ("---",) * len(head), *rows))
+
+
+def test_every_rule_is_documented_as_it_is() -> None:
+    assert rules_markdown() in PAGE.read_text(encoding="utf-8")

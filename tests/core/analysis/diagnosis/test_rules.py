@@ -1,0 +1,109 @@
+"""The table of rules is sound, and at its limit a rule speaks falsely no more often than said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ragboard.analysis import HallucinationQuery, SampleQuery
+from ragboard.analysis.diagnosis.diagnose import apply_rules
+from ragboard.analysis.diagnosis.loss import topic_losses
+from ragboard.analysis.diagnosis.nouns import Finding, Rule
+from ragboard.analysis.diagnosis.quantities import FAITHFULNESS, QUANTITIES, measure
+from ragboard.analysis.diagnosis.rules import RULES, source_of
+from ragboard.analysis.diagnosis.words import condition_of, sentence_of
+from ragboard.metrics import METRICS
+from ragboard.stats import Interval, NoInterval, mean_interval, moments
+from ragboard.store import RunRef
+
+RUN = RunRef(run_id="r", name="r", evaluation_id="e")
+
+
+def interval(low: float, high: float) -> Interval:
+    return Interval(estimate=(low + high) / 2, low=low, high=high, level=0.95, n=60, method="made")
+
+
+def applied(rule: Rule, found: Interval | NoInterval) -> object:
+    findings, silent = apply_rules({rule.quantity: found}, RUN, [rule])
+    return (*findings, *silent)[0]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_speaks_only_where_the_whole_interval_is_beyond_its_limit(rule: Rule) -> None:
+    sign = 1 if rule.side == "above" else -1
+    ends = sorted([rule.limit + sign * 0.01, rule.limit + sign * 0.05])
+    said = applied(rule, interval(*ends))
+    assert isinstance(said, Finding)
+    assert "%" in said.sentence
+    assert "{" not in said.sentence
+    assert not isinstance(applied(rule, interval(rule.limit - 0.05, rule.limit + 0.05)), Finding)
+    assert not isinstance(applied(rule, interval(*sorted([rule.limit, rule.limit + sign * 0.05]))), Finding)
+    assert not isinstance(applied(rule, NoInterval(reason="made", n=2)), Finding)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_says_where_it_comes_from_and_where_to_look(rule: Rule) -> None:
+    assert "our rule of thumb" in source_of(rule, QUANTITIES[rule.quantity].takes)
+    assert rule.advice
+    assert isinstance(rule.look, HallucinationQuery | SampleQuery)
+    if isinstance(rule.look, SampleQuery) and rule.look.column:
+        assert rule.look.column in METRICS
+    low, high = QUANTITIES[rule.quantity].bounds
+    assert low < rule.limit < high
+
+
+def test_rules_have_ids_of_their_own() -> None:
+    assert len({rule.id for rule in RULES}) == len(RULES)
+    assert {rule.quantity for rule in RULES} == set(QUANTITIES)
+
+
+def test_a_difference_below_zero_is_said_by_its_size() -> None:
+    rule = next(one for one in RULES if one.id == "lost-in-generation")
+    assert "by 30% (20% to 40%) of" in sentence_of(rule, interval(-0.4, -0.2))
+    assert condition_of(rule) == "Lost in retrieval less lost in generation below -0.1"
+
+
+@pytest.mark.parametrize("rule", [one for one in RULES if not QUANTITIES[one.quantity].apart], ids=lambda rule: rule.id)
+@pytest.mark.parametrize("parts", [1, 4])
+@pytest.mark.parametrize("n", [5, 11, 60])
+def test_at_its_limit_a_rule_speaks_falsely_about_one_time_in_forty(rule: Rule, n: int, parts: int) -> None:
+    rng, runs = np.random.default_rng(3), 1000
+    bounds = QUANTITIES[rule.quantity].bounds
+    mean = (rule.limit - bounds[0]) / (bounds[1] - bounds[0])
+    drawn = bounds[0] + rng.binomial(parts, mean, size=(runs, n)) / parts * (bounds[1] - bounds[0])
+    spoke = [isinstance(applied(rule, mean_interval(moments(row), bounds=bounds)), Finding) for row in drawn]
+    assert np.mean(spoke) <= 0.025 + 3 * (0.025 * 0.975 / runs) ** 0.5
+
+
+def test_answers_equally_faithful_whatever_their_length_are_seldom_told_apart() -> None:
+    rng, runs = np.random.default_rng(4), 400
+    rule = next(one for one in RULES if QUANTITIES[one.quantity].apart)
+    spoke = 0
+    for _ in range(runs):
+        lengths = rng.integers(1, 10, size=60)
+        columns = {FAITHFULNESS: rng.binomial(lengths, 0.9) / lengths, "statements": lengths.astype(float)}
+        spoke += isinstance(applied(rule, measure(QUANTITIES[rule.quantity], columns)), Finding)
+    assert spoke / runs <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
+
+
+def test_among_topics_that_are_alike_one_is_named_at_most_one_time_in_twenty() -> None:
+    rng, runs = np.random.default_rng(5), 200
+    topics = {"metadata.topic": np.array([f"t{place % 8}" for place in range(80)], dtype=np.object_)}
+    named = sum(bool(topic_losses({FAITHFULNESS: rng.binomial(4, 0.8, size=80) / 4}, topics)[0]) for _ in range(runs))
+    assert named / runs <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
+
+
+def test_values_and_samples_without_one_are_counted_by_hand() -> None:
+    columns = {
+        "ragchecker.claim_recall": np.array([0.0, 0.5, 1.0, np.nan]),
+        "ragchecker.context_utilization": np.array([np.nan, 0.5, 1.0, np.nan]),
+        "refuses": np.array([1.0, 0.0, 1.0, 0.0]),
+    }
+    values = {
+        key: QUANTITIES[key].of(*(columns[name] for name in QUANTITIES[key].takes))
+        for key in ("retrieval less generation", "refusals though found", "answers without passages")
+    }
+    nan = np.nan
+    np.testing.assert_array_equal(values["retrieval less generation"], [1, 0.25, 0, nan])
+    np.testing.assert_array_equal(values["refusals though found"], [nan, 0, 1, nan])
+    np.testing.assert_array_equal(values["answers without passages"], [0, nan, nan, nan])

@@ -1,0 +1,50 @@
+"""Conditions pass or fail by the whole interval, and name the metric as people do."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragboard import SettingError
+from ragboard.analysis import Condition, read_condition, spec_named
+
+SPECS = ("ragas.faithfulness", "ragchecker.faithfulness", "retrieval.recall(k=5)", "ragchecker.f1")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("faithfulness < -0.02", Condition(metric="faithfulness", fail="below", limit=-0.02)),
+        ("retrieval.recall(k=5)>.5", Condition(metric="retrieval.recall(k=5)", fail="above", limit=0.5)),
+        (" a < 1e-3 ", Condition(metric="a", fail="below", limit=0.001)),
+    ],
+)
+def test_a_condition_is_a_metric_a_sign_and_a_number(text: str, expected: Condition) -> None:
+    assert read_condition(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "faithfulness", "a <", "a < b", "a <= 1", "< 1", "a < 1 < 2", "a < nan", "a < 1.2.3", "a < 1e999"]
+)
+def test_anything_else_is_refused_with_what_was_expected(text: str) -> None:
+    with pytest.raises(SettingError, match="expected METRIC < NUMBER"):
+        read_condition(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        ("ragas.faithfulness", "ragas.faithfulness"),
+        ("f1", "ragchecker.f1"),
+        ("recall", "retrieval.recall(k=5)"),
+        ("retrieval.recall", "retrieval.recall(k=5)"),
+    ],
+)
+def test_a_name_is_enough_where_one_metric_has_it(name: str, spec: str) -> None:
+    assert spec_named(name, SPECS) == spec
+
+
+def test_an_ambiguous_or_unknown_name_is_refused_with_the_candidates() -> None:
+    with pytest.raises(SettingError, match=r"may mean ragas\.faithfulness or ragchecker\.faithfulness"):
+        spec_named("faithfulness", SPECS)
+    with pytest.raises(SettingError, match=r"there are ragas\.faithfulness, "):
+        spec_named("nope", SPECS)

@@ -1,0 +1,77 @@
+"""Distributions, breakdowns and scatters agree with numpy over the same values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.core.conftest import PlainJudge, make_sample
+
+from ragboard import DEFAULT_METRICS, Interval, Panel, Run, Store, evaluate_run
+from ragboard.analysis import breakdown, columns, distribution, scatter
+from ragboard.records import JsonValue
+
+FAITHFULNESS = "ragas.faithfulness"
+LATENCIES = np.random.default_rng(3).gamma(2.0, 1.0, size=60)
+
+
+def metadata(n: int) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {"a/b~c": float(LATENCIES[n]), "kind": "odd" if n % 2 else "even", "nested": [n]}
+    return found if n else {}
+
+
+@pytest.fixture
+def evaluated(store: Store) -> Store:
+    samples = tuple(
+        replace(make_sample(n, answer="It is red. It is old." if n % 3 else None), metadata=metadata(n))
+        for n in range(60)
+    )
+    run_id = store.add_runs([Run(name="run", samples=samples)])[0].id
+    evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    return store
+
+
+def test_columns_tell_numbers_from_categories(evaluated: Store) -> None:
+    found = columns(evaluated, evaluated.resolve("run"))
+    assert found.metrics == tuple(metric.spec for metric in DEFAULT_METRICS)
+    assert found.numeric == ("metadata.a/b~c",)
+    assert found.categories == ("metadata.kind",)
+
+
+def test_a_metadata_column_is_spread_as_numpy_says(evaluated: Store) -> None:
+    found = distribution(evaluated, evaluated.resolve("run"), "metadata.a/b~c")
+    values = LATENCIES[1:]
+    counts, edges = np.histogram(values, bins=20)
+    assert [part.count for part in found.bins] == counts.tolist()
+    assert [part.low for part in found.bins] == pytest.approx(edges[:-1].tolist())
+    assert found.quantiles == pytest.approx(np.quantile(values, np.linspace(0, 1, 201)).tolist())
+    assert (found.scored, found.total, found.unscored) == (59, 60, {"not in the file": 1})
+    assert isinstance(found.interval, Interval)
+    assert found.mean == pytest.approx(values.mean())
+
+
+def test_a_metric_is_drawn_over_its_own_range_with_its_unscored(evaluated: Store) -> None:
+    found = distribution(evaluated, evaluated.resolve("run"), FAITHFULNESS)
+    assert (found.bins[0].low, found.bins[-1].high) == (0.0, 1.0)
+    assert found.bins[10].count == found.scored == 40
+    assert found.unscored == {"skipped": 20}
+
+
+def test_a_column_without_values_has_no_quantiles_and_says_so(evaluated: Store) -> None:
+    found = distribution(evaluated, evaluated.resolve("run"), "metadata.absent")
+    assert (found.scored, found.mean, found.quantiles) == (0, None, ())
+    assert sum(part.count for part in found.bins) == 0
+
+
+def test_a_breakdown_counts_every_group(evaluated: Store) -> None:
+    groups = breakdown(evaluated, evaluated.resolve("run"), "metadata.a/b~c", "metadata.kind")
+    assert {group.value: (group.scored, group.total) for group in groups} == {"odd": (30, 30), "even": (29, 29)}
+    odd = next(group for group in groups if group.value == "odd")
+    assert odd.mean == pytest.approx(LATENCIES[1::2].mean())
+
+
+def test_a_scatter_holds_the_samples_that_have_both(evaluated: Store) -> None:
+    found = scatter(evaluated, evaluated.resolve("run"), FAITHFULNESS, "metadata.a/b~c")
+    assert (len(found.points), found.both, found.total) == (40, 40, 60)
+    assert all(point.y == pytest.approx(LATENCIES[int(point.sample_id[1:])]) for point in found.points)

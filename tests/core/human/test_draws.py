@@ -1,0 +1,136 @@
+"""A random queue is drawn once, recorded, and counts a sample once all its statements have labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.core.conftest import PlainJudge, make_sample
+
+from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, evaluate_run
+from ragboard.human.draws import draw_of, draw_samples, labelled_samples
+from ragboard.human.labels import label_statement, withdraw_statement
+from ragboard.store import RunRef
+
+ANSWERS = ("It is red. It is old.", "", "It is red.", "It is old. It is big.", "It is red. It is big.", None)
+
+
+def kept(store: Store, name: str = "run", answers: tuple[str | None, ...] = ANSWERS) -> RunRef:
+    samples = tuple(make_sample(n, answer=answer) for n, answer in enumerate(answers))
+    run_id = store.add_runs([Run(name=name, samples=samples)])[0].id
+    evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    return store.resolve(name)
+
+
+def say(
+    store: Store, run: RunRef, position: int, *verdicts: Any, annotator: str = "ada", queue: Any = "random"
+) -> None:
+    for number, verdict in enumerate(verdicts, 1):
+        label_statement(store, run, f"s{position}", number, verdict, annotator=annotator, queue=queue)
+
+
+def test_a_draw_is_of_samples_with_statements_and_is_drawn_once(store: Store) -> None:
+    run = kept(store)
+    draw = draw_samples(store, run, size=3, seed=7)
+    assert (draw.population, len(set(draw.positions)), draw.seed) == (4, 3, 7)
+    assert set(draw.positions) <= {0, 2, 3, 4}
+    assert draw_samples(store, run, size=2, seed=7) == draw
+    assert draw_of(store, run) == draw
+    assert draw_of(store, run, "grade") is None
+
+
+def test_a_larger_draw_begins_with_the_smaller_one(store: Store) -> None:
+    run = kept(store)
+    small = draw_samples(store, run, size=2, seed=7)
+    large = draw_samples(store, run, size=99, seed=7)
+    assert large.positions[:2] == small.positions
+    assert sorted(large.positions) == [0, 2, 3, 4]
+
+
+def test_a_run_that_begins_anew_has_no_draw(store: Store) -> None:
+    store.append(Run(name="live", samples=tuple(make_sample(n, answer="It is red.") for n in range(9))))
+    run = store.resolve("live")
+    draw_samples(store, run, size=5, seed=7, kind="grade")
+    store.remove_runs([run.run_id])
+    store.append(Run(name="live", samples=(make_sample(0, answer="It is red."),)))
+    assert draw_of(store, run, "grade") is None
+    assert draw_samples(store, run, size=5, seed=8, kind="grade").positions == (0,)
+
+
+def test_choosing_among_draws_is_refused(store: Store) -> None:
+    run = kept(store)
+    draw_samples(store, run, size=2, seed=7)
+    with pytest.raises(SettingError, match="with seed 7 already"):
+        draw_samples(store, run, size=2, seed=8)
+    with pytest.raises(SettingError, match="at least 1"):
+        draw_samples(store, run, size=0)
+
+
+def test_what_cannot_be_drawn_from_is_said(store: Store) -> None:
+    run = kept(store, answers=("", None))
+    with pytest.raises(SettingError, match="no sample to label so"):
+        draw_samples(store, run, size=2)
+
+
+def test_pairs_are_drawn_of_questions_that_both_runs_answer(store: Store) -> None:
+    run = kept(store)
+    other = kept(store, "other", ("It is big.", "It is big.", None, "It is old."))
+    draw = draw_samples(store, run, size=9, kind="preference", against=other)
+    assert (sorted(draw.positions), draw.population, draw.other_run_id) == ([0, 3], 2, other.run_id)
+
+
+def test_a_sample_counts_once_all_its_statements_have_labels(store: Store) -> None:
+    run = kept(store)
+    draw = draw_samples(store, run, size=4, seed=7)
+    assert labelled_samples(store, run).rows == ()
+    say(store, run, 0, "supported")
+    say(store, run, 2, "contradicted")
+    found = labelled_samples(store, run)
+    assert [(row.sample_id, row.outcome, row.annotators) for row in found.rows] == [("s2", 0.0, ("ada",))]
+    assert found.rows[0].place == draw.positions.index(2) + 1
+    assert (found.design, found.draw, found.population) == ("random", draw, 4)
+    assert found.passed_over == draw.positions.index(2)
+    label_statement(store, run, "s0", 2, "unsupported", annotator="bob", queue="random")
+    rows = {row.sample_id: (row.outcome, row.annotators) for row in labelled_samples(store, run).rows}
+    assert rows == {"s2": (0.0, ("ada",)), "s0": (0.5, ("ada", "bob"))}
+    withdraw_statement(store, run, "s0", 2, annotator="bob", queue="random")
+    assert [row.sample_id for row in labelled_samples(store, run).rows] == ["s2"]
+
+
+def test_rows_come_in_draw_order_and_lead_up_to_the_first_gap(store: Store) -> None:
+    run = kept(store)
+    first, second, third, fourth = draw_samples(store, run, size=4, seed=7).positions
+    counts = {0: 2, 2: 1, 3: 2, 4: 2}
+    for position in (fourth, first, second):
+        say(store, run, position, *["supported"] * counts[position])
+    found = labelled_samples(store, run)
+    assert [row.position for row in found.rows] == [first, second, fourth]
+    assert [row.position for row in found.leading] == [first, second]
+    assert found.passed_over == 1
+    say(store, run, third, *["supported"] * counts[third])
+    found = labelled_samples(store, run)
+    assert (len(found.leading), found.passed_over) == (4, 0)
+
+
+def test_people_who_differ_count_in_part(store: Store) -> None:
+    run = kept(store)
+    draw_samples(store, run, size=4)
+    say(store, run, 0, "supported", "supported")
+    say(store, run, 0, "supported", "unsupported", annotator="bob")
+    (row,) = labelled_samples(store, run).rows
+    assert (row.outcome, row.annotators) == (0.75, ("ada", "bob"))
+
+
+@pytest.mark.parametrize("queue", ["browsing", "disagreement"])
+def test_labels_of_other_queues_do_not_count(store: Store, queue: str) -> None:
+    run = kept(store)
+    draw_samples(store, run, size=4)
+    say(store, run, 2, "supported", queue=queue)
+    assert labelled_samples(store, run).rows == ()
+
+
+def test_without_a_draw_nothing_counts_as_random(store: Store) -> None:
+    run = kept(store)
+    say(store, run, 2, "supported")
+    found = labelled_samples(store, run)
+    assert (found.rows, found.draw, found.population) == ((), None, 4)
