@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from ragboard import METRICS, EmbeddedJudge, Passage, Run, Sample, Store, sample_runs
-from ragboard.evaluation.gather import gather
+from ragboard.metrics.base import resolve
 from ragboard.tasks import Failure, Reply, Task
 
 
@@ -67,7 +67,7 @@ async def judge_all(samples: list[Sample]) -> None:
 
     needs = [need for metric in METRICS.values() for need in metric.needs()]
     for sample in samples:
-        await gather(sample, needs, ask)
+        await resolve(sample, needs, ask)
 
 
 def judge_benchmark(count: int) -> dict[str, float]:

@@ -14,14 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from ragboard.analysis import (
-    MetricSummary,
-    RunSummary,
-    SampleQuery,
-    SampleRow,
-    run_summary,
-    sample_rows,
-)
+from ragboard.analysis import MetricSummary, RunSummary, SampleQuery, SampleRow, run_summary, sample_rows
 from ragboard.errors import NotFoundError, RunFileWarning, SettingError
 from ragboard.evaluation.engine import Finished, evaluate_run
 from ragboard.evaluation.terms import Terms

@@ -12,13 +12,13 @@ import streamlit as st
 
 from ragboard.analysis import (
     Comparison,
-    LooseStatement,
     Overruled,
     PairPlace,
     PairQuery,
     PairReport,
     PairsPage,
     UnscoredPolicy,
+    UnsupportedStatement,
     breakdown,
     columns,
     comparable_refs,
@@ -30,27 +30,29 @@ from ragboard.analysis import (
     failures,
     hallucination_groups,
     hallucinations,
+    hallucinations_sql,
     judge_noise,
     judges_of,
     leaderboard,
     list_runs,
-    loose_statements,
     metric_descriptions,
     overruled,
     pair_place,
     pair_report,
     pair_rows,
     pair_runs,
+    pairs_sql,
     run_summary,
     sample_report,
     sample_rows,
+    samples_sql,
     scatter,
     set_threshold,
     store_tables,
+    unsupported_statements,
 )
-from ragboard.evaluation.background import Surroundings
-from ragboard.evaluation.calls import SampleCalls
-from ragboard.evaluation.sample_calls import sample_calls
+from ragboard.evaluation.background import LaunchContext
+from ragboard.evaluation.calls import SampleCalls, sample_calls
 from ragboard.human.agreement import (
     AgreementData,
     ItemDetail,
@@ -89,12 +91,12 @@ __all__ = [
     "get_grades",
     "get_hallucination_groups",
     "get_hallucinations",
+    "get_hallucinations_sql",
     "get_item",
     "get_judges",
     "get_judging",
     "get_kappas",
     "get_leaderboard",
-    "get_loose_statements",
     "get_metrics",
     "get_noise",
     "get_overruled",
@@ -102,14 +104,17 @@ __all__ = [
     "get_pair_place",
     "get_pair_rows",
     "get_pair_verdicts",
+    "get_pairs_sql",
     "get_preferences",
     "get_queue",
     "get_run",
     "get_runs",
     "get_sample",
     "get_sample_rows",
+    "get_samples_sql",
     "get_tables",
     "get_texts",
+    "get_unsupported_statements",
     "keep_threshold",
     "known_metrics",
     "plugins",
@@ -146,9 +151,9 @@ def plugins() -> tuple[Path, ...]:
     return settings().plugins
 
 
-def surroundings() -> Surroundings:
+def surroundings() -> LaunchContext:
     """What goes with every evaluation started from this server."""
-    return Surroundings(plugins=plugins(), prices=settings().prices, may_start=evaluates())
+    return LaunchContext(plugins=plugins(), prices=settings().prices, may_start=evaluates())
 
 
 def known_metrics() -> Mapping[str, Metric]:
@@ -200,7 +205,9 @@ get_run = kept()(run_summary)
 get_evaluations = kept(4)(evaluations_by_run)
 get_comparable = kept(64)(comparable_refs)
 get_sample_rows = kept(64)(sample_rows)
+get_samples_sql = kept(64)(samples_sql)
 get_hallucinations = kept(64)(hallucinations)
+get_hallucinations_sql = kept(64)(hallucinations_sql)
 get_hallucination_groups = kept(64)(hallucination_groups)
 get_judges = kept(4)(judges_of)
 get_sample = kept(64)(sample_report)
@@ -219,6 +226,7 @@ get_estimates = kept()(estimate_runs)
 get_noise = kept()(judge_noise)
 get_agreements = kept(4)(agreements)
 get_agreement = kept()(agreement_named)
+get_pairs_sql = kept(64)(pairs_sql)
 _pairing = shared()(pair_runs)
 
 
@@ -233,9 +241,9 @@ def get_metrics() -> Mapping[str, MetricDescription]:
 
 
 @kept(4)
-def get_loose_statements(kept_in: Store, limit: int) -> tuple[LooseStatement, ...]:
+def get_unsupported_statements(kept_in: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
     """The statements to look at first, over all runs."""
-    return loose_statements(kept_in, get_leaderboard(), limit=limit)
+    return unsupported_statements(kept_in, get_leaderboard(), limit=limit)
 
 
 @kept()

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ragboard.analysis import SampleReport
-from ragboard.analysis.looks import VERDICTS
+from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.errors import RagboardError
 from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.records import Label, Score

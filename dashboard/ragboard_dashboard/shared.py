@@ -9,15 +9,7 @@ from typing import Literal
 
 import streamlit as st
 
-from ragboard.analysis import (
-    STANDINGS,
-    ListedRun,
-    MetricSummary,
-    Overruled,
-    RunSummary,
-    SampleReport,
-    UnscoredPolicy,
-)
+from ragboard.analysis import STANDINGS, ListedRun, MetricSummary, Overruled, RunSummary, SampleReport, UnscoredPolicy
 from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Score
 from ragboard.spans import inert

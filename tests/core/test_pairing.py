@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.core.pairing import pair_samples
 
 from ragboard import Sample, Turn
-from ragboard.pairing import pair_samples
 
 
 def sample(identity: str, question: str, said: str = "") -> Sample:

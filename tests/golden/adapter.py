@@ -35,7 +35,6 @@ from ragboard.analysis import (
     judges_of,
     leaderboard,
     list_runs,
-    loose_statements,
     metric_descriptions,
     overruled,
     pair_place,
@@ -52,6 +51,7 @@ from ragboard.analysis import (
     store_tables,
     threshold_conditions,
     thresholds,
+    unsupported_statements,
     verdict_of,
 )
 from ragboard.evaluation.plan import LIKELY, WORST
@@ -137,7 +137,7 @@ def asked(one: Task, examples: Path) -> dict[str, Any]:
         "simulated": {},
     }
     for size, sizes in (("likely", LIKELY), ("worst", WORST)):
-        reply, text = one.simulate(replace(sizes, split=extract))
+        reply, text = one.simulate(replace(sizes, split=extract, statements=None))
         found["simulated"][size] = {
             "reply": encode(reply).decode(),
             "text": text,
@@ -224,7 +224,7 @@ def run_reports(store: Store, name: str) -> dict[str, Any]:
         "rows": _rows(store, run, ("", *shown.metrics[:1])),
         "searched": sample_rows(store, run, SampleQuery(search="the river", limit=5)),
         "table": sample_table(store, run, SampleQuery(limit=20)),
-        "loose": loose_statements(store, [summary], limit=20),
+        "loose": unsupported_statements(store, [summary], limit=20),
         "overruled": overruled(store, summary),
         "diagnosis": diagnose(store, run),
         "distributions": {column: distribution(store, run, column) for column in every[:15]},

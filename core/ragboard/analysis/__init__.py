@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from ragboard.analysis.comparability import (
-    DIFFERENT_JUDGES,
-    JudgePair,
-    comparable_refs,
-)
+from ragboard.analysis.comparability import DIFFERENT_JUDGES, JudgePair, comparable_refs
 from ragboard.analysis.compare import (
     Comparison,
     ConfigDifference,
@@ -37,10 +33,17 @@ from ragboard.analysis.diagnosis import (
     topic_in_words,
     why_silent,
 )
-from ragboard.analysis.failures import (
-    FailureKind,
-    failed_evaluations,
-    failures,
+from ragboard.analysis.distributions import (
+    Bin,
+    Columns,
+    Distribution,
+    Group,
+    Point,
+    Scatter,
+    breakdown,
+    columns,
+    distribution,
+    scatter,
 )
 from ragboard.analysis.gates import (
     Condition,
@@ -54,139 +57,86 @@ from ragboard.analysis.gates import (
     verdict_of,
 )
 from ragboard.analysis.hallucinations import (
-    LOOSE,
-    Grouping,
     Hallucination,
     HallucinationGroup,
     HallucinationGroups,
     HallucinationPage,
-    HallucinationQuery,
-    Human,
     hallucination_groups,
     hallucination_table,
     hallucinations,
+    hallucinations_sql,
     judges_of,
 )
-from ragboard.analysis.harmonic import (
-    ragas_score,
-)
-from ragboard.analysis.metrics import (
-    BETTER,
-    metric_descriptions,
-    metric_groups,
-    metric_range,
-    metric_settings,
-)
-from ragboard.analysis.noise import (
-    JudgeNoise,
-    judge_noise,
-)
-from ragboard.analysis.nouns import (
-    GeneratedQuestion,
-    JudgedBy,
-    JudgedStatement,
-    Judgement,
-    ListedEvaluation,
-    ListedRun,
-    LooseStatement,
-    MetricSummary,
-    Only,
-    Order,
-    RunSummary,
-    SamplePage,
-    SampleQuery,
-    SampleReport,
-    SampleRow,
-    Spending,
-    passages_named,
-)
-from ragboard.analysis.overruled import (
-    Overruled,
-    overruled,
-    recounted,
-)
-from ragboard.analysis.pairing import (
-    PairedRuns,
-    pair_runs,
-)
+from ragboard.analysis.means import POLICIES, MetricSummary, UnscoredPolicy, ragas_score
+from ragboard.analysis.metrics import BETTER, metric_descriptions, metric_groups, metric_range, metric_settings
+from ragboard.analysis.noise import JudgeNoise, judge_noise
+from ragboard.analysis.overruled import Overruled, overruled, recounted
+from ragboard.analysis.paired import pair_runs
 from ragboard.analysis.pairs import (
     MovedPassage,
     PairPlace,
-    PairQuery,
     PairReport,
     PairRow,
     PairsPage,
     StatementChange,
-    Which,
     pair_place,
     pair_report,
     pair_rows,
+    pairs_sql,
     statement_changes,
 )
 from ragboard.analysis.runs import (
+    FailureKind,
+    ListedEvaluation,
+    RunSummary,
+    Spending,
     evaluations_by_run,
+    failed_evaluations,
+    failures,
     leaderboard,
     list_runs,
     run_evaluations,
     run_summary,
     runs_matching,
+    runs_sql,
+    store_tables,
 )
 from ragboard.analysis.samples import (
-    loose_statements,
+    SamplePage,
+    SampleReport,
+    SampleRow,
+    UnsupportedStatement,
     sample_report,
     sample_rows,
     sample_table,
-)
-from ragboard.analysis.shapes import (
-    Bin,
-    Columns,
-    Distribution,
-    Group,
-    Point,
-    Scatter,
-    breakdown,
-    columns,
-    distribution,
-    scatter,
-)
-from ragboard.analysis.shown_sql import (
-    EXAMPLES,
-    hallucinations_sql,
-    pairs_sql,
-    runs_sql,
     samples_sql,
+    unsupported_statements,
 )
-from ragboard.analysis.tables import (
-    StoreColumn,
-    StoreTable,
-    store_tables,
-)
-from ragboard.analysis.thresholds import (
-    STANDINGS,
-    Share,
-    Standing,
-    Threshold,
-    set_threshold,
-    thresholds,
-)
-from ragboard.analysis.unscored import (
-    POLICIES,
-    UnscoredPolicy,
-)
-from ragboard.analysis.worddiff import (
-    Change,
-    word_diff,
+from ragboard.analysis.thresholds import STANDINGS, Share, Standing, Threshold, set_threshold, thresholds
+from ragboard.analysis.word_diff import Change, word_diff
+from ragboard.store.queries.evaluations import JudgedBy
+from ragboard.store.queries.examples import EXAMPLES
+from ragboard.store.queries.pairs import PairedRuns, PairQuery, Which
+from ragboard.store.queries.runs import ListedRun, StoreColumn, StoreTable
+from ragboard.store.queries.samples import GeneratedQuestion, Judgement, Only, Order, SampleQuery
+from ragboard.store.queries.statements import (
+    UNSUPPORTED,
+    Grouping,
+    HallucinationQuery,
+    Human,
+    JudgedStatement,
+    passages_named,
 )
 
 __all__ = [
     "BETTER",
     "DIFFERENT_JUDGES",
     "EXAMPLES",
-    "LOOSE",
     "POLICIES",
     "QUANTITIES",
     "RULES",
     "STANDINGS",
+    "UNSUPPORTED",
     "Bin",
     "Breakdown",
     "Change",
@@ -217,7 +167,6 @@ __all__ = [
     "ListedEvaluation",
     "ListedRun",
     "Look",
-    "LooseStatement",
     "MetricComparison",
     "MetricSummary",
     "MovedPassage",
@@ -252,6 +201,7 @@ __all__ = [
     "TopicLoss",
     "Unpaired",
     "UnscoredPolicy",
+    "UnsupportedStatement",
     "Which",
     "breakdown",
     "caution_of",
@@ -276,7 +226,6 @@ __all__ = [
     "judges_of",
     "leaderboard",
     "list_runs",
-    "loose_statements",
     "metric_descriptions",
     "metric_groups",
     "metric_range",
@@ -309,6 +258,7 @@ __all__ = [
     "threshold_conditions",
     "thresholds",
     "topic_in_words",
+    "unsupported_statements",
     "verdict_of",
     "why_silent",
     "word_diff",

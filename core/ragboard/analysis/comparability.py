@@ -1,27 +1,27 @@
-"""On which evaluations two runs are compared, and which metrics were judged differently in them."""
+"""On which evaluations two runs are compared, which metrics were judged differently, and what else differs."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-import duckdb
-
 from ragboard.analysis.metrics import in_order
+from ragboard.analysis.runs import RunSummary
 from ragboard.judges.panel import NOBODY
-from ragboard.records import JsonValue
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.evaluations import ScoredEvaluation, judges_of_task, scored_evaluations
+from ragboard.store.queries.metrics import changed_descriptions
+from ragboard.store.queries.query import Connection
 
 __all__ = [
     "DIFFERENT_JUDGES",
     "JudgePair",
-    "ScoredEvaluation",
+    "cautions_of",
     "comparable_refs",
     "different_judges",
-    "scored_evaluations",
+    "judged_alike",
     "split_alike",
 ]
 
@@ -46,38 +46,16 @@ class JudgePair:
         return f"{self.a} in A, {self.b} in B"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScoredEvaluation:
-    """An evaluation that has a metric."""
-
-    evaluation_id: str
-    judge: str
-    tasks: frozenset[str] | None
-    """What the metric can ask; None where an older version evaluated it and the metric has settings of its own."""
-    identity: Mapping[str, JsonValue]
-    parameters: Mapping[str, JsonValue]
-    """Those given to its judges; empty where its judges were not named."""
-    complete: bool
-    finished: datetime
-    has_statements: bool
-    reads_history: bool
-    """False where models judged turns of a conversation without being shown it, as before this version."""
-
-    @property
-    def splits(self) -> bool:
-        """Whether the metric is counted from statements of the answers, and there are some."""
-        return self.has_statements and SPLITTING in (self.identity if self.tasks is None else self.tasks)
-
-    def judged_as(self, other: ScoredEvaluation) -> bool:
-        """Whether all that the metric asks was answered by the same judge in the same way."""
-        tasks = self.tasks if self.tasks is not None else other.tasks
-        if tasks == frozenset():
-            return True
-        if self.reads_history != other.reads_history or (self.judge == NOBODY) != (other.judge == NOBODY):
-            return False
-        if tasks is None:
-            return self.identity == other.identity
-        return all(self.identity.get(task) == other.identity.get(task) for task in tasks)
+def judged_alike(one: ScoredEvaluation, other: ScoredEvaluation) -> bool:
+    """Whether all that a metric asks was answered by the same judge in the same way."""
+    tasks = one.tasks if one.tasks is not None else other.tasks
+    if tasks == frozenset():
+        return True
+    if one.reads_history != other.reads_history or (one.judge == NOBODY) != (other.judge == NOBODY):
+        return False
+    if tasks is None:
+        return one.identity == other.identity
+    return all(one.identity.get(task) == other.identity.get(task) for task in tasks)
 
 
 def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]:
@@ -92,10 +70,10 @@ def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]
         ours, theirs = (_of(connection, run) for run in (a, b))
     found: dict[str, tuple[ScoredEvaluation, ScoredEvaluation]] = {}
     for spec in in_order(ours.keys() & theirs.keys()):
-        alike = [(one, other) for one in ours[spec] for other in theirs[spec] if one.judged_as(other)]
+        alike = [(one, other) for one in ours[spec] for other in theirs[spec] if judged_alike(one, other)]
         if alike:
             found[spec] = max(alike, key=_newness)
-    split = next((pair for pair in found.values() if all(one.splits for one in pair)), None)
+    split = next((pair for pair in found.values() if all(_splits(one) for one in pair)), None)
     first = {spec: pair[0].evaluation_id for spec, pair in found.items()}
     second = {spec: pair[1].evaluation_id for spec, pair in found.items()}
     return (
@@ -104,26 +82,25 @@ def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]
     )
 
 
-def different_judges(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, specs: Sequence[str]
-) -> dict[str, JudgePair]:
+def different_judges(connection: Connection, a: RunRef, b: RunRef, specs: Sequence[str]) -> dict[str, JudgePair]:
     """The metrics among these whose judge setups differ between the evaluations that the references mean."""
     ours, theirs = (_of(connection, run) for run in (a, b))
     found: dict[str, JudgePair] = {}
     for spec in specs:
         one, other = _meant(a, spec, ours), _meant(b, spec, theirs)
-        if one and other and not one.judged_as(other):
+        if one and other and not judged_alike(one, other):
             found[spec] = JudgePair(a=one.judge, b=other.judge)
     return found
 
 
-def split_alike(connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef) -> bool:
+def split_alike(connection: Connection, a: RunRef, b: RunRef) -> bool:
     """Whether the statements of both runs, and what is known of their refusals, come from the same judge setup."""
-    rows = connection.execute(
-        "SELECT evaluation_id, json_extract_string(identity, $task) FROM evaluations WHERE evaluation_id IN ($a, $b)",
-        {"task": f"$.{SPLITTING}", "a": a.evaluation_id, "b": b.evaluation_id},
-    ).fetchall()
-    return len({who for _, who in rows}) == 1
+    return len(set(judges_of_task(connection, SPLITTING, [a.evaluation_id, b.evaluation_id]))) == 1
+
+
+def _splits(one: ScoredEvaluation) -> bool:
+    """Whether a metric is counted from statements of the answers, and there are some."""
+    return one.has_statements and SPLITTING in (one.identity if one.tasks is None else one.tasks)
 
 
 def _newness(pair: tuple[ScoredEvaluation, ScoredEvaluation]) -> tuple[bool, datetime]:
@@ -145,7 +122,7 @@ def _meant(run: RunRef, spec: str, by_metric: Mapping[str, Sequence[ScoredEvalua
     return next((one for one in by_metric.get(spec, ()) if one.evaluation_id == meant), None)
 
 
-def _of(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[str, list[ScoredEvaluation]]:
+def _of(connection: Connection, run: RunRef) -> dict[str, list[ScoredEvaluation]]:
     """For each metric the evaluations that it may be taken from."""
     found = scored_evaluations(connection, run.run_id)
     if not run.chosen:
@@ -154,28 +131,68 @@ def _of(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[str, list[Sc
     return {spec: there for spec, there in meant.items() if there}
 
 
-def scored_evaluations(connection: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, list[ScoredEvaluation]]:
-    """For each metric of a run the evaluations of our own that have it, newest first."""
-    rows = connection.execute(
-        "WITH scored AS (SELECT *, unnest(metrics) AS metric FROM evaluations WHERE run_id = $run AND NOT imported)"
-        " SELECT s.metric, s.evaluation_id, s.judge, m.tasks, s.identity, s.judging, s.covered >= r.samples,"
-        " s.finished, coalesce(s.has_statements, false), s.reads_history"
-        " FROM scored s JOIN runs r USING (run_id)"
-        " LEFT JOIN metrics m ON m.evaluation_id = s.evaluation_id AND m.metric = s.metric ORDER BY s.finished DESC",
-        {"run": run_id},
-    ).fetchall()
-    found: dict[str, list[ScoredEvaluation]] = {}
-    for metric, evaluation, judge, tasks, identity, judging, complete, finished, has_statements, reads in rows:
-        one = ScoredEvaluation(
-            evaluation_id=evaluation,
-            judge=judge,
-            tasks=None if tasks is None else frozenset(tasks),
-            identity=json.loads(identity),
-            parameters=json.loads(judging)["parameters"] if judging else {},
-            complete=complete,
-            finished=finished,
-            has_statements=has_statements,
-            reads_history=reads,
-        )
-        found.setdefault(metric, []).append(one)
-    return found
+def cautions_of(
+    connection: Connection, a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]
+) -> tuple[str, ...]:
+    """One sentence each: another dataset, judge, prompt or metric setting; a part evaluated; one run twice.
+
+    `judges` has the metrics, as pages call them, that A and B do not have from the same judge setup.
+    """
+    return (*_runs(a, b), *_judges(a, b, judges), *_metrics(connection, a, b), *_coverage(a, b))
+
+
+def _runs(a: RunSummary, b: RunSummary) -> Iterator[str]:
+    if a.run_id == b.run_id:
+        yield "A and B are the same run: what differs is how it was judged, not what was answered."
+    elif a.dataset_key != b.dataset_key:
+        yield f"The runs do not ask the same set of questions: {a.dataset} in A, {b.dataset} in B."
+
+
+def _judges(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]) -> Iterator[str]:
+    missing = [side for side, run in (("A", a), ("B", b)) if run.judged is None]
+    if missing:
+        was = "was" if len(missing) == 1 else "were"
+        yield f"{' and '.join(missing)} {was} not evaluated here: only scores of the run files can be compared."
+        return
+    by_judges: dict[str, list[str]] = {}
+    for label, pair in judges.items():
+        by_judges.setdefault(str(pair), []).append(label)
+    for who, labels in by_judges.items():
+        yield f"Not comparable, different judges ({who}): {', '.join(labels)}."
+
+
+def _metrics(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[str]:
+    only_a, only_b = sorted(a.metrics.keys() - b.metrics.keys()), sorted(b.metrics.keys() - a.metrics.keys())
+    for spec in only_a:
+        other = next((one for one in only_b if _bare(one) == _bare(spec)), None)
+        if other:
+            yield f"Settings of one metric differ, so it is not compared: {spec} in A, {other} in B."
+    bare_a, bare_b = set(map(_bare, only_a)), set(map(_bare, only_b))
+    for side, specs, others in (("A", only_a, bare_b), ("B", only_b, bare_a)):
+        left = [spec for spec in specs if _bare(spec) not in others]
+        if left:
+            yield f"Only in {side}, so not compared: {', '.join(left)}."
+    changed = changed_descriptions(connection, _taken_from(a), _taken_from(b))
+    if changed:
+        yield f"Described differently when A and B were evaluated: {', '.join(changed)}."
+
+
+def _taken_from(run: RunSummary) -> Iterator[tuple[str, str]]:
+    for spec, summary in run.metrics.items():
+        if summary.judged:
+            yield spec, summary.judged.evaluation_id
+
+
+def _bare(spec: str) -> str:
+    return spec.partition("(")[0]
+
+
+def _coverage(a: RunSummary, b: RunSummary) -> Iterator[str]:
+    for side, run in (("A", a), ("B", b)):
+        parts: dict[tuple[int, int], list[str]] = {}
+        for spec, summary in run.metrics.items():
+            if summary.judged and summary.judged.part:
+                parts.setdefault((summary.judged.covered, summary.judged.samples), []).append(spec)
+        for (covered, samples), specs in parts.items():
+            of = "" if len(specs) == len(run.metrics) else f" for {', '.join(specs)}"
+            yield f"Only {covered:,} of the {samples:,} samples of {side} were evaluated{of}."

@@ -6,34 +6,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import duckdb
 import numpy as np
 
-from ragboard.analysis.cautions import cautions_of
-from ragboard.analysis.columns import (
-    MetricColumn,
-    claim_counts,
-    metric_columns,
-    paired_flags,
-    unscored_reasons,
-)
 from ragboard.analysis.comparability import (
     DIFFERENT_JUDGES,
     JudgePair,
+    cautions_of,
     comparable_refs,
     different_judges,
     split_alike,
 )
-from ragboard.analysis.differences import Difference, difference_of
+from ragboard.analysis.means import POLICIES, UnscoredPolicy
 from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.moments import Clusters, pair_clusters
-from ragboard.analysis.nouns import RunSummary
-from ragboard.analysis.pairing import PairedRuns, Places, pair_runs
-from ragboard.analysis.runs import run_summary
-from ragboard.analysis.unscored import POLICIES, UnscoredPolicy
-from ragboard.records import JsonValue, MetricDescription
+from ragboard.analysis.paired import (
+    claim_counts,
+    difference_of,
+    metric_columns,
+    pair_clusters,
+    pair_runs,
+    paired_refusals,
+    unscored_reasons,
+)
+from ragboard.analysis.runs import RunSummary, run_summary
+from ragboard.records import JsonValue
 from ragboard.stats import Interval, PairedDifference, SignTest, holm, paired_difference
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.clusters import SampleClusters
+from ragboard.store.queries.pairs import Direction, PairedRuns, shared_ids
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.samples import sample_texts
+from ragboard.store.queries.scores import Places
 
 __all__ = [
     "Comparison",
@@ -72,7 +74,7 @@ class MetricComparison:
     metric: str
     label: str
     """How pages call it."""
-    direction: Literal["higher", "lower", "neutral"]
+    direction: Direction
     pairs: PairedDifference | None
     """Over the pairs scored on both sides, under `zero` over all; None where there is none. Under `bounds` its
     interval and p are the widest that the unscored allow, and all else is of the pairs scored on both sides."""
@@ -238,62 +240,48 @@ def _config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) 
 
 
 def _metrics(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     a: RunRef,
     b: RunRef,
     paired: PairedRuns,
     unscored: UnscoredPolicy,
-    clusters: Clusters | None,
+    clusters: SampleClusters | None,
     *,
     allow_different_judges: bool,
 ) -> tuple[MetricComparison, ...]:
     known = described(connection)
     columns = metric_columns(connection, a, b, paired)
-    reasons = unscored_reasons(connection, a, b, paired)
+    reasons_a, reasons_b = unscored_reasons(connection, a, b, paired)
     found = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
     judges = different_judges(connection, a, b, tuple(columns))
     refused = frozenset[str]() if allow_different_judges else judges.keys()
     tested = {spec: one.pairs.p for spec, one in found.items() if one.pairs and spec not in refused}
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
-    return tuple(
-        _compared(
-            spec, known.get(spec), found[spec], adjusted.get(spec), columns[spec], reasons[spec], judges.get(spec)
+    compared: list[MetricComparison] = []
+    for spec in in_order(columns):
+        metric, column, p, difference = known.get(spec), columns[spec], adjusted.get(spec), found[spec]
+        direction = metric.direction if metric else "neutral"
+        one = MetricComparison(
+            metric=spec,
+            label=metric.label if metric else spec,
+            direction=direction,
+            pairs=difference.pairs,
+            p=p,
+            change=DIFFERENT_JUDGES if difference.pairs and p is None else _change(difference.pairs, p, direction),
+            scored_a=int(np.sum(column.scored_a & ~column.scored_b)),
+            scored_b=int(np.sum(column.scored_b & ~column.scored_a)),
+            unscored=int(np.sum(~column.scored_a & ~column.scored_b)),
+            reasons_a=reasons_a.get(spec, {}),
+            reasons_b=reasons_b.get(spec, {}),
+            bounds=difference.bounds,
+            note=difference.note,
+            judges=judges.get(spec),
         )
-        for spec in in_order(columns)
-    )
+        compared.append(one)
+    return tuple(compared)
 
 
-def _compared(
-    spec: str,
-    metric: MetricDescription | None,
-    found: Difference,
-    p: float | None,
-    column: MetricColumn,
-    reasons: tuple[Mapping[str, int], Mapping[str, int]],
-    judges: JudgePair | None,
-) -> MetricComparison:
-    direction = metric.direction if metric else "neutral"
-    return MetricComparison(
-        metric=spec,
-        label=metric.label if metric else spec,
-        direction=direction,
-        pairs=found.pairs,
-        p=p,
-        change=DIFFERENT_JUDGES if found.pairs and p is None else _change(found.pairs, p, direction),
-        scored_a=int(np.sum(column.scored_a & ~column.scored_b)),
-        scored_b=int(np.sum(column.scored_b & ~column.scored_a)),
-        unscored=int(np.sum(~column.scored_a & ~column.scored_b)),
-        reasons_a=reasons[0],
-        reasons_b=reasons[1],
-        bounds=found.bounds,
-        note=found.note,
-        judges=judges,
-    )
-
-
-def _change(
-    found: PairedDifference | None, p: float | None, direction: Literal["higher", "lower", "neutral"]
-) -> Change:
+def _change(found: PairedDifference | None, p: float | None, direction: Direction) -> Change:
     if found is None or p is None:
         return "not compared"
     bounds = found.interval
@@ -305,9 +293,9 @@ def _change(
 
 
 def _refusals(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: Clusters | None
+    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: SampleClusters | None
 ) -> RefusalComparison | None:
-    ours, theirs, known = paired_flags(connection, a, b, paired)
+    ours, theirs, known = paired_refusals(connection, a, b, paired)
     n, first, second = ours.size, int(ours.sum()), int(theirs.sum())
     if not n:
         return None
@@ -319,32 +307,22 @@ def _refusals(
             f" faithfulness, so its mean is over fewer questions, which favours {more}"
         )
     together = clusters.of[known].tolist() if clusters else None
-    test = paired_difference(ours.astype(float), theirs.astype(float), bounds=(-1.0, 1.0), clusters=together).sign
+    test = paired_difference(ours, theirs, bounds=(-1.0, 1.0), clusters=together).sign
     return RefusalComparison(n=n, a=first, b=second, test=test, warning=warning)
 
 
-def _unpaired(connection: duckdb.DuckDBPyConnection, run: RunRef, only: Places, ambiguous: Places) -> Unpaired:
-    rows = connection.execute(
-        "SELECT sample_id FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?)) ORDER BY position",
-        [run.run_id, np.sort(np.concatenate([only, ambiguous]))[:NAMED].tolist()],
-    ).fetchall()
-    return Unpaired(only=only.size, ambiguous=ambiguous.size, ids=tuple(row[0] for row in rows))
+def _unpaired(connection: Connection, run: RunRef, only: Places, ambiguous: Places) -> Unpaired:
+    first = sample_texts(connection, run.run_id, np.sort(np.concatenate([only, ambiguous]))[:NAMED].tolist())
+    return Unpaired(only=only.size, ambiguous=ambiguous.size, ids=tuple(one.sample_id for one in first.values()))
 
 
-def _same_ids(connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[str, ...]:
+def _same_ids(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[str, ...]:
     """A caution where both runs have unpaired samples of the same id."""
-    found = connection.execute(
-        "SELECT count(*) FROM samples ours JOIN samples theirs USING (sample_id) WHERE ours.run_id = $a"
-        " AND theirs.run_id = $b AND ours.position IN (SELECT unnest($ours))"
-        " AND theirs.position IN (SELECT unnest($theirs))",
-        {
-            "a": a.run_id,
-            "b": b.run_id,
-            "ours": np.concatenate([paired.only_a, paired.ambiguous_a]).tolist(),
-            "theirs": np.concatenate([paired.only_b, paired.ambiguous_b]).tolist(),
-        },
-    ).fetchone()
-    count = found[0] if found else 0
+    count = shared_ids(
+        connection,
+        (a.run_id, np.concatenate([paired.only_a, paired.ambiguous_a])),
+        (b.run_id, np.concatenate([paired.only_b, paired.ambiguous_b])),
+    )
     if not count:
         return ()
     samples = f"{count:,} samples have" if count > 1 else "1 sample has"
@@ -355,7 +333,7 @@ def _counting(policy: UnscoredPolicy) -> str:
     return "" if policy == "excluded" else f" Unscored samples {POLICIES[policy]}."
 
 
-def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], clusters: Clusters | None) -> str:
+def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], clusters: SampleClusters | None) -> str:
     compared = [metric for metric in metrics if metric.pairs]
     if not compared:
         return f"{b} and {a} cannot be compared: no metric has a pair scored in both."

@@ -10,8 +10,8 @@ from typing import Literal
 
 from ragboard.analysis.comparability import DIFFERENT_JUDGES
 from ragboard.analysis.compare import Comparison
-from ragboard.analysis.nouns import MetricSummary, RunSummary
-from ragboard.analysis.unscored import range_of
+from ragboard.analysis.means import MetricSummary, range_of
+from ragboard.analysis.runs import RunSummary
 from ragboard.errors import SettingError
 from ragboard.records import MetricDescription
 from ragboard.stats import GateVerdict, Interval, NoInterval, gate

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from typing import Any
-
-import duckdb
 
 from ragboard.metrics import METRICS, Metric, describe
-from ragboard.records import MetricDescription, MetricSetting
+from ragboard.records import MetricDescription
 from ragboard.store import Store
+from ragboard.store.queries.metrics import stored_descriptions
+from ragboard.store.queries.query import Connection
 
 __all__ = [
     "BETTER",
@@ -32,16 +30,10 @@ def metric_descriptions(store: Store, known: Mapping[str, Metric] = METRICS) -> 
         return described(connection, known)
 
 
-def described(
-    connection: duckdb.DuckDBPyConnection, known: Mapping[str, Metric] = METRICS
-) -> dict[str, MetricDescription]:
+def described(connection: Connection, known: Mapping[str, Metric] = METRICS) -> dict[str, MetricDescription]:
     """The same, over a connection; of a metric described differently over time, as it was last."""
-    rows = connection.execute(
-        "SELECT metric, arg_max(description, finished) FROM metrics JOIN evaluations USING (evaluation_id)"
-        " GROUP BY metric ORDER BY metric"
-    ).fetchall()
     ours = {spec: describe(metric) for spec, metric in known.items()}
-    return ours | {metric: _description(json.loads(text)) for metric, text in rows if metric not in ours}
+    return ours | {spec: one for spec, one in stored_descriptions(connection).items() if spec not in ours}
 
 
 def in_order(specs: Iterable[str]) -> tuple[str, ...]:
@@ -73,11 +65,3 @@ def metric_range(metric: MetricDescription) -> str:
 def metric_settings(metric: MetricDescription) -> str:
     """Its settings in words: `k = not set (a whole number)`; empty where it has none."""
     return "; ".join(f"{setting.name} = {setting.default} ({setting.allowed})" for setting in metric.settings)
-
-
-def _description(stored: dict[str, Any]) -> MetricDescription:
-    given: dict[str, Any] = stored | {
-        "requires": tuple(stored["requires"]),
-        "settings": tuple(MetricSetting(**setting) for setting in stored["settings"]),
-    }
-    return MetricDescription(**given)

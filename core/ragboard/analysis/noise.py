@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import duckdb
-import numpy as np
-
-from ragboard.analysis.comparability import ScoredEvaluation, scored_evaluations
+from ragboard.analysis.comparability import judged_alike
 from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.moments import clusters_of
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.stats import Interval, PairedDifference, paired_difference
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.clusters import sample_clusters
+from ragboard.store.queries.evaluations import ScoredEvaluation, scored_evaluations
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.scores import scored_twice
 
 __all__ = ["JudgeNoise", "judge_noise"]
 
@@ -57,7 +57,7 @@ def judge_noise(store: Store, run: RunRef) -> tuple[JudgeNoise, ...]:
 
 
 def _noise(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     run: RunRef,
     spec: str,
     metric: MetricDescription | None,
@@ -66,7 +66,7 @@ def _noise(
     shown = next((one for one in there if one.evaluation_id == run.evaluation_of(spec)), None)
     if shown is None:
         return None
-    other = next((one for one in there if one.judge == shown.judge and not one.judged_as(shown)), None)
+    other = next((one for one in there if one.judge == shown.judge and not judged_alike(one, shown)), None)
     if other is None:
         return None
     pairs = _difference(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))
@@ -109,7 +109,7 @@ def _unlike(ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> I
 
 
 def _difference(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     run_id: str,
     shown: str,
     other: str,
@@ -117,13 +117,7 @@ def _difference(
     bounds: tuple[float, float] | None,
 ) -> PairedDifference | None:
     """Over the samples that both evaluations scored."""
-    got = connection.execute(
-        "SELECT a.value AS shown, b.value AS other, position FROM scores a JOIN scores b USING (position, metric)"
-        " WHERE a.evaluation_id = $shown AND b.evaluation_id = $other AND metric = $metric"
-        " AND a.value IS NOT NULL AND b.value IS NOT NULL",
-        {"shown": shown, "other": other, "metric": spec},
-    ).fetchnumpy()
-    first, second = (np.asarray(got[side], dtype=np.float64) for side in ("shown", "other"))
-    clusters = clusters_of(connection, run_id)
-    together = clusters.of[np.asarray(got["position"], dtype=np.int64)].tolist() if clusters else None
+    places, first, second = scored_twice(connection, shown, other, spec)
+    clusters = sample_clusters(connection, run_id)
+    together = clusters.of[places].tolist() if clusters else None
     return paired_difference(first, second, bounds=bounds, clusters=together) if first.size else None

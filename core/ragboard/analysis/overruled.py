@@ -11,22 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import duckdb
 import numpy as np
 
-from ragboard.analysis.columns import Floats
+from ragboard.analysis.means import MetricSummary, fill_of, mean_of
 from ragboard.analysis.metrics import described
-from ragboard.analysis.moments import clusters_of
-from ragboard.analysis.nouns import JudgedStatement, MetricSummary, RunSummary
-from ragboard.analysis.pairing import Places
-from ragboard.analysis.statements import judged_statements
-from ragboard.analysis.unscored import fill_of, mean_of
+from ragboard.analysis.paired import Floats
+from ragboard.analysis.runs import RunSummary
 from ragboard.metrics import METRICS, Metric, metric_of, outcome
 from ragboard.metrics.needs import Findings, JointVerdicts, Judged, Need, Statements, StatementsFound
 from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict
 from ragboard.stats import moments
 from ragboard.store import RunRef, Store, read_samples
+from ragboard.store.queries.clusters import sample_clusters
 from ragboard.store.queries.labels import latest_verdicts
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.scores import Places, kept_scores
+from ragboard.store.queries.statements import JudgedStatement, answer_statements, judged_labels
 
 __all__ = ["Overruled", "overruled", "recounted"]
 
@@ -81,32 +81,22 @@ def overruled(store: Store, run: RunSummary) -> Overruled:
 
 
 def _both(
-    connection: duckdb.DuckDBPyConnection, evaluation_id: str, people: Mapping[tuple[int, int], Label]
+    connection: Connection, evaluation_id: str, people: Mapping[tuple[int, int], Label]
 ) -> dict[tuple[int, int], tuple[Label, Label]]:
     """The judge's verdict and people's of each statement that has both."""
     if not people:
         return {}
-    rows = connection.execute(
-        "SELECT position, statement, label FROM verdicts WHERE evaluation_id = ? AND side = 'response'"
-        " AND target = 'joint' AND position IN (SELECT unnest(?))",
-        [evaluation_id, list({position for position, _ in people})],
-    ).fetchall()
-    return {
-        (position, statement): (label, people[position, statement])
-        for position, statement, label in rows
-        if (position, statement) in people
-    }
+    judges = judged_labels(connection, evaluation_id, list({position for position, _ in people}))
+    return {key: (label, people[key]) for key, label in judges.items() if key in people}
 
 
-def _means(
-    connection: duckdb.DuckDBPyConnection, ref: RunRef, run: RunSummary, positions: Sequence[int]
-) -> dict[str, MetricSummary]:
+def _means(connection: Connection, ref: RunRef, run: RunSummary, positions: Sequence[int]) -> dict[str, MetricSummary]:
     own = tuple(
         spec for spec, one in run.metrics.items() if one.judged and one.judged.evaluation_id == ref.evaluation_id
     )
     again = {position: _recount(connection, ref, position, own) for position in positions}
     known = described(connection)
-    clusters = clusters_of(connection, ref.run_id)
+    clusters = sample_clusters(connection, ref.run_id)
     found: dict[str, MetricSummary] = {}
     for spec in dict.fromkeys(spec for outcomes in again.values() for spec in outcomes):
         changed = {position: outcomes[spec] for position, outcomes in again.items() if spec in outcomes}
@@ -141,27 +131,19 @@ def _again(
     )
 
 
-def _values(
-    connection: duckdb.DuckDBPyConnection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]
-) -> tuple[Places, Floats]:
+def _values(connection: Connection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]) -> tuple[Places, Floats]:
     """Positions and every score of a metric, the changed ones in place of the judge's; NaN where unscored."""
-    kept = connection.execute(
-        "SELECT position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores WHERE evaluation_id = ? AND metric = ?"
-        " AND position NOT IN (SELECT unnest(?::INTEGER[]))",
-        [ref.evaluation_id, spec, list(changed)],
-    ).fetchnumpy()
+    kept = kept_scores(connection, ref.evaluation_id or "", spec, changed)
     ours = [one.value if isinstance(one, Score) else np.nan for one in changed.values()]
     return (
-        np.concatenate([np.asarray(kept["position"], dtype=np.int64), np.array(list(changed), dtype=np.int64)]),
-        np.concatenate([np.asarray(kept["value"], dtype=np.float64), np.array(ours, dtype=np.float64)]),
+        np.concatenate([kept.positions, np.array(list(changed), dtype=np.int64)]),
+        np.concatenate([kept.values, np.array(ours, dtype=np.float64)]),
     )
 
 
-def _recount(
-    connection: duckdb.DuckDBPyConnection, ref: RunRef, position: int, specs: Sequence[str]
-) -> Mapping[str, Outcome]:
+def _recount(connection: Connection, ref: RunRef, position: int, specs: Sequence[str]) -> Mapping[str, Outcome]:
     ((_, sample),) = read_samples(connection, ref.run_id, position, position + 1)
-    said, refuses = judged_statements(connection, ref.evaluation_id, position)
+    said, refuses = answer_statements(connection, ref.evaluation_id, position)
     return recounted(sample, said, refuses=refuses, specs=specs)
 
 

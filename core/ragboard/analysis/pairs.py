@@ -2,58 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import duckdb
-import numpy as np
-from numpy.typing import NDArray
-
 from ragboard.analysis.alignment import align
-from ragboard.analysis.columns import MetricColumn, metric_columns
 from ragboard.analysis.comparability import comparable_refs, different_judges
 from ragboard.analysis.metrics import described
-from ragboard.analysis.nouns import JudgedStatement, SampleReport
-from ragboard.analysis.pairing import PairedRuns, Places
-from ragboard.analysis.samples import outcome_of, sample_report
-from ragboard.analysis.values import shown_scores
-from ragboard.analysis.worddiff import Change, word_diff
+from ragboard.analysis.samples import SampleReport, sample_report
+from ragboard.analysis.word_diff import Change, word_diff
 from ragboard.errors import NotFoundError
 from ragboard.records import Outcome, Passage, Unscored
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.pairs import (
+    SAME,
+    Direction,
+    PairedRuns,
+    PairQuery,
+    Which,
+    compared_pairs,
+    pair_counts,
+    pair_order,
+    pairs_query,
+    put_pairs,
+)
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.samples import position_of, sample_texts
+from ragboard.store.queries.scores import metric_names, outcomes_of_metric
+from ragboard.store.queries.statements import JudgedStatement, statement_counts
 
 __all__ = [
     "MovedPassage",
     "PairPlace",
-    "PairQuery",
     "PairReport",
     "PairRow",
     "PairsPage",
     "StatementChange",
-    "Which",
     "pair_place",
     "pair_report",
     "pair_rows",
+    "pairs_sql",
     "statement_changes",
 ]
 
-Which = Literal["all", "worse", "better", "same", "unscored"]
 ChangeKind = Literal["broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept"]
 
-SAME = 1e-9
-"""Values nearer than this are the same."""
 _KINDS: tuple[ChangeKind, ...] = ("broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairQuery:
-    """Which pairs, by how one metric changed in them."""
-
-    metric: str
-    which: Which = "all"
-    limit: int = 25
-    offset: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,13 +138,35 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
     """
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
-        column, direction = _column(connection, a, b, paired, query.metric)
-        gains = _gains(column, direction)
-        order = _order(gains, column, query.which)
-        places = order[query.offset : query.offset + query.limit]
-        chosen = list(zip(paired.a[places].tolist(), paired.b[places].tolist(), strict=True))
-        rows = tuple(_rows(connection, a, b, chosen, query.metric, direction))
-    return PairsPage(rows=rows, total=order.size, counts=_counts(gains, column))
+        direction = _direction(connection, a, b, query.metric)
+        put_pairs(connection, a, b, paired, query.metric, direction)
+        counts = pair_counts(connection)
+        found = compared_pairs(connection, a, b, query)
+        sides = (a, [one.a for one in found]), (b, [one.b for one in found])
+        before, after = (outcomes_of_metric(connection, run, query.metric, places) for run, places in sides)
+        claims_a, claims_b = (statement_counts(connection, run.evaluation_id, places) for run, places in sides)
+    rows = tuple(
+        PairRow(
+            sample_a=one.sample_a,
+            sample_b=one.sample_b,
+            question=one.question,
+            a=before.get(one.a, _NOT_THERE),
+            b=after.get(one.b, _NOT_THERE),
+            difference=one.difference,
+            change=_change(one.difference, direction),
+            claims_a=claims_a.get(one.a, 0),
+            claims_b=claims_b.get(one.b, 0),
+        )
+        for one in found
+    )
+    return PairsPage(rows=rows, total=counts[query.which], counts=counts)
+
+
+def pairs_sql(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> str:
+    """The SQL behind a page of pairs. Raises NotFoundError where the two evaluations do not share the metric."""
+    a, b = comparable_refs(store, a, b)
+    with store.database.read() as connection:
+        return str(pairs_query(a, b, query, _direction(connection, a, b, query.metric)))
 
 
 def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery, sample_id: str) -> PairPlace:
@@ -161,21 +177,23 @@ def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pa
     """
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
-        column, direction = _column(connection, a, b, paired, query.metric)
-        ours = paired.a[_order(_gains(column, direction), column, query.which)]
-        found = connection.execute(
-            "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [a.run_id, sample_id]
-        ).fetchone()
-        at = next(iter(np.flatnonzero(ours == found[0]).tolist()), -1) if found else -1
-        near = {place: int(ours[place]) for place in (at - 1, at + 1) if 0 <= place < ours.size}
-        ids = dict(
-            connection.execute(
-                "SELECT position, sample_id FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?))",
-                [a.run_id, list(near.values())],
-            ).fetchall()
-        )
-    before, after = (ids.get(near[place]) if place in near else None for place in (at - 1, at + 1))
-    return PairPlace(place=at + 1, total=ours.size, previous=before, following=after)
+        put_pairs(connection, a, b, paired, query.metric, _direction(connection, a, b, query.metric))
+        ours = pair_order(connection, query)
+        position = position_of(connection, a.run_id, sample_id)
+        at = ours.index(position) if position in ours else -1
+        near = {place: ours[place] for place in (at - 1, at + 1) if 0 <= place < len(ours)}
+        texts = sample_texts(connection, a.run_id, list(near.values()))
+    before, after = (texts[near[place]].sample_id if place in near else None for place in (at - 1, at + 1))
+    return PairPlace(place=at + 1, total=len(ours), previous=before, following=after)
+
+
+def _direction(connection: Connection, a: RunRef, b: RunRef, spec: str) -> Direction:
+    """Which way a metric is better that both runs have: neither where different judges scored it."""
+    if not all(spec in metric_names(connection, run) for run in (a, b)):
+        raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
+    metric = described(connection).get(spec)
+    alike = spec not in different_judges(connection, a, b, (spec,))
+    return metric.direction if metric and alike else "neutral"
 
 
 def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_id: str) -> PairReport:
@@ -186,8 +204,8 @@ def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_i
     if not partner:
         raise NotFoundError(f"sample {sample_id!r} of {a.name!r} has no partner in {b.name!r}")
     with store.database.read() as connection:
-        (other,) = _texts(connection, b, partner).values()
-    theirs = sample_report(store, b, other[0])
+        (other,) = sample_texts(connection, b.run_id, partner).values()
+    theirs = sample_report(store, b, other.sample_id)
     shared, gained, lost = _passages(ours.sample.contexts or (), theirs.sample.contexts or ())
     return PairReport(
         a=ours,
@@ -244,85 +262,12 @@ def _passages(
     return shared, tuple(one for one in b if one.text not in ours), tuple(one for one in a if one.text not in theirs)
 
 
-def _column(
-    connection: duckdb.DuckDBPyConnection, a: RunRef, b: RunRef, paired: PairedRuns, spec: str
-) -> tuple[MetricColumn, str]:
-    """A metric over all pairs, and which way is better: neither where different judges scored it."""
-    column = metric_columns(connection, a, b, paired, spec).get(spec)
-    if column is None:
-        raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
-    metric = described(connection).get(spec)
-    alike = metric is not None and spec not in different_judges(connection, a, b, (spec,))
-    return column, metric.direction if metric and alike else "neutral"
-
-
-def _gains(column: MetricColumn, direction: str) -> NDArray[np.float64]:
-    """How much better each pair got; of a metric that is better neither way, how little it changed."""
-    difference = column.b - column.a
-    if direction == "neutral":
-        return -np.abs(difference)
-    return difference if direction == "higher" else -difference
-
-
-def _order(gains: NDArray[np.float64], column: MetricColumn, which: Which) -> Places:
-    both = column.both
-    kept = {
-        "all": np.ones_like(both),
-        "worse": both & (gains < -SAME),
-        "better": both & (gains > SAME),
-        "same": both & (np.abs(gains) <= SAME),
-        "unscored": ~both,
-    }[which]
-    keys = -gains if which == "better" else gains
-    order = np.lexsort((keys, ~both))
-    return order[kept[order]]
-
-
-def _counts(gains: NDArray[np.float64], column: MetricColumn) -> dict[Which, int]:
-    both = column.both
-    return {
-        "all": int(both.size),
-        "worse": int(np.sum(both & (gains < -SAME))),
-        "better": int(np.sum(both & (gains > SAME))),
-        "same": int(np.sum(both & (np.abs(gains) <= SAME))),
-        "unscored": int(np.sum(~both)),
-    }
-
-
-def _rows(
-    connection: duckdb.DuckDBPyConnection,
-    a: RunRef,
-    b: RunRef,
-    pairs: Sequence[tuple[int, int]],
-    metric: str,
-    direction: str,
-) -> Iterator[PairRow]:
-    sides = [(a, [pair[0] for pair in pairs]), (b, [pair[1] for pair in pairs])]
-    ours, theirs = (_texts(connection, run, positions) for run, positions in sides)
-    before, after = (_outcomes(connection, run, positions, metric) for run, positions in sides)
-    claims_a, claims_b = (_claims(connection, run, positions) for run, positions in sides)
-    for one, other in pairs:
-        first, second = before.get(one, _NOT_THERE), after.get(other, _NOT_THERE)
-        difference = None
-        if not isinstance(first, Unscored) and not isinstance(second, Unscored):
-            difference = second.value - first.value
-        yield PairRow(
-            sample_a=ours[one][0],
-            sample_b=theirs[other][0],
-            question=ours[one][1],
-            a=first,
-            b=second,
-            difference=difference,
-            change=_change(difference, direction),
-            claims_a=claims_a.get(one, 0),
-            claims_b=claims_b.get(other, 0),
-        )
-
-
 _NOT_THERE = Unscored(reason="skipped", detail="not evaluated")
 
 
-def _change(difference: float | None, direction: str) -> Literal["better", "worse", "same", "differs", "unscored"]:
+def _change(
+    difference: float | None, direction: Direction
+) -> Literal["better", "worse", "same", "differs", "unscored"]:
     if difference is None:
         return "unscored"
     if abs(difference) <= SAME:
@@ -330,32 +275,3 @@ def _change(difference: float | None, direction: str) -> Literal["better", "wors
     if direction == "neutral":
         return "differs"
     return "better" if (difference > 0) == (direction == "higher") else "worse"
-
-
-def _texts(connection: duckdb.DuckDBPyConnection, run: RunRef, positions: Sequence[int]) -> dict[int, tuple[str, str]]:
-    rows = connection.execute(
-        "SELECT position, sample_id, question FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?))",
-        [run.run_id, list(positions)],
-    ).fetchall()
-    return {position: (sample_id, question) for position, sample_id, question in rows}
-
-
-def _outcomes(
-    connection: duckdb.DuckDBPyConnection, run: RunRef, positions: Sequence[int], metric: str
-) -> dict[int, Outcome]:
-    shown, given = shown_scores(run)
-    rows = connection.execute(
-        f"SELECT position, value, counted, reason, detail FROM scores WHERE {shown} AND metric = $metric"
-        " AND position IN (SELECT unnest($positions))",
-        given | {"metric": metric, "positions": list(positions)},
-    ).fetchall()
-    return {row[0]: outcome_of(*row[1:]) for row in rows}
-
-
-def _claims(connection: duckdb.DuckDBPyConnection, run: RunRef, positions: Sequence[int]) -> dict[int, int]:
-    rows = connection.execute(
-        "SELECT position, count(*) FROM statements WHERE evaluation_id = ? AND side = 'response'"
-        " AND position IN (SELECT unnest(?)) GROUP BY 1",
-        [run.evaluation_id, list(positions)],
-    ).fetchall()
-    return dict(rows)

@@ -1,43 +1,155 @@
-"""The leaderboard and one run's summary."""
+"""Runs: the leaderboard, one run's summary, what evaluations took and what failed in them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-import duckdb
-
-from ragboard.analysis.means import metric_summaries
+from ragboard.analysis.means import MetricSummary, UnscoredPolicy, metric_summaries
 from ragboard.analysis.metrics import in_order
-from ragboard.analysis.moments import clustered_runs
-from ragboard.analysis.nouns import (
-    JudgedBy,
-    ListedEvaluation,
-    ListedRun,
-    MetricSummary,
-    RunSummary,
-    Spending,
-)
-from ragboard.analysis.spending import spending_of, spending_read
-from ragboard.analysis.unscored import UnscoredPolicy
 from ragboard.errors import NotFoundError
-from ragboard.metrics.partition import ORIGINS, Origin
-from ragboard.records import Label
+from ragboard.metrics.partition import Origin
+from ragboard.problems import kind_of_problem
+from ragboard.records import JsonValue, Label, Spend
 from ragboard.store import RunRef, Store, read_evaluations
+from ragboard.store.queries.clusters import run_clusters
+from ragboard.store.queries.evaluations import JudgedBy, elsewhere_by_run, file_evaluations, judged_by, spends
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.runs import ListedRun, RunRow, StoreTable, all_runs, described_tables, listed_runs, run_row
+from ragboard.store.queries.samples import refusing_runs
+from ragboard.store.queries.scores import Failure, failed_scores, failing_evaluations, means_query
+from ragboard.store.queries.statements import label_counts, origin_counts
 
 __all__ = [
+    "FailureKind",
+    "ListedEvaluation",
+    "RunSummary",
+    "Spending",
     "evaluations_by_run",
-    "judged_by",
+    "failed_evaluations",
+    "failures",
+    "judge_identity",
     "leaderboard",
     "list_runs",
     "run_evaluations",
     "run_summary",
     "runs_matching",
+    "runs_sql",
+    "spending_of",
+    "store_tables",
 ]
 
-Rows = list[tuple[Any, ...]]
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """What an evaluation took, all its models together, and how near that was to its plan."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """US dollars; None where a price or a call's tokens are not known."""
+    uncounted: int
+    """Calls whose tokens the server did not say; they are in no count of tokens."""
+    unpriced: tuple[str, ...]
+    """Models whose cost is not known."""
+    planned_calls: int | None
+    """None where nothing was planned."""
+    planned_tokens: int | None
+    calls_of_plan: float | None
+    """Calls, as a share of those planned: 1.1 is a tenth more. None without a plan."""
+    tokens_of_plan: float | None
+    """The same of tokens; None where some are uncounted too."""
+    models: tuple[Spend, ...]
+
+    def __str__(self) -> str:
+        """In one line: `41 calls, 12,300 tokens, $0.0042; 100% and 108% of what was planned`."""
+        return f"{self._taken()}, {self._dollars()}{self._planned()}"
+
+    def _taken(self) -> str:
+        said = f"{self.calls:,} calls, {self.prompt_tokens + self.completion_tokens:,} tokens"
+        return f"{said} (those of {self.uncounted:,} calls are not known)" if self.uncounted else said
+
+    def _dollars(self) -> str:
+        return f"cost unknown ({', '.join(self.unpriced)})" if self.cost is None else f"${self.cost:,.4f}"
+
+    def _planned(self) -> str:
+        if self.calls_of_plan is None:
+            return ""
+        tokens = "" if self.tokens_of_plan is None else f" and {self.tokens_of_plan:.0%} of the tokens"
+        return f"; {self.calls_of_plan:.0%} of the calls{tokens} that were planned"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """One line of the leaderboard."""
+
+    run_id: str
+    name: str
+    config: Mapping[str, JsonValue]
+    dataset: str
+    dataset_key: str
+    source: str
+    tags: tuple[str, ...]
+    samples: int
+    imported: datetime
+    judged: JudgedBy | None
+    """The evaluation whose statements are shown; None where the run was never evaluated."""
+    metrics: Mapping[str, MetricSummary]
+    file_scores: Mapping[str, MetricSummary]
+    """What the run file brought as another tool's scores (`ragas-file.faithfulness`); nobody here counted them."""
+    labels: Mapping[Label, int]
+    """Statements of the answers by verdict on the passages together."""
+    origins: Mapping[Origin, int]
+    """Statements of the answers by class of the six-way partition, where all three tables were judged."""
+    refusals: int | None
+    """Answers that decline, wholly or in part; None where that was never asked."""
+    spending: Spending | None = None
+    """None where no model was asked."""
+    notes: str = ""
+    """What a person wrote about it."""
+    clustered: str = ""
+    """What its samples are of, `12 conversations`: intervals are clustered by it; empty where samples are
+    independent."""
+
+    def judged_elsewhere(self, metric: str) -> str:
+        """Who judged a metric that is from another evaluation than the statements; empty where it is from the same."""
+        summary = self.metrics.get(metric)
+        judged = summary.judged if summary else None
+        if judged is None or (self.judged and judged.evaluation_id == self.judged.evaluation_id):
+            return ""
+        return ", ".join(filter(None, (f"judge {judged.in_words}", judged.part)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedEvaluation:
+    """An evaluation of a run to choose from."""
+
+    judged: JudgedBy
+    metrics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """`gpt-4o-mini, 20 of 60 samples evaluated, 3 metrics, 2026-11-20 14:03 UTC`."""
+        count = f"{len(self.metrics)} metric{'' if len(self.metrics) == 1 else 's'}"
+        when = f"{self.judged.finished:%Y-%m-%d %H:%M} UTC"
+        return ", ".join(filter(None, (self.judged.in_words, self.judged.part, count, when)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureKind:
+    """Failures that differ in numbers, names and quoted texts at most."""
+
+    message: str
+    """What they have in common."""
+    count: int
+    """Scores that are missing for it."""
+    samples: int
+    metrics: tuple[str, ...]
+    sample_id: str
+    """One of the samples, and its whole message."""
+    example: str
 
 
 def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
@@ -46,40 +158,53 @@ def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple
     `unscored` says how samples without a score count in the means.
     """
     with store.database.read() as connection:
-        rows = connection.execute(_RUNS + " ORDER BY r.imported DESC, r.name").fetchall()
-        return _summaries(connection, rows, _elsewhere(connection), unscored)
+        return _summaries(connection, all_runs(connection), elsewhere_by_run(connection), unscored)
+
+
+def runs_sql(board: Iterable[RunSummary]) -> str:
+    """The SQL behind the means of these runs over their scored samples."""
+    evaluations = (
+        one.judged.evaluation_id
+        for run in board
+        for one in (*run.metrics.values(), *run.file_scores.values())
+        if one.judged
+    )
+    return str(means_query(tuple(dict.fromkeys(evaluations))))
 
 
 def list_runs(store: Store) -> tuple[ListedRun, ...]:
     """Every run, in the leaderboard's order; reads no scores."""
     with store.database.read() as connection:
-        rows = connection.execute(
-            "SELECT run_id, name, dataset_key, imported, (SELECT count(*) FROM evaluations e WHERE e.run_id = r.run_id"
-            " AND NOT e.imported) FROM runs r ORDER BY imported DESC, name"
-        ).fetchall()
-    return tuple(
-        ListedRun(run_id=run_id, name=name, dataset_key=key, imported=imported, evaluations=evaluations)
-        for run_id, name, key, imported, evaluations in rows
-    )
+        return listed_runs(connection)
+
+
+def store_tables(store: Store) -> tuple[StoreTable, ...]:
+    """Every view and table with its columns, the views first, as the comments in the database describe them."""
+    with store.database.read() as connection:
+        return described_tables(connection)
 
 
 def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "excluded") -> RunSummary:
     """One run, by the evaluations that the reference means. Raises NotFoundError where it is gone."""
     with store.database.read() as connection:
-        rows = connection.execute(
-            _RUNS_BY + " WHERE r.run_id = $run", {"run": run.run_id, "evaluation": run.evaluation_id}
-        ).fetchall()
-        found = _summaries(connection, rows, {run.run_id: dict(run.elsewhere)}, unscored)
+        found = _summaries(connection, run_row(connection, run), {run.run_id: dict(run.elsewhere)}, unscored)
     if not found:
         raise NotFoundError(f"run {run.name!r} is no longer in the store")
     return found[0]
+
+
+def judge_identity(store: Store, run: RunRef) -> Mapping[str, str]:
+    """For each kind of question who answered it: judge, model, prompts, version. Empty without an evaluation."""
+    with store.database.read() as connection:
+        found = read_evaluations(connection, "evaluation_id = ?", run.evaluation_id or "")
+    return {task: str(said) for one in found for task, said in one.identity.items()}
 
 
 def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
     """The evaluations of our own of a run, newest first."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
-        judged = _judged(connection, [one.id for one in evaluations])
+        judged = judged_by(connection, [one.id for one in evaluations])
     return tuple(ListedEvaluation(judged=judged[one.id], metrics=one.metrics) for one in evaluations)
 
 
@@ -87,7 +212,7 @@ def evaluations_by_run(store: Store) -> Mapping[str, tuple[ListedEvaluation, ...
     """The same of every run that has any, by the run's id."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "NOT imported")
-        judged = _judged(connection, [one.id for one in evaluations])
+        judged = judged_by(connection, [one.id for one in evaluations])
     found: dict[str, tuple[ListedEvaluation, ...]] = {}
     for one in evaluations:
         listed = ListedEvaluation(judged=judged[one.id], metrics=one.metrics)
@@ -103,165 +228,110 @@ def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, 
     )
 
 
-_RUN_COLUMNS = (
-    "SELECT r.run_id, r.name, r.config, r.dataset, r.dataset_key, r.source, r.tags, r.samples, r.imported,"
-    " e.evaluation_id, r.notes FROM runs r LEFT JOIN "
-)
-_RUNS = _RUN_COLUMNS + "shown_evaluations e ON e.run_id = r.run_id"
-_RUNS_BY = _RUN_COLUMNS + "evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation"
+def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
+    """The kinds of failure behind a run's missing scores, the commonest first."""
+    with store.database.read() as connection:
+        failed = failed_scores(connection, run)
+    kinds: dict[str, list[Failure]] = {}
+    for one in failed:
+        kinds.setdefault(kind_of_problem(one.detail), []).append(one)
+    found = (
+        FailureKind(
+            message=message,
+            count=len(alike),
+            samples=len({one.position for one in alike}),
+            metrics=tuple(dict.fromkeys(one.metric for one in alike)),
+            sample_id=alike[0].sample_id,
+            example=alike[0].detail,
+        )
+        for message, alike in kinds.items()
+    )
+    return tuple(sorted(found, key=lambda kind: -kind.count))
 
 
-def _elsewhere(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
-    """For each run the metrics that are not taken from the evaluation of its statements, and theirs."""
-    rows = connection.execute(
-        "SELECT run_id, metric, evaluation_id FROM shown_metrics"
-        " WHERE evaluation_id NOT IN (SELECT evaluation_id FROM shown_evaluations)"
-    ).fetchall()
-    found: dict[str, dict[str, str]] = {}
-    for run_id, metric, evaluation in rows:
-        found.setdefault(run_id, {})[metric] = evaluation
-    return found
+def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
+    """The run by each of its evaluations that a missing score is shown from because something failed."""
+    with store.database.read() as connection:
+        failed = failing_evaluations(connection, run)
+    return tuple(
+        RunRef(run_id=run.run_id, name=run.name, evaluation_id=one) for one in run.evaluations if one in failed
+    )
 
 
 def _summaries(
-    connection: duckdb.DuckDBPyConnection,
-    rows: Rows,
+    connection: Connection,
+    rows: Sequence[RunRow],
     elsewhere: Mapping[str, Mapping[str, str]],
     unscored: UnscoredPolicy,
 ) -> tuple[RunSummary, ...]:
     """`elsewhere` has for each run the metrics of other evaluations than its row's, and which these are."""
-    others = {row[0]: elsewhere.get(row[0], {}) for row in rows}
-    evaluations = [row[9] for row in rows if row[9]]
+    others = {row.run_id: elsewhere.get(row.run_id, {}) for row in rows}
+    evaluations = [row.evaluation_id for row in rows if row.evaluation_id]
     every = list(dict.fromkeys((*evaluations, *(one for moved in others.values() for one in moved.values()))))
-    samples = {row[0]: row[7] for row in rows}
-    files = _file_evaluations(connection, list(samples), every)
-    judged = _judged(connection, [*every, *files.values()])
-    totals = {one: by.covered for one, by in judged.items()}
-    metrics = metric_summaries(connection, list(judged), totals, unscored)
-    clustered = _clustered(
-        connection,
-        [(row[0], one) for row in rows for one in (row[9], *others[row[0]].values(), files.get(row[0])) if one],
-        judged,
-    )
-    labels = _labels(connection, evaluations)
-    origins = _origins(connection, evaluations)
-    spending = spending_read(connection, every)
-    refusals = dict(
-        connection.execute(
-            "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
-            " AND evaluation_id IN (SELECT unnest(?)) GROUP BY 1",
-            [evaluations],
-        ).fetchall()
-    )
-    return tuple(
-        RunSummary(
-            run_id=row[0],
-            name=row[1],
-            config=json.loads(row[2]),
-            dataset=row[3],
-            dataset_key=row[4],
-            source=row[5],
-            tags=tuple(row[6]),
-            samples=row[7],
-            imported=row[8],
-            judged=judged.get(row[9]),
-            metrics=_shown_metrics(row[9], others[row[0]], metrics, judged),
-            file_scores=metrics.get(files.get(row[0], ""), {}),
-            labels=labels.get(row[9], {}),
-            origins=origins.get(row[9], {}),
-            refusals=refusals.get(row[9]),
-            spending=_spending(spending, dict.fromkeys((row[9], *others[row[0]].values()))),
-            notes=row[10],
-            clustered=clustered.get(row[0], ""),
-        )
+    runs = [row.run_id for row in rows]
+    files = {run: one for run, one in file_evaluations(connection, runs).items() if one not in every}
+    judged = judged_by(connection, [*every, *files.values()])
+    metrics = metric_summaries(connection, list(judged), {one: by.covered for one, by in judged.items()}, unscored)
+    shown = [
+        (row.run_id, one)
         for row in rows
-    )
-
-
-def _clustered(
-    connection: duckdb.DuckDBPyConnection, shown: Sequence[tuple[str, str]], judged: Mapping[str, JudgedBy]
-) -> dict[str, str]:
-    """For each run with an evaluation to show by what the intervals are clustered; not for independent samples."""
+        for one in (row.evaluation_id, *others[row.run_id].values(), files.get(row.run_id))
+        if one
+    ]
     whole = {run_id for run_id, one in shown if one not in judged or not judged[one].part}
-    return clustered_runs(connection, list(whole), [(run_id, one) for run_id, one in shown if run_id not in whole])
+    clustered = run_clusters(connection, list(whole), [(run, one) for run, one in shown if run not in whole])
+    labels, origins = label_counts(connection, evaluations), origin_counts(connection, evaluations)
+    spending = spends(connection, every)
+    refusals = refusing_runs(connection, evaluations)
+    found: list[RunSummary] = []
+    for row in rows:
+        main, moved = row.evaluation_id or "", others[row.run_id]
+        own = {spec: main for spec in metrics.get(main, {}) if spec not in moved}
+        taken = own | {spec: one for spec, one in moved.items() if spec in metrics.get(one, {})}
+        spent = [spend for one in dict.fromkeys((main, *moved.values())) for spend in spending.get(one, ())]
+        summary = RunSummary(
+            run_id=row.run_id,
+            name=row.name,
+            config=json.loads(row.config),
+            dataset=row.dataset,
+            dataset_key=row.dataset_key,
+            source=row.source,
+            tags=tuple(row.tags),
+            samples=row.samples,
+            imported=row.imported,
+            judged=judged.get(main),
+            metrics={spec: replace(metrics[taken[spec]][spec], judged=judged[taken[spec]]) for spec in in_order(taken)},
+            file_scores=metrics.get(files.get(row.run_id, ""), {}),
+            labels=labels.get(main, {}),
+            origins=origins.get(main, {}),
+            refusals=refusals.get(main),
+            spending=spending_of(spent) if spent else None,
+            notes=row.notes,
+            clustered=str(clustered.get(row.run_id, "")),
+        )
+        found.append(summary)
+    return tuple(found)
 
 
-def _file_evaluations(
-    connection: duckdb.DuckDBPyConnection, runs: Sequence[str], shown: Sequence[str]
-) -> dict[str, str]:
-    """For each run whose file brought scores their evaluation, unless that is the one shown."""
-    rows = connection.execute(
-        "SELECT run_id, evaluation_id FROM evaluations WHERE imported AND run_id IN (SELECT unnest(?))"
-        " AND NOT list_contains(?::VARCHAR[], evaluation_id)",
-        [runs, shown],
-    ).fetchall()
-    return dict(rows)
-
-
-def _judged(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[str, JudgedBy]:
-    rows = connection.execute(
-        "SELECT evaluation_id, judge, heuristic, finished, covered, samples FROM evaluations JOIN runs USING (run_id)"
-        " WHERE evaluation_id IN (SELECT unnest(?))",
-        [evaluations],
-    ).fetchall()
-    return {row[0]: by for row in rows if (by := judged_by(row))}
-
-
-def _shown_metrics(
-    main: str | None,
-    elsewhere: Mapping[str, str],
-    metrics: Mapping[str, Mapping[str, MetricSummary]],
-    judged: Mapping[str, JudgedBy],
-) -> dict[str, MetricSummary]:
-    """The metrics of a run in order, each with the evaluation that it is from."""
-    own = {spec: main for spec in metrics.get(main or "", {}) if spec not in elsewhere}
-    shown = own | {spec: one for spec, one in elsewhere.items() if spec in metrics.get(one, {})}
-    return {spec: replace(metrics[one][spec], judged=judged[one]) for spec in in_order(shown) if (one := shown[spec])}
-
-
-def _spending(spending: Mapping[str, Spending], evaluations: Iterable[str]) -> Spending | None:
-    """What the evaluations of a run took together; None where no model was asked."""
-    found = [spending[one] for one in evaluations if one in spending]
-    return (
-        found[0] if len(found) == 1 else spending_of(spend for one in found for spend in one.models) if found else None
+def spending_of(models: Sequence[Spend]) -> Spending:
+    """All models together."""
+    calls, uncounted = sum(one.calls for one in models), sum(one.uncounted for one in models)
+    prompt, completion = sum(one.prompt_tokens for one in models), sum(one.completion_tokens for one in models)
+    planned_calls, planned_tokens = (
+        None if None in planned else sum(number or 0 for number in planned)
+        for planned in ([one.planned_calls for one in models], [one.planned_tokens for one in models])
     )
-
-
-def judged_by(row: tuple[Any, ...]) -> JudgedBy | None:
-    """The evaluation of a row of its id, judge, heuristic, time, coverage and the run's samples; None without one."""
-    evaluation_id, judge, heuristic, finished, covered, samples = row
-    if evaluation_id is None:
-        return None
-    return JudgedBy(
-        evaluation_id=evaluation_id,
-        judge=judge,
-        heuristic=heuristic,
-        finished=finished,
-        covered=covered,
-        samples=samples,
+    unpriced = tuple(dict.fromkeys(one.model for one in models if one.cost is None))
+    return Spending(
+        calls=calls,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost=None if unpriced else sum(one.cost or 0.0 for one in models),
+        uncounted=uncounted,
+        unpriced=unpriced,
+        planned_calls=planned_calls,
+        planned_tokens=planned_tokens,
+        calls_of_plan=calls / planned_calls if planned_calls else None,
+        tokens_of_plan=(prompt + completion) / planned_tokens if planned_tokens and not uncounted else None,
+        models=tuple(models),
     )
-
-
-def _labels(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[str, dict[Label, int]]:
-    rows = connection.execute(
-        "SELECT evaluation_id, label, count(*) FROM verdicts WHERE side = 'response' AND target = 'joint'"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
-        [evaluations],
-    ).fetchall()
-    found: dict[str, dict[Label, int]] = {}
-    for evaluation, label, count in rows:
-        found.setdefault(evaluation, {})[label] = count
-    return found
-
-
-def _origins(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[str]) -> dict[str, dict[Origin, int]]:
-    """All six counts of each evaluation that has any."""
-    rows = connection.execute(
-        "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
-        [evaluations],
-    ).fetchall()
-    found: dict[str, dict[Origin, int]] = {}
-    for evaluation, origin, count in rows:
-        found.setdefault(evaluation, dict.fromkeys(ORIGINS, 0))[origin] = count
-    return found

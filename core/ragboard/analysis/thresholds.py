@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import duckdb
-
 from ragboard.analysis.metrics import described, metric_descriptions, metric_range
 from ragboard.errors import SettingError
 from ragboard.records import MetricDescription
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import Store
+from ragboard.store.queries.metrics import metric_thresholds
+from ragboard.store.queries.query import Connection
 
-__all__ = ["STANDINGS", "Share", "Standing", "Threshold", "set_threshold", "thresholds", "thresholds_read"]
+__all__ = ["STANDINGS", "Share", "Standing", "Threshold", "read_thresholds", "set_threshold", "thresholds"]
 
 Standing = Literal["met", "missed", "undecided"]
 """met, missed: the whole interval of the mean lies on that side of the threshold; undecided: it holds both sides."""
@@ -53,15 +53,13 @@ class Share:
 def thresholds(store: Store) -> Mapping[str, Threshold]:
     """The thresholds that were set, by metric."""
     with store.database.read() as connection:
-        return thresholds_read(connection, described(connection))
+        return read_thresholds(connection, described(connection))
 
 
-def thresholds_read(
-    connection: duckdb.DuckDBPyConnection, metrics: Mapping[str, MetricDescription]
-) -> dict[str, Threshold]:
+def read_thresholds(connection: Connection, metrics: Mapping[str, MetricDescription]) -> dict[str, Threshold]:
     """The same over a connection; those of metrics that nobody knows now are left out."""
-    rows = connection.execute("SELECT metric, value FROM thresholds ORDER BY metric").fetchall()
-    return {spec: _threshold(metrics[spec], value) for spec, value in rows if spec in metrics}
+    kept = metric_thresholds(connection)
+    return {spec: _threshold(metrics[spec], value) for spec, value in kept.items() if spec in metrics}
 
 
 def set_threshold(

@@ -12,15 +12,7 @@ import click
 from tqdm import tqdm
 
 from ragboard.cli.judging import STOPPED
-from ragboard.cli.options import (
-    SEED,
-    Finite,
-    as_json,
-    judging_options,
-    no_cache_option,
-    plugin_option,
-    store_option,
-)
+from ragboard.cli.options import SEED, Finite, as_json, judging_options, no_cache_option, plugin_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.evaluation.terms import Terms
 from ragboard.human.agree import Agreed, agree
@@ -44,12 +36,10 @@ __all__ = ["agree_with_people", "report_judge"]
 @judging_options
 @click.option("--metrics", "names", help="Names separated by commas; else the one that stands for each dimension.")
 @click.option("--ties", type=click.Choice(get_args(Ties)), default="random", show_default=True, help="What a tie is.")
-@click.option("--against", default="", metavar="NAME", help="Contender that others are tested against; else the first.")
+@click.option("--against", default="", metavar="NAME", help="Scorer that others are tested against; else the first.")
 @click.option("--dimension", default="", help="Of graded answers: which grades; else the first.")
 @click.option("--at-least", type=Finite(), help="Grade from which on an answer is good; else halfway up the scale.")
-@click.option(
-    "--cut", type=Finite(), help="Score from which on the first contender says good; else where it fits best."
-)
+@click.option("--cut", type=Finite(), help="Score from which on the first scorer says good; else where it fits best.")
 @click.option("--cluster", metavar="COLUMN", help="Rows that share it belong together; else conversation or question.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of coins and of drawn intervals.")
 @no_cache_option
@@ -297,7 +287,7 @@ def _number(value: float, bounds: Interval | NoInterval) -> str:
 def report_judge(
     file: Path, judge: str, label: str | None, at_least: float, cluster: str | None, seed: int, as_json: bool
 ) -> None:
-    """Compare a judge with the labels in FILE, beside word overlap and length: now part of `ragboard agree FILE`.
+    """Compare a judge with the labels in FILE, beside word overlap and length; use `ragboard agree` instead.
 
     `agree` compares any metrics and judges so, and keeps the result for the dashboard.
 
@@ -306,7 +296,7 @@ def report_judge(
     ragboard judge-report statements.jsonl --judge openai:gpt-4o-mini --json
     ragboard judge-report answers.jsonl --label human.faithfulness --at-least 3 --cluster conversation
     """
-    click.echo("ragboard judge-report is now part of ragboard agree FILE, which keeps its result", err=True)
+    click.echo("note: use ragboard agree FILE, which keeps its result, instead of ragboard judge-report FILE", err=True)
     rows = read_judged_rows(file, cluster=cluster, label=label, at_least=at_least)
     report = asyncio.run(judge_report(judge_named(judge), rows, seed=seed))
     if as_json:

@@ -9,8 +9,7 @@ import click
 
 from ragboard.cli.output import plain, print_json
 from ragboard.errors import SettingError
-from ragboard.evaluation.calls import Call
-from ragboard.evaluation.sample_calls import sample_calls
+from ragboard.evaluation.calls import Call, sample_calls
 from ragboard.metrics import Metric
 from ragboard.store import RunRef, Store
 

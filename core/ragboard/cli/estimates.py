@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -94,7 +94,20 @@ def estimate(
     if file:
         if measured or width or raw:
             raise click.UsageError("--labels, --width and --raw are for the store's labels, not for --from")
-        _rank(store, runs, file, design, metrics, order, pool=pool, as_json=as_json, markdown=markdown)
+        ranking = rank_runs(
+            store,
+            [store.resolve(name) for name in runs],
+            labelled_outcomes(file, design=design),
+            metrics=metrics,
+            pool=pool,
+            order=[name.strip() for name in order.split(",")] if order else (),
+        )
+        if as_json:
+            print_json(ranking)
+        elif markdown:
+            click.echo(plain(_markdown(ranking)))
+        else:
+            _print_ranking(ranking)
         return
     if design or pool or order or markdown or len(metrics) > 1:
         raise click.UsageError("--design, --pool, --order, --markdown and several --metric need --from FILE")
@@ -119,52 +132,16 @@ def estimate(
 @store_option
 @as_json
 @markdown_option
-def rank(
-    runs: tuple[str, ...],
-    file: Path,
-    design: Design | None,
-    metrics: tuple[str, ...],
-    pool: bool,
-    order: str | None,
-    store: Store,
-    as_json: bool,
-    markdown: bool,
-) -> None:
-    """Estimate and rank RUNs from a labelled file: now `ragboard estimate RUN... --from FILE`.
+@click.pass_context
+def rank(context: click.Context, **given: Any) -> None:
+    """Estimate and rank RUNs with a labelled file; use `ragboard estimate --from FILE` instead.
 
     \b
+    ragboard rank bm25-k3 bm25-rerank-k5 --labels labels.jsonl --design random
     ragboard estimate bm25-k3 bm25-rerank-k5 --from labels.jsonl --design random
     """
-    click.echo("ragboard rank is now ragboard estimate RUN... --from FILE", err=True)
-    _rank(store, runs, file, design, metrics, order, pool=pool, as_json=as_json, markdown=markdown)
-
-
-def _rank(
-    store: Store,
-    runs: Sequence[str],
-    file: Path,
-    design: Design | None,
-    metrics: Sequence[str],
-    order: str | None,
-    *,
-    pool: bool,
-    as_json: bool,
-    markdown: bool,
-) -> None:
-    found = rank_runs(
-        store,
-        [store.resolve(name) for name in runs],
-        labelled_outcomes(file, design=design),
-        metrics=metrics,
-        pool=pool,
-        order=[name.strip() for name in order.split(",")] if order else (),
-    )
-    if as_json:
-        print_json(found)
-    elif markdown:
-        click.echo(plain(_markdown(found)))
-    else:
-        _print_ranking(found)
+    click.echo("note: use ragboard estimate --from FILE instead of ragboard rank --labels FILE", err=True)
+    context.invoke(estimate, **given)
 
 
 def _print_systems(found: Estimates, *, raw: bool) -> None:

@@ -9,7 +9,7 @@ import click
 
 from ragboard import exporting
 from ragboard.analysis import (
-    LOOSE,
+    UNSUPPORTED,
     Grouping,
     Hallucination,
     HallucinationGroups,
@@ -29,7 +29,7 @@ __all__ = ["list_hallucinations"]
 
 @click.command("hallucinations")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("--verdict", type=click.Choice(LOOSE), help="Only these; else both.")
+@click.option("--verdict", type=click.Choice(UNSUPPORTED), help="Only these; else both.")
 @click.option("--judge", "judged_by", default="", metavar="NAME", help="Each run's newest evaluation by this judge.")
 @click.option("--text", default="", help="Words that all stand in the statement, its question or its reason.")
 @click.option("--passage", default="", metavar="ID", help="Only where this passage was retrieved.")
@@ -66,7 +66,7 @@ def list_hallucinations(
     """
     query = HallucinationQuery(
         runs=tuple(map(store.resolve, runs)),
-        verdict=next((label for label in LOOSE if label == verdict), None),
+        verdict=next((label for label in UNSUPPORTED if label == verdict), None),
         judge=judged_by,
         text=text,
         passage=passage,

@@ -21,8 +21,7 @@ from ragboard.evaluation.plan import Plan, plan_run
 from ragboard.evaluation.progress import Progress, read_progress, write_progress
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.judges.llm.endpoint import OFFICIAL
-from ragboard.judges.llm.settings import require_address
+from ragboard.judges.llm.endpoint import OFFICIAL, require_address
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, metrics_named
 from ragboard.metrics.plugins import metrics_with
@@ -32,7 +31,7 @@ from ragboard.store import RunRef, Store
 __all__ = [
     "RAGBOARD",
     "UNSENT",
-    "Surroundings",
+    "LaunchContext",
     "evaluation_command",
     "evaluation_environment",
     "lends_key",
@@ -49,7 +48,7 @@ UNSENT = "planning"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class LaunchContext:
     """Files that go with every evaluation started from one place."""
 
     plugins: tuple[Path, ...] = ()
@@ -71,19 +70,19 @@ class Surroundings:
             raise SettingError("this dashboard starts no evaluation: start it with --allow-evaluate")
 
 
-def plan_choice(store: Store, run: RunRef, choice: Choice, around: Surroundings | None = None) -> Plan:
+def plan_choice(store: Store, run: RunRef, choice: Choice, around: LaunchContext | None = None) -> Plan:
     """What evaluating a run so would ask and cost. Nothing is sent, so no key is needed.
 
     Raises as `start_evaluation` does.
     """
-    around = around or Surroundings()
+    around = around or LaunchContext()
     panel, metrics, terms = _meant(choice, around, UNSENT)
     sample = None if terms.sample is None else int(terms.sample)
     return plan_run(store, run.run_id, metrics, panel, known=terms.known, prices=terms.prices, sample=sample)
 
 
 def start_evaluation(
-    store: Store, run: RunRef, choice: Choice, around: Surroundings | None = None, *, key: str | None = None
+    store: Store, run: RunRef, choice: Choice, around: LaunchContext | None = None, *, key: str | None = None
 ) -> str:
     """Start `ragboard evaluate` for a run, or go on with it, and return the evaluation's id at once.
 
@@ -93,7 +92,7 @@ def start_evaluation(
     where judge, metrics, limits or a plugin cannot be, JudgeError without credentials, StoreBusyError where it is
     under way.
     """
-    around = around or Surroundings()
+    around = around or LaunchContext()
     around.require_start(store)
     panel, metrics, terms = _meant(choice, around, key)
     evaluation = evaluation_of(store, run.run_id, panel, metrics, terms.known)
@@ -106,12 +105,12 @@ def start_evaluation(
     return evaluation.id
 
 
-def start_retry(store: Store, run: RunRef, around: Surroundings | None = None, *, key: str | None = None) -> None:
+def start_retry(store: Store, run: RunRef, around: LaunchContext | None = None, *, key: str | None = None) -> None:
     """Start `ragboard retry` for an evaluation: what failed in it is asked again, by the judges it had.
 
     Raises SettingError where its judges were not named, StoreBusyError where it is under way.
     """
-    around = around or Surroundings()
+    around = around or LaunchContext()
     around.require_start(store)
     evaluation = run.evaluation_id or ""
     judging = store.judging(evaluation)
@@ -123,7 +122,7 @@ def start_retry(store: Store, run: RunRef, around: Surroundings | None = None, *
     _start(store, evaluation, store.sample_count(run.run_id), command, judging, key)
 
 
-def evaluation_command(store: Store, run: RunRef, choice: Choice, around: Surroundings) -> list[str]:
+def evaluation_command(store: Store, run: RunRef, choice: Choice, around: LaunchContext) -> list[str]:
     """What is started: the command that a person would type, with nothing secret in it."""
     command = [*_ragboard("evaluate", run.run_id, store), "--metrics", ",".join(choice.metrics)]
     return [*command, *_judging_words(choice.judging), *_limit_words(choice.limits), *around.words()]
@@ -144,7 +143,7 @@ def lends_key(judging: JudgeOptions) -> bool:
     return KEY in os.environ and (judging.base_url or own).strip().rstrip("/") == own.rstrip("/")
 
 
-def _meant(choice: Choice, around: Surroundings, key: str | None) -> tuple[Panel, tuple[Metric, ...], Terms]:
+def _meant(choice: Choice, around: LaunchContext, key: str | None) -> tuple[Panel, tuple[Metric, ...], Terms]:
     """Judges, metrics and terms by their names; all that can be refused is refused here."""
     if choice.judging.base_url:
         require_address(choice.judging.base_url)

@@ -12,7 +12,6 @@ from typing import Any
 from ragboard.errors import JudgeError, SettingError
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
-from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.header import header_data
 from ragboard.evaluation.identity import evaluation_of, tasks_by_metric
 from ragboard.evaluation.journal import open_journal
@@ -25,7 +24,7 @@ from ragboard.evaluation.terms import Terms
 from ragboard.judges.base import Sender
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
-from ragboard.metrics.base import Need
+from ragboard.metrics.base import Need, resolve, tasks_for
 from ragboard.records import Evaluation, Outcome, Sample, Spend, Unscored
 from ragboard.store import Store
 
@@ -216,7 +215,7 @@ class _Work:
     async def _judge(self, position: int, sample: Sample) -> None:
         self._begun += 1
         places: list[int] = []
-        findings = await gather(sample, self._needs, self._asker.for_sample(sample.id, places), self._asker.knows)
+        findings = await resolve(sample, self._needs, self._asker.for_sample(sample.id, places), self._asker.knows)
         outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, findings) for metric in self._metrics}
         if self._reached(outcomes.values()):
             self._results.add(position, outcomes, findings, places)

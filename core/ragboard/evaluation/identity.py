@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import count
 
-from ragboard.evaluation.gather import tasks_for
 from ragboard.evaluation.header import read_header
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, metric_of
+from ragboard.metrics.base import tasks_for
 from ragboard.records import Evaluation, JsonValue
 from ragboard.store import Store
 from ragboard.tasks import Task

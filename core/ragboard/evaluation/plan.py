@@ -1,6 +1,6 @@
 """What an evaluation would ask and cost, told before anything is sent.
 
-A plan is the evaluation itself, `gather` over the samples, with simulated replies: the same
+A plan is the evaluation itself, `resolve` over the samples, with simulated replies: the same
 tasks, asked once and bundled in the same way, so that the two cannot drift apart.
 """
 
@@ -17,7 +17,6 @@ from typing import Any
 from ragboard.errors import SettingError
 from ragboard.evaluation.cache import AnswerCache, read_cache
 from ragboard.evaluation.engine import check_roles, with_earlier
-from ragboard.evaluation.gather import gather
 from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.journal import Answers, read_answers
 from ragboard.evaluation.loop import wait_for
@@ -27,7 +26,7 @@ from ragboard.judges.embedded.statements import extract
 from ragboard.judges.llm.dialogue import ECHOED, REPAIRS
 from ragboard.judges.panel import Panel
 from ragboard.metrics import METRICS, Metric
-from ragboard.metrics.base import Need
+from ragboard.metrics.base import Need, resolve
 from ragboard.prices import Prices, cost, read_prices
 from ragboard.records import Sample
 from ragboard.store import Store
@@ -251,7 +250,7 @@ class Estimator:
             tally.take(estimate)
             return estimate.reply
 
-        await gather(self.sample, needs, ask, lambda task: self._estimate(task).own)
+        await resolve(self.sample, needs, ask, lambda task: self._estimate(task).own)
 
     def _estimate(self, task: Task) -> TaskEstimate:
         if task not in self._estimates:

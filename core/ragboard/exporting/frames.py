@@ -8,13 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ragboard.analysis import (
-    Comparison,
-    MetricComparison,
-    MetricSummary,
-    PairRow,
-    RunSummary,
-)
+from ragboard.analysis import Comparison, MetricComparison, MetricSummary, PairRow, RunSummary
 from ragboard.records import MetricDescription, Outcome, Score
 from ragboard.stats import Interval, NoInterval
 

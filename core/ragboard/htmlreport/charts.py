@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ragboard.analysis import Bin
-from ragboard.analysis.looks import VERDICTS
+from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.htmlreport.elements import Element, element
 from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
 from ragboard.records import Label

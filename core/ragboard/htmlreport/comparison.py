@@ -22,15 +22,8 @@ from ragboard.analysis import (
     pair_rows,
     pair_runs,
 )
-from ragboard.analysis.identity import judge_identity
-from ragboard.analysis.looks import (
-    ARROWS,
-    CHANGE_LOOKS,
-    CHANGES,
-    KINDS,
-    SAID_ALIKE,
-    statement_look,
-)
+from ragboard.analysis.runs import judge_identity
+from ragboard.analysis.verdict_style import ARROWS, CHANGE_STYLES, CHANGES, KINDS, MATCHED_BY, statement_style
 from ragboard.htmlreport.charts import difference_chart
 from ragboard.htmlreport.document import document, facts_list, made_section, run_facts, section, table
 from ragboard.htmlreport.elements import Element, Node, element
@@ -132,7 +125,7 @@ def _metric(one: MetricComparison, reach: float) -> list[Node]:
     found = one.pairs
     if found is None:
         return [title, "no pair is scored on both sides", None, one.change, "", "", "0", ""]
-    look = CHANGE_LOOKS.get(one.change, "none")
+    look = CHANGE_STYLES.get(one.change, "none")
     p = f"p {one.p:.2g} (Holm)" if one.p is not None else ""
     return [
         title,
@@ -231,7 +224,7 @@ def _pair(row: PairRow, found: PairReport, place: str) -> Element:
     change = CHANGES[row.change]
     if row.difference is not None and row.change != "same":
         change = f"{change} {row.difference:+.2f}"
-    mark = element("span", change, class_=f"marks {CHANGE_LOOKS.get(row.change, 'none')}")
+    mark = element("span", change, class_=f"marks {CHANGE_STYLES.get(row.change, 'none')}")
     scores = [_score(side, *outcome_words(outcome)) for side, outcome in (("A", row.a), ("B", row.b))]
     return element(
         "details",
@@ -282,7 +275,7 @@ def _changes(changes: Sequence[StatementChange]) -> Element | None:
 
 def _change(change: StatementChange) -> Element:
     icon, look = KINDS[change.kind]
-    kind = element("div", element("b", f"{icon} {change.kind}"), *_note(SAID_ALIKE[change.how]), class_=f"kind {look}")
+    kind = element("div", element("b", f"{icon} {change.kind}"), *_note(MATCHED_BY[change.how]), class_=f"kind {look}")
     return element("li", kind, _said("A", change.a), _said("B", change.b), class_="change")
 
 
@@ -291,7 +284,7 @@ def _said(side: str, judged: JudgedStatement | None) -> Element:
         return element("div", f"not in {side}", class_="note")
     return element(
         "div",
-        element("div", f"{side} ", verdict_words(statement_look(judged))),
+        element("div", f"{side} ", verdict_words(statement_style(judged))),
         element("div", cut(judged.statement.text)[0], class_="text"),
         *_note(judged.verdict.reason if judged.verdict else ""),
     )

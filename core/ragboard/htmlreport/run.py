@@ -25,8 +25,8 @@ from ragboard.analysis import (
     sample_report,
     sample_rows,
 )
-from ragboard.analysis.identity import judge_identity
-from ragboard.analysis.looks import ARROWS, VERDICTS, statement_look
+from ragboard.analysis.runs import judge_identity
+from ragboard.analysis.verdict_style import ARROWS, VERDICTS, statement_style
 from ragboard.htmlreport.charts import histogram, interval_chart, origin_look, origins_bar, verdict_bar
 from ragboard.htmlreport.document import document, facts_list, made_section, run_facts, section, table
 from ragboard.htmlreport.elements import Element, Node, element
@@ -181,7 +181,7 @@ def _statement(row: Hallucination, places: Mapping[str, int]) -> list[Node]:
     )
     question = cut(row.question)[0]
     link = element("a", question, href=f"#s{place}-{row.number}") if place else question
-    return [verdict_words(statement_look(row.said)), said, link]
+    return [verdict_words(statement_style(row.said)), said, link]
 
 
 def _origins(summary: RunSummary) -> Element | None:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ragboard.analysis import JudgedStatement, SampleReport
-from ragboard.analysis.looks import VERDICTS, VerdictLook, said_by, statement_look
-from ragboard.analysis.wording import HOW, evidence_look, what_passages_say
+from ragboard.analysis.verdict_style import (
+    EVIDENCE,
+    VERDICTS,
+    VerdictStyle,
+    evidence_style,
+    human_verdict_line,
+    statement_style,
+    what_passages_say,
+)
 from ragboard.htmlreport.elements import Element, Node, element
 from ragboard.htmlreport.texts import answer_marked, cut, passage_marked, verdict_words
 from ragboard.metrics.partition import ORIGINS
@@ -77,7 +84,7 @@ def passages_section(
 def _marks(statements: Sequence[JudgedStatement]) -> Element:
     counts = dict.fromkeys(VERDICTS.values(), 0)
     for said in statements:
-        look = next((one for one in counts if one.icon == statement_look(said).icon), None)
+        look = next((one for one in counts if one.icon == statement_style(said).icon), None)
         if look:
             counts[look] += 1
     words = [
@@ -110,10 +117,10 @@ def _statement(said: JudgedStatement, number: int, report: SampleReport, place: 
     notes = [reason, what_passages_say(said, ranks), ORIGINS[said.origin] if said.origin else ""]
     if said.verdict and said.verdict.score is not None:
         notes.append(f"support {said.verdict.score:.2f}")
-    notes += [said_by(one) for one in said.people]
+    notes += [human_verdict_line(one) for one in said.people]
     return element(
         "li",
-        element("div", f"{number} ", verdict_words(statement_look(said)), class_="verdict"),
+        element("div", f"{number} ", verdict_words(statement_style(said)), class_="verdict"),
         element("div", element("div", cut(said.statement.text)[0], class_="text"), *_notes(notes)),
         id=f"{place}-{number}",
         class_="statement",
@@ -139,17 +146,17 @@ def _passage(passage: Passage, statements: Sequence[JudgedStatement], place: str
 
 def _evidence(
     rank: int, statements: Sequence[JudgedStatement]
-) -> tuple[dict[int, tuple[Stretch, VerdictLook, int]], list[str]]:
+) -> tuple[dict[int, tuple[Stretch, VerdictStyle, int]], list[str]]:
     """What in a passage speaks of which statement, and how that was found."""
-    found: list[tuple[Stretch, VerdictLook, int]] = []
+    found: list[tuple[Stretch, VerdictStyle, int]] = []
     hows: dict[str, None] = {}
     for number, said in enumerate(statements):
         alone = said.single.get(rank) if said.verdict is None else None
         verdict = said.verdict or (alone if alone and alone.label != "unsupported" else None)
         for mark in verdict.evidence if verdict else ():
             if verdict and mark.rank == rank:
-                found.append(((mark.start, mark.end), evidence_look(verdict, mark), number))
-                hows[HOW[mark.how]] = None
+                found.append(((mark.start, mark.end), evidence_style(verdict, mark), number))
+                hows[EVIDENCE[mark.how]] = None
     return dict(enumerate(found)), list(hows)
 
 

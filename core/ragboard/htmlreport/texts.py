@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ragboard.analysis import JudgedStatement
-from ragboard.analysis.looks import VerdictLook, statement_look
-from ragboard.analysis.wording import WORST_FIRST
+from ragboard.analysis.verdict_style import WORST_FIRST, VerdictStyle, statement_style
 from ragboard.htmlreport.elements import Element, Node, element
 from ragboard.spans import Stretch, layered
 
@@ -15,7 +14,7 @@ __all__ = ["LONGEST", "answer_marked", "cut", "passage_marked", "verdict_words"]
 LONGEST = 20_000
 """Characters of a text that a report shows."""
 
-Worst = Callable[[int], VerdictLook]
+Worst = Callable[[int], VerdictStyle]
 
 
 def cut(text: str) -> tuple[str, str]:
@@ -25,7 +24,7 @@ def cut(text: str) -> tuple[str, str]:
     return text[:LONGEST], f"The first {LONGEST:,} of {len(text):,} characters are shown."
 
 
-def verdict_words(look: VerdictLook) -> Element:
+def verdict_words(look: VerdictStyle) -> Element:
     """A verdict as icon and word."""
     return element("span", element("span", look.icon, class_="icon", aria_hidden="true"), look.word, class_=_tone(look))
 
@@ -37,10 +36,10 @@ def answer_marked(answer: str, statements: Sequence[JudgedStatement], place: str
         for number, said in enumerate(statements)
         if said.statement.span
     }
-    return _marked(answer, spans, lambda number: statement_look(statements[number]), f"{place}-", worded=True)
+    return _marked(answer, spans, lambda number: statement_style(statements[number]), f"{place}-", worded=True)
 
 
-def passage_marked(text: str, evidence: Mapping[int, tuple[Stretch, VerdictLook, int]], place: str) -> list[Node]:
+def passage_marked(text: str, evidence: Mapping[int, tuple[Stretch, VerdictStyle, int]], place: str) -> list[Node]:
     """A passage; behind each piece of evidence the number of the statement it speaks of.
 
     `evidence` is numbered as it comes: where, how it looks, and which statement (from 0).
@@ -72,10 +71,10 @@ def _marked(
     return [*nodes, text[last:]]
 
 
-def _note(number: int, look: VerdictLook, place: str, *, worded: bool) -> Element:
+def _note(number: int, look: VerdictStyle, place: str, *, worded: bool) -> Element:
     word = f" {look.word}" if worded and not look.css.startswith("supported") else ""
     return element("a", f"{look.icon}{number + 1}{word}", class_=f"ref {_tone(look)}", href=f"#{place}{number + 1}")
 
 
-def _tone(look: VerdictLook) -> str:
+def _tone(look: VerdictStyle) -> str:
     return f"tone {look.css}"

@@ -14,7 +14,6 @@ from typing import TypeAlias
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.engine import check_roles
-from ragboard.evaluation.gather import gather
 from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.runner import TaskRunner
@@ -23,7 +22,7 @@ from ragboard.human.pairwise import choose_better, comparable
 from ragboard.human.scorers import GPT_RANKING, QUALITIES, LineUp, judge_scorers, line_up, trivial_outcomes
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, outcome
-from ragboard.metrics.base import AnswerTask
+from ragboard.metrics.base import AnswerTask, resolve
 from ragboard.readers.labels import Item, LabelFile
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.store import Store
@@ -187,7 +186,7 @@ async def _outcomes(
     sample: Sample, item: Item, lined: LineUp, asker: TaskRunner, ask: AnswerTask
 ) -> dict[Metric, Outcome]:
     metrics = [metric for dimension in item.human_ratings for _, metric in lined.metrics[dimension]]
-    findings = await gather(sample, (need for metric in metrics for need in metric.needs()), ask, asker.knows)
+    findings = await resolve(sample, (need for metric in metrics for need in metric.needs()), ask, asker.knows)
     return {metric: outcome(metric, sample, findings) for metric in metrics}
 
 

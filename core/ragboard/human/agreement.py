@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragboard.analysis.worddiff import Change, word_diff
+from ragboard.analysis.word_diff import Change, word_diff
 from ragboard.errors import NotFoundError
 from ragboard.readers.labels import HumanRating
 from ragboard.records import Outcome, Sample, Unscored

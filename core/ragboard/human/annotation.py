@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from ragboard.analysis.values import shown_scores
 from ragboard.stats import cohen_kappa
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import (
@@ -109,7 +108,7 @@ def annotation_queue(
         draw = newest_draw(connection, run, kind, against) if queue == "random" else None
         why: dict[int, str] = {}
         if queue == "disagreement":
-            why = disagreements(connection, shown_scores(run), apart=APART, limit=DISAGREEMENTS)
+            why = disagreements(connection, run, apart=APART, limit=DISAGREEMENTS)
         order = draw.positions if draw else tuple(why)
         others = partners(connection, run, against) if against else {}
         if against:

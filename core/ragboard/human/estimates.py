@@ -8,8 +8,7 @@ from typing import Literal
 
 from ragboard.analysis.gates import spec_named
 from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.nouns import JudgedBy, RunSummary
-from ragboard.analysis.runs import run_summary
+from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.errors import SettingError
 from ragboard.human.draws import LabelledSamples, Measured, draw_of, labelled_samples
 from ragboard.human.systems import System, SystemsReport, systems_report
@@ -18,6 +17,7 @@ from ragboard.records import MetricDescription
 from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import judge_scores, other_evaluations, positions_to_label
+from ragboard.store.queries.evaluations import JudgedBy
 
 __all__ = [
     "Estimated",
@@ -65,12 +65,12 @@ def estimate_runs(
     measured: Measured = "verdicts",
     level: float = 0.95,
 ) -> Estimates:
-    """Estimate what people would say of each run, had they read all of it.
+    """Estimate what people would say of all of each run.
 
-    Labels count that were given in the random queue of the same evaluation, up to the first drawn sample
-    that is not labelled in full; failing a draw, imported ones whose design was declared random. The
-    judge's metric may be any from 0 to 1, as labels are, that is higher for the better: it makes the estimate
-    narrower, never what is estimated. Raises SettingError for a metric that a run does not have, or not with the
+    The labels are those of the random queue of the same evaluation, up to the first drawn sample that is not
+    labelled in full; without a draw, imported ones whose design was declared random. The judge's metric may be any
+    from 0 to 1 that is higher for the better, as labels are: it makes the interval narrower and does not change what
+    is estimated. Raises SettingError for a metric that a run does not have, or not with the
     same settings.
     """
     summaries = {run: run_summary(store, run) for run in runs}
@@ -94,7 +94,7 @@ def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...
 
 
 def metric_of(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDescription:
-    """The one that a name means in all of these runs. Raises SettingError where there is none that labels are like."""
+    """The one that a name means in all of these runs. Raises SettingError if there is none that is like labels."""
     with store.database.read() as connection:
         known = described(connection)
     spec, *others = dict.fromkeys(spec_named(metric, tuple(one.metrics)) for one in runs)
@@ -141,7 +141,7 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
 
 
 def judged_by(run: RunSummary) -> JudgedBy:
-    """Who judged a run. Raises SettingError where nobody did."""
+    """Who judged a run. Raises SettingError if nobody did."""
     if run.judged is None:
         raise SettingError(f"{run.name} was never evaluated; ragboard evaluate {run.name}")
     return run.judged
@@ -180,7 +180,7 @@ def _labelled(store: Store, run: RunRef, measured: Measured) -> LabelledSamples:
 
 
 def _uncounted(found: LabelledSamples) -> str:
-    """Why none of the labels counts, where they would be those of a random sample."""
+    """Why none of the labels of a random sample counts."""
     if found.draw:
         return "no sample is labelled in full yet, from the first of the draw on: Annotate, the random queue"
     return "the judge has no score of any sample that is labelled"
@@ -203,7 +203,7 @@ def not_random(count: int, design: Design) -> str:
 
 
 def _drawn_elsewhere(store: Store, run: RunRef) -> str:
-    """The judge of another evaluation of the run that samples were drawn for; empty where there is none."""
+    """The judge of another evaluation of the run that samples were drawn for; empty if there is none."""
     with store.database.read() as connection:
         rows = other_evaluations(connection, run)
     for judge, evaluation in rows:
@@ -214,7 +214,7 @@ def _drawn_elsewhere(store: Store, run: RunRef) -> str:
 
 
 def _never_drawn(store: Store, run: RunRef, found: LabelledSamples, measured: Measured) -> tuple[str, ...]:
-    """What to know where more samples could be drawn now than when they were."""
+    """A note if more samples could be drawn now than when they were."""
     with store.database.read() as connection:
         could = len(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
     if not found.draw or found.population >= could:

@@ -56,18 +56,18 @@ class GradeLine:
 
     contender: Scorer
     metric: str
-    """Which metric it is in this dimension; empty where it is none."""
+    """Which metric it is in this dimension; empty if it is none."""
     unscored: int
     """Graded items without a score; they are in no number here."""
     ratings: Ratings
     """The weighted kappa takes for a grade what as many items got from people: scores are cut to match them."""
     cut: Cut | None
-    """From which score on it says good: as chosen, else where sensitivity and specificity together are highest."""
+    """From which score on it says good: as chosen, else the score with the highest sensitivity plus specificity."""
     chosen: bool
     """Whether a person chose the cut; else it was fitted to these very items, and looks better than it is."""
     roc: tuple[Cut, ...]
     calibration: Calibration | None
-    """Where all scores lie in [0, 1]."""
+    """None unless all scores are in [0, 1]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class GradePeople:
     rated: int
     """Items that at least two judged."""
     ratings: Ratings | None
-    """Each annotator against the mean of the others. None where nobody judged twice."""
+    """Each annotator against the mean of the others. None if nobody judged twice."""
     alpha: Measure | None
     """Krippendorff's, of grades as ranks."""
 
@@ -112,7 +112,7 @@ class GradeVerdict:
     people: float
     """The mean grade."""
     contender: float | None
-    """The score, more being better; None where there is none."""
+    """The score, more being better; None if there is none."""
     gap: float | None
     """How far its place among the scores is from that among the grades, in [-1, 1]; above 0 it is too kind."""
 
@@ -140,9 +140,9 @@ def grade_report(
             f"{good} of {len(means)} items are good in {name} from {threshold:g} on; choose another with --at-least"
         )
     lines = (
-        _line(data, name, contender, means, threshold, (cuts or {}).get(contender.name))
-        for contender in data.stored.agreement.contenders
-        if (name, contender.name) in data.outcomes
+        _line(data, name, scorer, means, threshold, (cuts or {}).get(scorer.name))
+        for scorer in data.stored.agreement.contenders
+        if (name, scorer.name) in data.outcomes
     )
     return GradeReport(
         kept=data.stored,
@@ -156,10 +156,10 @@ def grade_report(
     )
 
 
-def grade_verdicts(data: AgreementData, dimension: str, contender: str) -> tuple[GradeVerdict, ...]:
+def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
     """Every graded item, those first on which the scorer is farthest from people; unscored ones last."""
     means = _means(data, dimension)
-    scores = _scores(data, dimension, contender)
+    scores = _scores(data, dimension, scorer)
     known = [position for position in means if scores.get(position) is not None]
     ours = _places([scores[position] or 0.0 for position in known])
     theirs = _places([means[position] for position in known])
@@ -196,12 +196,12 @@ def _scores(data: AgreementData, dimension: str, scorer: str) -> dict[int, float
 def _line(
     data: AgreementData,
     dimension: str,
-    contender: Scorer,
+    scorer: Scorer,
     means: Mapping[int, float],
     at_least: float,
     cut: float | None,
 ) -> GradeLine | None:
-    scores = _scores(data, dimension, contender.name)
+    scores = _scores(data, dimension, scorer.name)
     known = [position for position in means if scores.get(position) is not None]
     given = [scores[position] or 0.0 for position in known]
     if not given:
@@ -212,8 +212,8 @@ def _line(
     taken = _cut(points, given, good, cut)
     levels = _levels(data, dimension)
     return GradeLine(
-        contender=contender,
-        metric=contender.metrics.get(dimension, ""),
+        contender=scorer,
+        metric=scorer.metrics.get(dimension, ""),
         unscored=len(means) - len(known),
         ratings=_ratings(
             given,
@@ -279,7 +279,7 @@ def _matched(scores: Sequence[float], means: Sequence[float], levels: Sequence[f
 
 
 def _places(values: Sequence[float]) -> list[float]:
-    """Where each value stands among the others, in [0, 1]; equal ones share the mean place."""
+    """The place of each value among the others, in [0, 1]; equal ones share the mean place."""
     if len(values) < 2:
         return [0.5] * len(values)
     ordered = sorted(values)

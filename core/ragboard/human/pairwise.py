@@ -22,10 +22,10 @@ from ragboard.evaluation.runner import TaskRunner
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.panel import Panel
 from ragboard.metrics.base import AnswerTask
-from ragboard.pairing import pair_samples
 from ragboard.records import Sample
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.pairs import paired_runs
 from ragboard.tasks import Failure, Prefer, Preference, Quality
 
 __all__ = ["PairChoice", "PairShare", "Preferences", "choose_better", "comparable", "compared_text", "prefer_runs"]
@@ -104,8 +104,9 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     """
     judge = panel.for_task(Prefer)
     ours, theirs = ([sample for _, sample in store.samples(run.run_id)] for run in (a, b))
-    paired = pair_samples(ours, theirs)
-    both = [(ours[one], theirs[other]) for one, other in paired.pairs]
+    with store.database.read() as connection:
+        paired = paired_runs(connection, a.run_id, b.run_id)
+    both = [(ours[one], theirs[other]) for one, other in zip(paired.a.tolist(), paired.b.tolist(), strict=True)]
     whole = [pair for pair in both if comparable(quality, *pair)]
     unlike = [pair for pair in whole if compared_text(quality, pair[0]) != compared_text(quality, pair[1])]
     identity = [a.run_id, b.run_id, quality, judge.identity(Prefer)]

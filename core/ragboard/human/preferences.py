@@ -62,26 +62,26 @@ PAPER = (
 
 @dataclass(frozen=True, kw_only=True)
 class PairCell:
-    """A contender in one dimension."""
+    """A scorer in one dimension."""
 
     metric: str
-    """Which metric it is there; empty where it is none."""
+    """Which metric it is there; empty if it is none."""
     accuracy: PairwiseAccuracy
     """Over the pairs of which people prefer one side."""
     interval: Interval | NoInterval
-    """The one of its intervals to read: by drawing groups where pairs share one, else Wilson's."""
+    """The one of its intervals to read: a bootstrap of groups if pairs share one, else Wilson's."""
     duel: SignTest | None
-    """McNemar's test of the reference contender against this one; a win is a pair that only this one got right. Where
+    """McNemar's test of the reference scorer against this one; a win is a pair that only this one got right. Where
     pairs share a question, p is of questions."""
     p: float | None
     """Of the duel, corrected for how many are held in this dimension (Holm)."""
     votes: Correlations | None
-    """Score of B less A with every single vote; None where votes only name a side."""
+    """Score of B minus A with every single vote; None if votes only name a side."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairLine:
-    """A contender in all dimensions."""
+    """A scorer in all dimensions."""
 
     contender: Scorer
     cells: Mapping[str, PairCell]
@@ -97,7 +97,7 @@ class PairPeople:
     raters: int
     """The most that judged one pair."""
     accuracy: PairwiseAccuracy | None
-    """One annotator against the mean of the others: the human ceiling. None where nobody judged twice."""
+    """One annotator against the mean of the others: the human ceiling. None if nobody judged twice."""
     votes: Correlations | None
     """Every vote with each other annotator's on the same pair."""
     alpha: Measure | None
@@ -106,16 +106,16 @@ class PairPeople:
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceReport:
-    """Contenders by dimension, in the layout of the RAGAS paper's Table 1."""
+    """Scorers by dimension, in the layout of the RAGAS paper's Table 1."""
 
     kept: StoredAgreement
     policy: Ties
     against: str
-    """The reference contender of the duels."""
+    """The reference scorer of the duels."""
     lines: tuple[PairLine, ...]
     people: Mapping[str, PairPeople]
     published: tuple[Published, ...]
-    """The paper's own figures, where the dimensions are its; not reproduced here."""
+    """The paper's own figures, if it has these dimensions; not reproduced here."""
 
     @property
     def sentence(self) -> str:
@@ -134,34 +134,34 @@ class PreferenceReport:
 
 @dataclass(frozen=True, kw_only=True)
 class PairVerdict:
-    """One pair as people and one contender see it."""
+    """One pair as people and one scorer see it."""
 
     position: int
     item_id: str
     people: float
     """The mean vote: above 0 B is better, below 0 A."""
     contender: float | None
-    """Score of B less A; None where one is missing."""
+    """Score of B minus A; None if one is missing."""
     right: float | None
-    """1 right, 0 wrong, between them by the policy for ties; None where it does not count."""
+    """1 right, 0 wrong, between them by the policy for ties; None if it does not count."""
 
 
 def preference_report(data: AgreementData, *, ties: Ties = "random", against: str = "") -> PreferenceReport:
-    """Every contender's accuracy by dimension, and how it fares against one of them (else the first).
+    """Every scorer's accuracy by dimension, and how it fares against one of them (else the first).
 
-    Raises SettingError for a contender that is not there.
+    Raises SettingError for a scorer that is not there.
     """
-    names = [contender.name for contender in data.stored.agreement.contenders]
+    names = [scorer.name for scorer in data.stored.agreement.contenders]
     if against and against not in names:
-        raise SettingError(f"no contender is called {against!r}; there are {', '.join(names)}")
+        raise SettingError(f"no scorer is called {against!r}; there are {', '.join(names)}")
     reference = against or names[0]
     columns = {dimension: _column(data, dimension, ties, reference) for dimension in data.stored.dimensions}
     lines = (
         PairLine(
-            contender=contender,
-            cells={name: column[contender.name] for name, column in columns.items() if contender.name in column},
+            contender=scorer,
+            cells={name: column[scorer.name] for name, column in columns.items() if scorer.name in column},
         )
-        for contender in data.stored.agreement.contenders
+        for scorer in data.stored.agreement.contenders
     )
     return PreferenceReport(
         kept=data.stored,
@@ -178,10 +178,10 @@ def preference_report(data: AgreementData, *, ties: Ties = "random", against: st
 
 
 def pair_verdicts(
-    data: AgreementData, dimension: str, contender: str, *, ties: Ties = "random"
+    data: AgreementData, dimension: str, scorer: str, *, ties: Ties = "random"
 ) -> tuple[PairVerdict, ...]:
     """What became of every pair that people decided: the wrong ones first, then undecided, unscored and right ones."""
-    pairs = _pairs(data, dimension, contender)
+    pairs = _pairs(data, dimension, scorer)
     won = outcomes(list(pairs.values()), ties=ties, seed=data.seed)
     found = [
         PairVerdict(
@@ -218,10 +218,10 @@ def _mean(ratings: Sequence[HumanRating]) -> float | None:
     return sum(given) / len(given) if given else None
 
 
-def _pairs(data: AgreementData, dimension: str, contender: str) -> dict[int, Pair]:
-    """The pairs of which people prefer one, by item; without scores where the contender says nothing of one."""
+def _pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int, Pair]:
+    """The pairs of which people prefer one, by item; without scores where the scorer says nothing of one."""
     found: dict[int, Pair] = {}
-    scores = data.scores(dimension, contender)
+    scores = data.scores(dimension, scorer)
     for position, said in enumerate(data.human_ratings):
         mean = _mean(said.get(dimension, ()))
         if mean:
@@ -234,9 +234,9 @@ def _pairs(data: AgreementData, dimension: str, contender: str) -> dict[int, Pai
 def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairCell]:
     seed = data.seed
     pairs = {
-        contender.name: _pairs(data, dimension, contender.name)
-        for contender in data.stored.agreement.contenders
-        if (dimension, contender.name) in data.outcomes
+        scorer.name: _pairs(data, dimension, scorer.name)
+        for scorer in data.stored.agreement.contenders
+        if (dimension, scorer.name) in data.outcomes
     }
     won = {name: outcomes(list(found.values()), ties=ties, seed=seed) for name, found in pairs.items()}
     groups = dict(zip(data.ids, data.clusters, strict=True))
@@ -250,7 +250,7 @@ def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> 
     return {
         name: PairCell(
             metric=metrics[name],
-            accuracy=(accuracy := _accuracy(data, found, ties)),
+            accuracy=(accuracy := _accuracy(data, list(found.items()), ties)),
             interval=accuracy.bootstrap if _grouped(data, found) else accuracy.wilson,
             duel=duels.get(name),
             p=corrected.get(name),
@@ -260,9 +260,9 @@ def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> 
     }
 
 
-def _accuracy(data: AgreementData, pairs: Mapping[int, Pair], ties: Ties) -> PairwiseAccuracy:
-    groups: dict[str, Hashable] = {pair.id: data.clusters[position] for position, pair in pairs.items()}
-    return pairwise_accuracy(list(pairs.values()), ties=ties, seed=data.seed, groups=groups)
+def _accuracy(data: AgreementData, pairs: Sequence[tuple[int, Pair]], ties: Ties) -> PairwiseAccuracy:
+    groups: dict[str, Hashable] = {pair.id: data.clusters[position] for position, pair in pairs}
+    return pairwise_accuracy([pair for _, pair in pairs], ties=ties, seed=data.seed, groups=groups)
 
 
 def _grouped(data: AgreementData, pairs: Mapping[int, Pair]) -> bool:
@@ -270,12 +270,12 @@ def _grouped(data: AgreementData, pairs: Mapping[int, Pair]) -> bool:
     return len({data.clusters[position] for position in pairs}) < len(pairs)
 
 
-def _votes(data: AgreementData, dimension: str, contender: str) -> Correlations | None:
+def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | None:
     if not _graded(data, dimension):
         return None
     rows = [
         (b - a, vote, data.clusters[position])
-        for position, (a, b) in data.scores(dimension, contender).items()
+        for position, (a, b) in data.scores(dimension, scorer).items()
         if a is not None and b is not None
         for vote in data.human_ratings[position][dimension]
         if vote is not None
@@ -291,27 +291,16 @@ def _graded(data: AgreementData, dimension: str) -> bool:
 
 
 def _people(data: AgreementData, dimension: str, ties: Ties) -> PairPeople:
-    said = {position: item[dimension] for position, item in enumerate(data.human_ratings) if dimension in item}
-    means = [_mean(votes) for votes in said.values()]
-    several = {
-        position: given
-        for position, votes in said.items()
-        if len(given := [vote for vote in votes if vote is not None]) > 1
-    }
+    given = data.given(dimension)
+    several = {position: votes for position, votes in given.items() if len(votes) > 1}
     return PairPeople(
-        pairs=len(said),
-        undecided=sum(not mean for mean in means),
-        raters=max((len(votes) for votes in said.values()), default=0),
-        accuracy=_ceiling(data, several, ties) if several else None,
+        pairs=len(given),
+        undecided=sum(not sum(votes) for votes in given.values()),
+        raters=max((len(item.get(dimension, ())) for item in data.human_ratings), default=0),
+        accuracy=_accuracy(data, list(_one_against_others(data, several)), ties) if several else None,
         votes=_with_each_other(data, several) if several else None,
         alpha=annotators_alpha(data, several) if several else None,
     )
-
-
-def _ceiling(data: AgreementData, several: Mapping[int, Sequence[float]], ties: Ties) -> PairwiseAccuracy:
-    rows = list(_one_against_others(data, several))
-    groups: dict[str, Hashable] = {pair.id: data.clusters[position] for position, pair in rows}
-    return pairwise_accuracy([pair for _, pair in rows], ties=ties, seed=data.seed, groups=groups)
 
 
 def _one_against_others(data: AgreementData, several: Mapping[int, Sequence[float]]) -> Iterator[tuple[int, Pair]]:

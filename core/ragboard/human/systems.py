@@ -44,9 +44,9 @@ __all__ = [
 ]
 
 CUT = 0.5
-"""From here on a score or an outcome counts as a yes, where the judge's accuracy is told."""
+"""From here on a score or an outcome counts as a yes in the judge's accuracy."""
 SHARED = 0.5
-"""Where at least this share of a system's labels is on questions labelled in the other too, they are paired."""
+"""Two systems are paired if at least this share of the labels of one is on questions labelled in the other too."""
 
 CAUTION = (
     "the labels of all runs correct each of them: that is right only where the judge's mean error is the same in all,"
@@ -72,7 +72,7 @@ class System:
     """People's, of a random part of them."""
     bounds: tuple[float, float] = (0.0, 1.0)
     refusal: str = ""
-    """Why these labels must not be used for an estimate; empty where they may."""
+    """Why these labels must not be used for an estimate; empty if they may."""
     notes: tuple[str, ...] = field(default=())
 
 
@@ -84,7 +84,7 @@ class SystemEstimate:
     items: int
     labels: int
     means: PoweredMeans | None
-    """None where there are no labels, or they must not be used."""
+    """None without labels, or if they must not be used."""
     refusal: str
     agreement: Interval | NoInterval
     """Pearson's correlation of the judge's scores with the labels, over the items that have both."""
@@ -94,7 +94,7 @@ class SystemEstimate:
 
     @property
     def best(self) -> PoweredMean | NoInterval | None:
-        """PPI++ where there is one, else PPI, else the labels alone, else why there is no PPI."""
+        """PPI++ if there is one, else PPI, else the labels alone, else why there is no PPI."""
         return _best(self.means)
 
 
@@ -107,7 +107,7 @@ def _best(means: PoweredMeans | None) -> PoweredMean | NoInterval | None:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemDifference:
-    """`b` less `a`."""
+    """`b` minus `a`."""
 
     a: str
     b: str
@@ -130,7 +130,7 @@ class SystemsReport:
     """Kendall's tau-b of this order with the judge's own; None with fewer than 2 systems, or without any order."""
     level: float
     caution: str = ""
-    """What all of it rests on that nothing here shows; empty where there is no such thing."""
+    """What all of it assumes and nothing here shows; empty if nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class KnownOrder:
     tau: float | None
     """Kendall's tau-b of the estimates with it; None with fewer than 2 systems, or without any order."""
     judge: float | None
-    """The same of the judge's means; None too where one of them rests on too few scores to be told."""
+    """The same of the judge's means; None too if one of them has too few scores."""
 
 
 def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
@@ -204,7 +204,7 @@ def arrays_of(system: System) -> tuple[Floats, Floats, Floats]:
 
 
 def difference_of(a: System, b: System) -> System:
-    """`b` less `a` on each item that both have."""
+    """`b` minus `a` on each item that both have."""
     return System(
         name=f"{b.name} less {a.name}",
         scores={key: score - a.scores[key] for key, score in b.scores.items() if key in a.scores},
@@ -214,7 +214,7 @@ def difference_of(a: System, b: System) -> System:
 
 
 def _difference(a: System, b: System, level: float) -> SystemDifference:
-    """Over the questions that both have, where most labels are on questions labelled in both; else as of strangers.
+    """Over the questions that both have, if most labels are on questions labelled in both; else as if unrelated.
 
     Fewer pairs say less than all the labels do; which way it is hangs on their number, never on what they say.
     """

@@ -44,8 +44,11 @@ class JudgeOptions:
     @property
     def asks_models(self) -> bool:
         """Whether any of them is a model behind an address, for which a key may be needed."""
+        from ragboard.judges.registry import EMBEDDERS, JUDGES
+
+        servers = {backend.prefix for backend in (*JUDGES, *EMBEDDERS) if backend.server}
         named = (self.judge, self.extract, self.verify, self.embed)
-        return any(name is not None and name.startswith("openai:") for name in named)
+        return any(name and ":" in name and name.partition(":")[0] in servers for name in named)
 
 
 _FILES = ("prompts", "examples")

@@ -52,7 +52,7 @@ class ReplayJudge:
         """The recording's digest."""
         return f"replay/{self.version}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """The recorded replies, in order."""
         return [
             self.recorded.get(task_key(task, ""), Failure(detail=f"no recorded reply to this {type(task).__name__}"))
@@ -92,9 +92,9 @@ class RecordingJudge:
         """As the inner judge: recording changes no answer."""
         return self.inner.identity(task)
 
-    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Ask the inner judge, and append what it says to the recording; what it was not asked is not written down."""
-        replies = await self.inner.answer(tasks, hear)
+        replies = await self.inner.answer(tasks, on_call)
         with self.path.open("ab") as file:
             for task, reply in zip(tasks, replies, strict=True):
                 if not isinstance(reply, NotAsked):

@@ -32,6 +32,8 @@ __all__ = [
     "no_column",
     "no_passages",
     "outcome",
+    "resolve",
+    "tasks_for",
     "yes_or_no",
 ]
 
@@ -116,6 +118,27 @@ class Findings:
         """Why the need was not resolved, or None where it was."""
         found = self.found[need]
         return found if isinstance(found, Unscored) else None
+
+
+def tasks_for(needs: Iterable[Need[Any]]) -> frozenset[type[Task]]:
+    """The types of task that resolving these needs can lead to."""
+    return frozenset(task for need in needs for task in need.tasks())
+
+
+async def resolve(
+    sample: Sample,
+    needs: Iterable[Need[Any]],
+    answer: AnswerTask,
+    known: Callable[[Task], bool] = lambda _: False,
+) -> Findings:
+    """Resolve every need of one sample; one that cannot be resolved is an Unscored that says why.
+
+    `known` says whether a task was answered before: an answer that is there decides how the rest is asked.
+    """
+    wanted = tuple(dict.fromkeys(needs))
+    ask = Ask(sample, answer, known, wanted)
+    found = await asyncio.gather(*(need.resolve(sample, ask) for need in wanted))
+    return Findings(dict(zip(wanted, found, strict=True)))
 
 
 def judgement(about: str, number: int, says: str, value: float | None = None, reason: str = "") -> Row:

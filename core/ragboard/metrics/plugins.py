@@ -12,7 +12,7 @@ from hashlib import blake2b
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import get_args
+from typing import cast, get_args
 
 from ragboard.errors import SettingError
 from ragboard.metrics import METRICS, Metric
@@ -138,6 +138,6 @@ def _wrong_value(kind: type[Metric]) -> str:
 
 
 def _wrong_needs(metric: Metric | None) -> str:
-    asked: tuple[object, ...] = metric.needs() if metric else ()
+    asked = cast("tuple[object, ...]", metric.needs() if metric else ())
     unknown = [need for need in asked if not isinstance(need, Need)]
     return f"needs {unknown[0]!r}; expected needs of ragboard.metrics.needs" if unknown else ""

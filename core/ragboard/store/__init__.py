@@ -1,6 +1,6 @@
 """The store: what writes to the database, and finds in it what was kept."""
 
-from ragboard.store.nouns import RESULT_TABLES, AddedRun, AskedSample, RunRef
+from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.reading import find_sample, read_evaluations, read_samples
 from ragboard.store.rows import score_row
 from ragboard.store.store import Store
@@ -8,7 +8,6 @@ from ragboard.store.store import Store
 __all__ = [
     "RESULT_TABLES",
     "AddedRun",
-    "AskedSample",
     "RunRef",
     "Store",
     "find_sample",

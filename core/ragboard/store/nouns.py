@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
-__all__ = ["RESULT_TABLES", "AddedRun", "AskedSample", "RunRef"]
+__all__ = ["RESULT_TABLES", "AddedRun", "RunRef"]
 
 RESULT_TABLES = (
     "scores",
@@ -58,12 +57,3 @@ class RunRef:
     def evaluations(self) -> tuple[str, ...]:
         """Every evaluation of our own that is meant, that of the statements first."""
         return tuple(dict.fromkeys(filter(None, (self.evaluation_id, *(one for _, one in self.elsewhere)))))
-
-
-class AskedSample(NamedTuple):
-    """What is needed to find a sample's partner in another run."""
-
-    id: str
-    question: str
-    history: str
-    """As it is stored: equal where the turns are."""

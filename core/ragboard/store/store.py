@@ -16,7 +16,7 @@ from ragboard.prices import Price
 from ragboard.readers.labels import Item
 from ragboard.records import Evaluation, MetricDescription, Run, Sample
 from ragboard.store.journals import hold_journals, journals_of, remove_journals
-from ragboard.store.nouns import RESULT_TABLES, AddedRun, AskedSample, RunRef
+from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
 from ragboard.store.reading import (
     column,
@@ -246,14 +246,6 @@ class Store:
                     "SELECT sample_id, cluster FROM samples WHERE run_id = ? AND cluster IS NOT NULL", [run_id]
                 ).fetchall()
             )
-
-    def asked(self, run_id: str) -> tuple[AskedSample, ...]:
-        """What each sample of a run asks, in order, without passages and answers."""
-        with self.database.read() as connection:
-            rows = connection.execute(
-                "SELECT sample_id, question, history FROM samples WHERE run_id = ? ORDER BY position", [run_id]
-            ).fetchall()
-        return tuple(map(AskedSample._make, rows))
 
     def sample_count(self, run_id: str) -> int:
         """How many samples the run has."""

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
-from ragboard.analysis.looks import VERDICTS
+from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.records import Label, Passage, Statement
 from ragboard.spans import inert, layered
 from ragboard_dashboard.components.spans import utf16

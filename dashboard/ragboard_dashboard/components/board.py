@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from streamlit.components.v2 import component
 
 from ragboard.analysis import STANDINGS, MetricSummary, RunSummary, UnscoredPolicy
-from ragboard.analysis.looks import VERDICTS
+from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.records import MetricDescription
 from ragboard.spans import inert
 from ragboard.stats import Interval

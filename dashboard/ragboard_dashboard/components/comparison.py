@@ -19,14 +19,7 @@ from ragboard.analysis import (
     SampleReport,
     StatementChange,
 )
-from ragboard.analysis.looks import (
-    ARROWS,
-    CHANGE_LOOKS,
-    CHANGES,
-    KINDS,
-    SAID_ALIKE,
-    statement_look,
-)
+from ragboard.analysis.verdict_style import ARROWS, CHANGE_STYLES, CHANGES, KINDS, MATCHED_BY, statement_style
 from ragboard.records import Outcome, Passage, Score
 from ragboard.spans import inert
 from ragboard.stats import Interval
@@ -105,7 +98,7 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "most": most,
         "label": inert(metric.label),
         "arrow": ARROWS[metric.direction],
-        "look": CHANGE_LOOKS.get(metric.change, "none"),
+        "look": CHANGE_STYLES.get(metric.change, "none"),
         "change": CHANGES.get(metric.change, metric.change),
         "difference": found.difference if found else None,
         "low": bounds.low if bounds else None,
@@ -168,7 +161,7 @@ def _pair_row(row: PairRow, address: dict[str, str]) -> dict[str, Any]:
         "question": inert(row.question),
         "where": inert(f"sample {row.sample_a}{renamed}"),
         "change": f"{CHANGES[row.change]}{difference}",
-        "look": CHANGE_LOOKS.get(row.change, "none"),
+        "look": CHANGE_STYLES.get(row.change, "none"),
         "a": _score(row.a, row.claims_a),
         "b": _score(row.b, row.claims_b),
     }
@@ -212,7 +205,7 @@ def _change(change: StatementChange) -> dict[str, Any]:
         "icon": icon,
         "look": look,
         "kind": change.kind,
-        "how": SAID_ALIKE[change.how],
+        "how": MATCHED_BY[change.how],
         "a": _said(change.a, change.number_a),
         "b": _said(change.b, change.number_b),
     }
@@ -221,7 +214,7 @@ def _change(change: StatementChange) -> dict[str, Any]:
 def _said(judged: JudgedStatement | None, number: int | None) -> dict[str, Any] | None:
     if judged is None:
         return None
-    look = statement_look(judged)
+    look = statement_style(judged)
     return {
         "icon": look.icon,
         "word": look.word,

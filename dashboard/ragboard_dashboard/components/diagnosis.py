@@ -6,16 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from types import MappingProxyType
 
-from ragboard.analysis import (
-    QUANTITIES,
-    RULES,
-    Diagnosis,
-    Finding,
-    Silent,
-    condition_of,
-    source_of,
-    why_silent,
-)
+from ragboard.analysis import QUANTITIES, RULES, Diagnosis, Finding, Silent, condition_of, source_of, why_silent
 from ragboard.spans import inert
 from ragboard.stats import Interval
 

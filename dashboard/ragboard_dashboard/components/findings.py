@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.components.v2 import component
 
-from ragboard.analysis import Hallucination, HallucinationGroup, LooseStatement
-from ragboard.analysis.looks import VERDICTS, VerdictLook, said_by, statement_look
+from ragboard.analysis import Hallucination, HallucinationGroup, UnsupportedStatement
+from ragboard.analysis.verdict_style import VERDICTS, VerdictStyle, human_verdict_line, statement_style
 from ragboard.spans import inert
 
 __all__ = ["Way", "finding_list", "group_list", "hallucination_list", "opened_hallucination", "way_list"]
@@ -28,7 +28,7 @@ _mount = component(
 )
 
 
-def finding_list(found: Sequence[LooseStatement], *, name: str, key: str) -> LooseStatement | None:
+def finding_list(found: Sequence[UnsupportedStatement], *, name: str, key: str) -> UnsupportedStatement | None:
     """Draw the statements beside each other. Returns the one a person just opened, else None."""
     items = [
         _item(place, VERDICTS[said.verdict.label], said.run, said.sample_id, said.number)
@@ -99,7 +99,7 @@ def _draw(items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> A
     return _mount(key=key, data=data, on_open_change=lambda: None)
 
 
-def _item(key: int | list[Any], look: VerdictLook, run: str, sample_id: str, number: int) -> dict[str, Any]:
+def _item(key: int | list[Any], look: VerdictStyle, run: str, sample_id: str, number: int) -> dict[str, Any]:
     return {
         "key": key,
         "href": "sample?" + urlencode({"run": run, "sample": sample_id, "statement": number}),
@@ -112,13 +112,13 @@ def _hallucination(row: Hallucination) -> dict[str, Any]:
     said = row.said
     judge = row.judged.judge + (" (heuristic)" if row.judged.heuristic else "")
     key = [row.run, row.sample_id, row.number]
-    return _item(key, statement_look(said), row.run, row.sample_id, row.number) | {
+    return _item(key, statement_style(said), row.run, row.sample_id, row.number) | {
         "text": inert(said.statement.text),
         "reason": inert(said.verdict.reason if said.verdict else said.alone_in_words),
         "where": inert(row.question),
         "aside": inert(row.run),
         "note": inert(judge),
-        "people": [inert(said_by(one)) for one in said.people],
+        "people": [inert(human_verdict_line(one)) for one in said.people],
     }
 
 

@@ -15,15 +15,18 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from ragboard.analysis import JudgedStatement
-from ragboard.analysis.looks import (
+from ragboard.analysis.verdict_style import (
     ALONE,
+    EVIDENCE,
     NOT_JUDGED,
     VERDICTS,
-    look_of,
-    said_by,
-    statement_look,
+    WORST_FIRST,
+    evidence_style,
+    human_verdict_line,
+    statement_style,
+    style_of,
+    what_passages_say,
 )
-from ragboard.analysis.wording import HOW, WORST_FIRST, evidence_look, what_passages_say
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import ORIGINS
 from ragboard.records import Evidence, Passage, Verdict
@@ -82,7 +85,7 @@ def reader_data(
     selected: Sequence[Sentence] = (),
 ) -> dict[str, Any]:
     """What the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
-    counts = Counter(statement_look(judged).css for judged in statements)
+    counts = Counter(statement_style(judged).css for judged in statements)
     looks = (*VERDICTS.values(), *ALONE.values(), NOT_JUDGED)
     by_rank = {passage.rank: passage for passage in passages}
     units = {rank: utf16(passage.text) for rank, passage in by_rank.items()}
@@ -107,7 +110,7 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str
     unit = utf16(answer)
 
     def badness(place: int) -> tuple[int, int]:
-        return WORST_FIRST.index(statement_look(statements[place]).css), place
+        return WORST_FIRST.index(statement_style(statements[place]).css), place
 
     return [
         {"start": unit(piece.start), "end": unit(piece.end), "of": sorted(piece.members, key=badness)}
@@ -124,7 +127,7 @@ def _statement(
     evidence = [mark for mark in verdict.evidence if mark.rank in passages] if verdict else []
     return {
         "text": inert(judged.statement.text),
-        "verdict": look_of(verdict).css,
+        "verdict": style_of(verdict).css,
         "reason": inert(verdict.reason) if verdict else "",
         "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": f"support {verdict.score:.2f}" if verdict and verdict.score is not None else "",
@@ -144,7 +147,7 @@ def _statement_alone(
     """A statement of which only single passages were asked: each that says something of it is named."""
     return {
         "text": inert(judged.statement.text),
-        "verdict": statement_look(judged).css,
+        "verdict": statement_style(judged).css,
         "reason": "",
         "origin": ORIGINS[judged.origin] if judged.origin else "",
         "support": "",
@@ -160,7 +163,7 @@ def _statement_alone(
 
 def _people(judged: JudgedStatement) -> list[dict[str, str]]:
     """What people say of a statement, the latest last."""
-    return [{"look": VERDICTS[one.label].css, "text": inert(said_by(one))} for one in judged.people]
+    return [{"look": VERDICTS[one.label].css, "text": inert(human_verdict_line(one))} for one in judged.people]
 
 
 def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
@@ -177,10 +180,10 @@ def _evidence(
     kept = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
     return {
         "rank": rank,
-        "look": evidence_look(verdict, marks[0]).css if marks else look_of(verdict).css,
-        "how": ", ".join(dict.fromkeys(HOW[mark.how] for mark in kept)),
+        "look": evidence_style(verdict, marks[0]).css if marks else style_of(verdict).css,
+        "how": ", ".join(dict.fromkeys(EVIDENCE[mark.how] for mark in kept)),
         "marks": [
-            {"start": unit(mark.start), "end": unit(mark.end), "look": evidence_look(verdict, mark).css}
+            {"start": unit(mark.start), "end": unit(mark.end), "look": evidence_style(verdict, mark).css}
             for mark in kept
         ],
     }

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from streamlit.components.v2 import component
 
 from ragboard.analysis import SampleRow
-from ragboard.analysis.looks import VERDICTS
+from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.records import Outcome, Score
 from ragboard.spans import inert
 

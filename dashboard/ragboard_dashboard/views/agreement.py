@@ -22,13 +22,7 @@ from ragboard_dashboard.components.agreement import (
     votes_data,
 )
 from ragboard_dashboard.components.board import ago
-from ragboard_dashboard.data import (
-    get_agreement,
-    get_agreements,
-    get_grades,
-    get_preferences,
-    writable,
-)
+from ragboard_dashboard.data import get_agreement, get_agreements, get_grades, get_preferences, writable
 from ragboard_dashboard.shared import plain
 
 __all__ = ["page"]

@@ -20,7 +20,6 @@ from ragboard.analysis import (
     Which,
     pair_rows,
     pair_runs,
-    pairs_sql,
 )
 from ragboard.errors import NotFoundError
 from ragboard.exporting import comparison_frame, pairs_frame
@@ -36,6 +35,7 @@ from ragboard_dashboard.data import (
     get_pair,
     get_pair_place,
     get_pair_rows,
+    get_pairs_sql,
     get_runs,
     resolve,
     store,
@@ -251,7 +251,7 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         address["unscored"] = compared.policy
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
     opened = pair_list(page.rows, compared, address, caption, key="pairs")
-    offer_sql(pairs_sql(a, b, query, shown.better), "pairs")
+    offer_sql(get_pairs_sql(a, b, query), "pairs")
     if opened:
         st.query_params["pair"] = opened
         st.rerun()

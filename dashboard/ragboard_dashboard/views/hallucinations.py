@@ -7,15 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.analysis import (
-    Grouping,
-    HallucinationPage,
-    HallucinationQuery,
-    Human,
-    hallucination_table,
-    hallucinations_sql,
-)
-from ragboard.analysis.looks import VERDICTS
+from ragboard.analysis import Grouping, HallucinationPage, HallucinationQuery, Human, hallucination_table
+from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.errors import NotFoundError
 from ragboard.records import Label
 from ragboard.store import RunRef
@@ -23,6 +16,7 @@ from ragboard_dashboard.components.findings import group_list, hallucination_lis
 from ragboard_dashboard.data import (
     get_hallucination_groups,
     get_hallucinations,
+    get_hallucinations_sql,
     get_judges,
     get_runs,
     resolve,
@@ -79,7 +73,7 @@ def page() -> None:
     title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         _counts(found)
-        offer_sql(hallucinations_sql(query), "hallucinations")
+        offer_sql(get_hallucinations_sql(query), "hallucinations")
     with action:
         export_control("hallucinations", lambda: hallucination_table(store(), query))
     if not found.total:

@@ -20,7 +20,6 @@ from ragboard.analysis import (
     UnscoredPolicy,
     ragas_score,
     sample_table,
-    samples_sql,
 )
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
@@ -42,6 +41,7 @@ from ragboard_dashboard.data import (
     get_overruled,
     get_run,
     get_sample_rows,
+    get_samples_sql,
     get_scatter,
     store,
     surroundings,
@@ -343,7 +343,7 @@ def _samples(run: RunRef, summary: RunSummary, column: str, between: Range | Non
     opened = sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
     if opened:
         open_sample(name, opened)
-    offer_sql(samples_sql(run, query, (*summary.metrics, *summary.file_scores)), "samples")
+    offer_sql(get_samples_sql(run, query), "samples")
     pager(found.total, PAGE_SIZE)
 
 

@@ -6,18 +6,12 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from ragboard.analysis import (
-    ListedRun,
-    RunSummary,
-    UnscoredPolicy,
-    runs_matching,
-    runs_sql,
-)
+from ragboard.analysis import ListedRun, RunSummary, UnscoredPolicy, runs_matching, runs_sql
 from ragboard.exporting import runs_frame
 from ragboard.spans import inert
 from ragboard_dashboard.components.board import run_board
 from ragboard_dashboard.components.findings import finding_list
-from ragboard_dashboard.data import get_leaderboard, get_loose_statements, get_metrics, get_runs, writable
+from ragboard_dashboard.data import get_leaderboard, get_metrics, get_runs, get_unsupported_statements, writable
 from ragboard_dashboard.managing import edit_run
 from ragboard_dashboard.navigation import open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
@@ -43,7 +37,7 @@ def page() -> None:
         return
     now = datetime.now(UTC).replace(tzinfo=None)
     asked = run_board(shown, get_metrics(), editable=writable(), key="board", now=now, unscored=unscored)
-    offer_sql(runs_sql(), "runs")
+    offer_sql(runs_sql(get_leaderboard()), "runs")
     by_id = {run.run_id: run for run in runs}
     if asked.open in by_id:
         open_run(by_id[asked.open].name)
@@ -101,7 +95,7 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
 
 
 def _first() -> None:
-    found = get_loose_statements(FIRST)
+    found = get_unsupported_statements(FIRST)
     if not found:
         return
     st.subheader("Statements no passage supports, to look at first", anchor=False)

@@ -13,15 +13,7 @@ from ragboard_dashboard.components.reader import statement_reader
 from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows
 from ragboard_dashboard.labelling import recounted_note, verdict_row
 from ragboard_dashboard.navigation import open_run, open_sample
-from ragboard_dashboard.shared import (
-    choose_run,
-    config_line,
-    facts,
-    file_facts,
-    number_named,
-    outcome_fact,
-    plain,
-)
+from ragboard_dashboard.shared import choose_run, config_line, facts, file_facts, number_named, outcome_fact, plain
 
 __all__ = ["page"]
 

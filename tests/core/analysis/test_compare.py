@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import DEFAULT_METRICS, NotFoundError, Panel, Run, Sample, Score, Store, Verdict, evaluate_run
+from ragboard import DEFAULT_METRICS, NotFoundError, Panel, Run, Score, Store, Verdict, evaluate_run
 from ragboard.analysis import (
     Comparison,
     JudgedStatement,
@@ -273,11 +273,6 @@ def test_what_became_of_a_statement_is_what_its_two_verdicts_say() -> None:
     assert list(found) == ["broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept"]
     assert (found["added"].number_a, found["added"].number_b) == (None, 6)
     assert (found["dropped"].a, found["dropped"].b) == (a[5], None)
-
-
-def test_pairing_reads_no_passages(store: Store) -> None:
-    store.add_runs([Run(name="a", samples=(Sample(id="1", question="x"),))])
-    assert [tuple(asked) for asked in store.asked(store.resolve("a").run_id)] == [("1", "x", "[]")]
 
 
 def test_default_metrics_compare_too(store: Store) -> None:

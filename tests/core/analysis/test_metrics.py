@@ -8,12 +8,7 @@ from dataclasses import asdict
 import pytest
 
 from ragboard import METRICS, Store
-from ragboard.analysis import (
-    metric_descriptions,
-    metric_groups,
-    metric_range,
-    metric_settings,
-)
+from ragboard.analysis import metric_descriptions, metric_groups, metric_range, metric_settings
 from ragboard.metrics import describe, metrics_named
 
 ALL = [describe(metric) for metric in METRICS.values()]

@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.pairing import pair_samples
 
 from ragboard import Run, Sample, Store, Turn
 from ragboard.analysis import pair_runs
-from ragboard.pairing import pair_samples
 
 
 def sample(identity: str, question: str, said: str) -> Sample:

@@ -23,7 +23,7 @@ from ragboard.analysis import (
     leaderboard,
     run_summary,
 )
-from ragboard.analysis.unscored import fill_of, mean_of
+from ragboard.analysis.means import fill_of, mean_of
 from ragboard.metrics import METRICS, describe
 from ragboard.records import FileScores, MetricDescription, Outcome, Score, Unscored
 from ragboard.stats import Moments, moments

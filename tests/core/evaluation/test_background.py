@@ -19,7 +19,7 @@ from ragboard import JudgeError, JudgeOptions, SettingError, Store
 from ragboard.analysis import failures
 from ragboard.evaluation import background
 from ragboard.evaluation.background import (
-    Surroundings,
+    LaunchContext,
     evaluation_command,
     evaluation_environment,
     plan_choice,
@@ -71,7 +71,7 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ref = kept(store)
-    around = Surroundings(plugins=(write_plugin(folder),))
+    around = LaunchContext(plugins=(write_plugin(folder),))
     with chat_server() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         judging = JudgeOptions(

@@ -24,9 +24,9 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import SampleQuery, sample_report, sample_rows
-from ragboard.evaluation.gather import gather, tasks_for
 from ragboard.evaluation.terms import Terms
 from ragboard.metrics import metrics_named, outcome
+from ragboard.metrics.base import resolve, tasks_for
 from ragboard.metrics.needs import Cells, CellVerdicts, Findings, JointVerdicts, Judged, Need, Statements
 from ragboard.records import Outcome, Target
 from ragboard.tasks import ExtractStatements, Failure, Reply, SelectSentences, Similarity, Task, Verify
@@ -48,7 +48,7 @@ def found(
         (reply,) = await judge.answer([task])
         return reply
 
-    made = asyncio.run(gather(sample, needs, ask, known))
+    made = asyncio.run(resolve(sample, needs, ask, known))
     return made, judge.asked
 
 

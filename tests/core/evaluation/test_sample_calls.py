@@ -11,8 +11,7 @@ from tests.chat_server import ChatServer, chat_server, replies
 from tests.core.conftest import PlainJudge, make_run, make_sample
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Run, Store, evaluate_run
-from ragboard.evaluation.calls import SampleCalls
-from ragboard.evaluation.sample_calls import sample_calls
+from ragboard.evaluation.calls import SampleCalls, sample_calls
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder

@@ -11,7 +11,7 @@ from tests.core.conftest import make_run
 
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run
 from ragboard.analysis import run_summary
-from ragboard.analysis.spending import spending_of
+from ragboard.analysis.runs import spending_of
 from ragboard.evaluation.plan import plan_run
 from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms

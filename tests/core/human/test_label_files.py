@@ -187,3 +187,20 @@ def test_grades_of_several_people_are_theirs_one_by_one(store: Store, tmp_path: 
         ("panel 3", ("faithfulness", 2)),
         ("panel", ("overall", 5)),
     }
+
+
+def test_a_row_may_have_statements_and_grades_and_votes_are_kept_one_by_one(store: Store, tmp_path: Path) -> None:
+    both = ROW | {"grades": {"overall": 4}, "annotator": "ada"}
+    votes = {"question": "q", "a": "x", "b": "y", "votes": {"overall": ["b", None, "tie"]}, "annotator": "ada"}
+    assert import_labels(store, written(tmp_path / "l.jsonl", both, votes)).added == 4
+    found = [(row["annotator"], row.get("grades") or row.get("preferred") or "verdicts") for row in exported(store)]
+    assert {who for who, _ in found} == {"ada", "ada 1", "ada 3"}
+    assert ("ada", {"overall": 4}) in found
+    assert ("ada 3", "tie") in found
+
+
+def test_import_reads_what_agree_reads(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "labels.json"
+    file.write_text(json.dumps([ROW, GRADE, PAIR]), encoding="utf-8")
+    assert import_labels(store, file).added == 3
+    assert import_labels(store, written(tmp_path / "l.jsonl", ROW, GRADE, PAIR)).added == 0

@@ -133,7 +133,7 @@ def test_a_label_finds_the_statement_of_a_better_splitter_but_no_other(
     )
     add_labels(store, [LabelledAnswer(key=key, sample=sample)], [label])
     with store.database.read() as connection:
-        assert bool(human_verdicts(connection, run.evaluation_id, 0)) is found
+        assert bool(human_verdicts(connection, [(run.evaluation_id or "", 0, 0)])) is found
 
 
 def test_what_cannot_be_labelled_is_said(store: Store) -> None:

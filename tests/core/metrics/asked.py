@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from ragboard import Passage, Sample
-from ragboard.evaluation.gather import gather
 from ragboard.metrics import Metric, outcome
+from ragboard.metrics.base import resolve
 from ragboard.records import Outcome
 from ragboard.tasks import Failure, Reply, Task
 
@@ -28,5 +28,5 @@ def outcome_of(metric: Metric, sample: Sample, reply: Callable[[Task], Reply | F
         asked.append(task)
         return reply(task)
 
-    findings = asyncio.run(gather(sample, metric.needs(), ask))
+    findings = asyncio.run(resolve(sample, metric.needs(), ask))
     return outcome(metric, sample, findings), asked

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.core.metrics.asked import outcome_of
 
 from ragboard import DEFAULT_METRICS, Passage, Sample, Score, Unscored, Verdict
-from ragboard.evaluation.gather import gather
 from ragboard.metrics import Metric, outcome
+from ragboard.metrics.base import resolve
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
 from ragboard.records import Label, Outcome
 from ragboard.tasks import (
@@ -56,7 +56,7 @@ def score(metric: Metric, sample: Sample, *replies: Reply | Failure) -> tuple[Ou
         asked.append(task)
         return by_task[type(task)]
 
-    findings = asyncio.run(gather(sample, metric.needs(), ask))
+    findings = asyncio.run(resolve(sample, metric.needs(), ask))
     return outcome(metric, sample, findings), asked
 
 

@@ -207,7 +207,7 @@ def test_a_model_is_asked_no_more_than_was_planned_and_sees_the_examples(
 class NoEmbedder(EmbeddedJudge):
     """Puts nothing in order."""
 
-    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         return [Failure(detail="no vectors today") for _ in tasks]
 
 

@@ -8,14 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
-from ragboard.analysis import (
-    PairQuery,
-    compare_runs,
-    list_runs,
-    pair_report,
-    pair_rows,
-    pair_runs,
-)
+from ragboard.analysis import PairQuery, compare_runs, list_runs, pair_report, pair_rows, pair_runs
 from ragboard_dashboard.components.comparison import forest_data, pair_data, pairs_data
 from ragboard_dashboard.shared import default_pair
 

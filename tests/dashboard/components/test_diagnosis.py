@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragboard.analysis import (
-    RULES,
-    Diagnosis,
-    Figure,
-    Finding,
-    HallucinationQuery,
-    Rule,
-    Silent,
-)
+from ragboard.analysis import RULES, Diagnosis, Figure, Finding, HallucinationQuery, Rule, Silent
 from ragboard.analysis.diagnosis import TopicsLookedAt
 from ragboard.stats import Interval
 from ragboard_dashboard.components.diagnosis import figure_html, finding_html, rules_html

@@ -9,11 +9,7 @@ import pytest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import Store
-from ragboard.analysis import (
-    HallucinationGroup,
-    HallucinationQuery,
-    hallucination_groups,
-)
+from ragboard.analysis import HallucinationGroup, HallucinationQuery, hallucination_groups
 from ragboard_dashboard.views import hallucinations
 
 

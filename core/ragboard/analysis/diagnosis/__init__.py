@@ -18,13 +18,7 @@ from ragboard.analysis.diagnosis.nouns import (
 )
 from ragboard.analysis.diagnosis.quantities import QUANTITIES, Quantity
 from ragboard.analysis.diagnosis.rules import RULES, source_of
-from ragboard.analysis.diagnosis.words import (
-    caution_of,
-    command_for,
-    condition_of,
-    topic_in_words,
-    why_silent,
-)
+from ragboard.analysis.diagnosis.words import caution_of, command_for, condition_of, topic_in_words, why_silent
 
 __all__ = [
     "QUANTITIES",

@@ -5,32 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import duckdb
+import numpy as np
 
-from ragboard.analysis.diagnosis.columns import metric_for, read_columns
 from ragboard.analysis.diagnosis.loss import LOSS_METRICS, question_losses, topic_losses, wrong_passages
-from ragboard.analysis.diagnosis.nouns import (
-    Diagnosis,
-    Figure,
-    Finding,
-    Look,
-    NotEvaluated,
-    Rule,
-    Silence,
-    Silent,
+from ragboard.analysis.diagnosis.nouns import Diagnosis, Figure, Finding, Look, NotEvaluated, Rule, Silence, Silent
+from ragboard.analysis.diagnosis.quantities import (
+    QUANTITIES,
+    RECALL,
+    UTILIZATION,
+    Columns,
+    Quantity,
+    measure,
+    metric_for,
+    read_columns,
 )
-from ragboard.analysis.diagnosis.quantities import QUANTITIES, RECALL, UTILIZATION, Columns, Quantity, measure
 from ragboard.analysis.diagnosis.rules import RULES
 from ragboard.analysis.diagnosis.words import sentence_of
-from ragboard.analysis.hallucinations import HallucinationQuery, hallucinations
-from ragboard.analysis.moments import Clusters, clusters_of
+from ragboard.analysis.distributions import columns
+from ragboard.analysis.hallucinations import hallucinations
 from ragboard.analysis.overruled import overruled
 from ragboard.analysis.runs import run_summary
-from ragboard.analysis.shapes import category_values, columns
 from ragboard.metrics import METRICS
 from ragboard.records import Label
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.clusters import SampleClusters, sample_clusters
+from ragboard.store.queries.samples import reference_count
+from ragboard.store.queries.statements import HallucinationQuery
+from ragboard.store.queries.values import category_values
 
 __all__ = ["Measured", "apply_rules", "diagnose"]
 
@@ -50,10 +52,10 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     summary = run_summary(store, run)
     categories = columns(store, run).categories
     with store.database.read() as connection:
-        references = _references(connection, run)
+        references = reference_count(connection, run.run_id)
         there = read_columns(connection, run, summary.samples, TAKEN)
-        by_column = {by: category_values(connection, run, by) for by in categories}
-        clusters = clusters_of(connection, run.run_id)
+        by_column = {by: np.array(category_values(connection, run.run_id, by), dtype=np.object_) for by in categories}
+        clusters = sample_clusters(connection, run.run_id)
     topics, looked_at = topic_losses(there, by_column, clusters)
     findings, silent = apply_rules(_measured(there, clusters), run)
     labels: Mapping[Label, int] = {}
@@ -77,13 +79,6 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     )
 
 
-def _references(connection: duckdb.DuckDBPyConnection, run: RunRef) -> int:
-    row = connection.execute(
-        "SELECT count(*) FILTER (trim(reference) <> '') FROM samples WHERE run_id = ?", [run.run_id]
-    ).fetchone()
-    return row[0] if row else 0
-
-
 def apply_rules(
     measured: Measured, run: RunRef, rules: Sequence[Rule] = RULES
 ) -> tuple[tuple[Finding, ...], tuple[Silent, ...]]:
@@ -93,11 +88,13 @@ def apply_rules(
     return findings, tuple(one for one in ruled if isinstance(one, Silent))
 
 
-def _measured(there: Columns, clusters: Clusters | None) -> Measured:
+def _measured(there: Columns, clusters: SampleClusters | None) -> Measured:
     return {key: _measure(quantity, there, clusters) for key, quantity in QUANTITIES.items()}
 
 
-def _measure(quantity: Quantity, there: Columns, clusters: Clusters | None) -> Interval | NoInterval | NotEvaluated:
+def _measure(
+    quantity: Quantity, there: Columns, clusters: SampleClusters | None
+) -> Interval | NoInterval | NotEvaluated:
     missing = dict.fromkeys(metric_for(name) for name in quantity.takes if name not in there)
     return NotEvaluated(metrics=tuple(missing)) if missing else measure(quantity, there, clusters)
 

@@ -7,18 +7,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.analysis.diagnosis.nouns import (
-    Breakdown,
-    PassageLoss,
-    QuestionLoss,
-    TopicLoss,
-    TopicsLookedAt,
-)
+from ragboard.analysis.diagnosis.nouns import Breakdown, PassageLoss, QuestionLoss, TopicLoss, TopicsLookedAt
 from ragboard.analysis.diagnosis.quantities import FAITHFULNESS, RECALL, Columns
-from ragboard.analysis.hallucinations import HallucinationQuery, hallucination_groups
-from ragboard.analysis.moments import Clusters
+from ragboard.analysis.hallucinations import hallucination_groups
 from ragboard.stats import GroupDifference, Interval, group_difference, holm
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.clusters import SampleClusters
+from ragboard.store.queries.statements import HallucinationQuery
+from ragboard.store.queries.statements import wrong_passages as most_wrong
 
 __all__ = ["LOSS_METRICS", "question_losses", "topic_losses", "wrong_passages"]
 
@@ -29,19 +25,6 @@ FEWEST_IN_GROUP = 5
 SIGNIFICANT = 0.05
 LOSS_METRICS = ("ragchecker.f1", RECALL, FAITHFULNESS)
 """Metrics, all better high, by which topics are held against the rest."""
-
-_WRONG = (
-    "SELECT any_value(p.text)[:300], p.passage_id, count(DISTINCT (v.position, v.statement)) AS wrong,"
-    " arg_min(s.sample_id, s.position) FROM statements t JOIN verdicts v ON v.evaluation_id = t.evaluation_id"
-    " AND v.position = t.position AND v.side = t.side AND v.statement = t.statement"
-    " JOIN passages p ON p.run_id = $run AND p.position = v.position"
-    " AND p.rank = split_part(v.target, ':', 2)::INTEGER"
-    " JOIN samples s ON s.run_id = $run AND s.position = v.position"
-    " WHERE t.evaluation_id = $evaluation AND t.side = 'response'"
-    " AND t.origin IN ('wrong_relevant', 'wrong_irrelevant') AND v.label = 'supported'"
-    " AND starts_with(v.target, 'passage:')"
-    " GROUP BY p.text, p.passage_id ORDER BY wrong DESC, p.passage_id LIMIT $limit"
-)
 
 
 def question_losses(store: Store, run: RunRef) -> tuple[QuestionLoss, ...]:
@@ -61,14 +44,19 @@ def question_losses(store: Store, run: RunRef) -> tuple[QuestionLoss, ...]:
 def wrong_passages(store: Store, run: RunRef) -> tuple[PassageLoss, ...]:
     """The passages that supply most wrong statements; where that was not judged, those that contradict most."""
     with store.database.read() as connection:
-        rows = connection.execute(
-            _WRONG, {"run": run.run_id, "evaluation": run.evaluation_id, "limit": LISTED}
-        ).fetchall()
-    return tuple(_supplies(*row) for row in rows) or tuple(_contradicts(store, run))
-
-
-def _supplies(text: str, passage_id: str, wrong: int, sample_id: str) -> PassageLoss:
-    return PassageLoss(passage_id=passage_id, text=text, wrong=wrong, contradicted=0, sample_id=sample_id, look=None)
+        wrong = most_wrong(connection, run, LISTED)
+    supplied = (
+        PassageLoss(
+            passage_id=one.passage_id,
+            text=one.text,
+            wrong=one.wrong,
+            contradicted=0,
+            sample_id=one.sample_id,
+            look=None,
+        )
+        for one in wrong
+    )
+    return tuple(supplied) or tuple(_contradicts(store, run))
 
 
 def _contradicts(store: Store, run: RunRef) -> Iterator[PassageLoss]:
@@ -86,7 +74,7 @@ def _contradicts(store: Store, run: RunRef) -> Iterator[PassageLoss]:
 
 
 def topic_losses(
-    scores: Columns, by_column: Mapping[str, NDArray[np.object_]], clusters: Clusters | None = None
+    scores: Columns, by_column: Mapping[str, NDArray[np.object_]], clusters: SampleClusters | None = None
 ) -> tuple[tuple[TopicLoss, ...], TopicsLookedAt]:
     """The groups whose mean lies below that of the rest, adjusted for all groups looked at; the worst first."""
     looked_at = [
@@ -110,7 +98,7 @@ def topic_losses(
 
 
 def _groups(
-    scores: NDArray[np.float64], values: NDArray[np.object_], clusters: Clusters | None
+    scores: NDArray[np.float64], values: NDArray[np.object_], clusters: SampleClusters | None
 ) -> Iterator[tuple[str, GroupDifference]]:
     """Each value's samples against all others that have a value, where both are enough."""
     known = ~np.isnan(scores) & np.array([value is not None for value in values], dtype=np.bool_)

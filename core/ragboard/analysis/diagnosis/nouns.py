@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ragboard.analysis.hallucinations import HallucinationQuery
-from ragboard.analysis.nouns import JudgedBy, SampleQuery
 from ragboard.stats import GroupDifference, Interval, NoInterval
+from ragboard.store.queries.evaluations import JudgedBy
+from ragboard.store.queries.samples import SampleQuery
+from ragboard.store.queries.statements import HallucinationQuery
 
 __all__ = [
     "Breakdown",

@@ -1,18 +1,22 @@
-"""What the rules speak of: quantities of a run, each measured over its samples."""
+"""What the rules speak of: quantities of a run, each measured over the values of its samples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.analysis.moments import Clusters
 from ragboard.stats import Interval, NoInterval, group_difference, mean_interval, moments
 from ragboard.stats.intervals import Floats
+from ragboard.store import RunRef
+from ragboard.store.queries.clusters import SampleClusters
+from ragboard.store.queries.evaluations import evaluated_metrics
+from ragboard.store.queries.quantities import sample_values
+from ragboard.store.queries.query import Connection
 
-__all__ = ["QUANTITIES", "Columns", "Quantity", "measure"]
+__all__ = ["QUANTITIES", "Columns", "Quantity", "measure", "metric_for", "read_columns"]
 
 Columns = Mapping[str, Floats]
 """By name, a value for each sample of the run; NaN stands for none and never leaves here."""
@@ -26,6 +30,15 @@ NOISE = ("ragchecker.noise_sensitivity_in_relevant", "ragchecker.noise_sensitivi
 MADE_UP, KNOWN = "ragchecker.hallucination", "ragchecker.self_knowledge"
 FAITHFULNESS = "ragas.faithfulness"
 
+COUNTED_WITH = {
+    "refuses": FAITHFULNESS,
+    "statements": FAITHFULNESS,
+    "contradicted": FAITHFULNESS,
+    "late evidence": FAITHFULNESS,
+    "early less late use": NOISE[0],
+}
+"""What is counted of samples beside metrics, and a metric whose evaluation finds it out."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
@@ -36,14 +49,28 @@ class Quantity:
     text: str
     """What it is, of one sample."""
     takes: tuple[str, ...]
-    """Metrics, and columns of `columns.read_columns`, that it is counted from."""
+    """Metrics, and what `COUNTED_WITH` names, that it is counted from."""
     of: Callable[..., Floats]
     bounds: tuple[float, float] = SHARE
     apart: bool = False
     """Whether `of` gives two rows, of two groups of samples, and the difference of their means is looked at."""
 
 
-def measure(quantity: Quantity, columns: Columns, clusters: Clusters | None = None) -> Interval | NoInterval:
+def metric_for(name: str) -> str:
+    """What to evaluate for a column: the metric itself, or one for which it is found out."""
+    return COUNTED_WITH.get(name, name)
+
+
+def read_columns(connection: Connection, run: RunRef, samples: int, names: Iterable[str]) -> Columns:
+    """The columns of these names that were evaluated, be it without any value."""
+    evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
+    found = {name: sample_values(connection, run, run.evaluation_of(metric_for(name)), name, samples) for name in names}
+    return {
+        name: values for name, values in found.items() if metric_for(name) in evaluated or not np.isnan(values).all()
+    }
+
+
+def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | None = None) -> Interval | NoInterval:
     """The mean over the samples that have a value, or the difference of two groups, with its 95% interval.
 
     `clusters` says which samples depend on each other.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ragboard.analysis.diagnosis.nouns import Rule
 from ragboard.analysis.diagnosis.quantities import MADE_UP, NOISE, RECALL, UTILIZATION
-from ragboard.analysis.hallucinations import HallucinationQuery
-from ragboard.analysis.nouns import SampleQuery
+from ragboard.store.queries.samples import SampleQuery
+from ragboard.store.queries.statements import HallucinationQuery
 
 __all__ = ["RULES", "source_of"]
 

@@ -80,7 +80,7 @@ class EmbeddedJudge:
         version = f"{VERSION}.{WRITING}" if task in {WriteQuestions, WriteAnswer} else VERSION
         return f"embedded/{version}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply for each task, in order; it fails only a task that it does not answer."""
         return [_reply(task) for task in tasks]
 

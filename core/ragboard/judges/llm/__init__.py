@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from ragboard.judges.llm.callable import CallableJudge, judge_from
 from ragboard.judges.llm.embedder import OpenAiEmbedder
-from ragboard.judges.llm.endpoint import Endpoint
+from ragboard.judges.llm.endpoint import Endpoint, openai_endpoint
 from ragboard.judges.llm.judge import LlmJudge
-from ragboard.judges.llm.own import CallableJudge, judge_from
-from ragboard.judges.llm.settings import openai_endpoint
 from ragboard.judges.llm.traffic import Limits
 
 __all__ = ["CallableJudge", "Endpoint", "Limits", "LlmJudge", "OpenAiEmbedder", "judge_from", "openai_endpoint"]

@@ -52,24 +52,24 @@ class OpenAiEmbedder:
         texts = texts_of([task])
         return Request(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
 
-    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order. Raises JudgeError where no call can succeed."""
         texts = texts_of(tasks)
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):
             try:
-                vectors |= await self._embed(texts[start : start + BATCH], tasks[0], hear)
+                vectors |= await self._embed(texts[start : start + BATCH], tasks[0], on_call)
             except NotAskedError as error:
                 return [NotAsked(detail=str(error))] * len(tasks)
         return [similarities(task, vectors) for task in tasks]
 
-    async def _embed(self, texts: list[str], task: Task, hear: OnCall) -> dict[str, Vector | Failure]:
+    async def _embed(self, texts: list[str], task: Task, on_call: OnCall) -> dict[str, Vector | Failure]:
         size = RequestSize(prompt_bytes=sum(len(text.encode(errors="replace")) for text in texts), reply_tokens=0)
         try:
-            found, heard = await self.endpoint.call(partial(self._ask, texts), meter=RequestMeter(task, hear, size))
+            found, heard = await self.endpoint.call(partial(self._ask, texts), meter=RequestMeter(task, on_call, size))
         except CallFailedError as error:
             return dict.fromkeys(texts, Failure(detail=str(error)))
-        hear(task, heard)
+        on_call(task, heard)
         return dict(zip(texts, found, strict=True))
 
     async def _ask(self, texts: list[str], client: AsyncOpenAI) -> tuple[list[Vector], Exchange]:

@@ -78,7 +78,7 @@ class LlmJudge:
         """The prompt as it would be sent, without the reply's schema."""
         return first_request(task, self.prompts) if type(task) in self.answers else None
 
-    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order, asked side by side.
 
         The reply to a single task is handed on in the same step in which its request leaves its place to
@@ -87,18 +87,18 @@ class LlmJudge:
         Raises JudgeError where no call can succeed: the key is refused, the model is not there.
         """
         if len(tasks) == 1:
-            return [await self._answer(tasks[0], hear)]
-        asked = [asyncio.ensure_future(self._answer(task, hear)) for task in tasks]
+            return [await self._answer(tasks[0], on_call)]
+        asked = [asyncio.ensure_future(self._answer(task, on_call)) for task in tasks]
         try:
             return await asyncio.gather(*asked)
         finally:
             for one in asked:
                 one.cancel()
 
-    async def _answer(self, task: Task, hear: OnCall) -> Reply | Failure:
+    async def _answer(self, task: Task, on_call: OnCall) -> Reply | Failure:
         if type(task) not in self.answers:
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
-        dialogue, first, meter = Dialogue(task, self.prompts), task.leads, partial(RequestMeter, task, hear)
+        dialogue, first, meter = Dialogue(task, self.prompts), task.leads, partial(RequestMeter, task, on_call)
         while dialogue.result is None:
             lines, schema, parameters = dialogue.lines, task.schema(), self._sampling(task)
             try:
@@ -107,11 +107,11 @@ class LlmJudge:
                 return NotAsked(detail=str(error))
             except CallFailedError as error:
                 if isinstance(error, DeclinedError):
-                    hear(task, error.heard)
+                    on_call(task, error.heard)
                 dialogue.fail(str(error))
             else:
-                hear(task, said)
-                dialogue.hear(said.said, cut=said.cut)
+                on_call(task, said)
+                dialogue.receive(said.said, cut=said.cut)
         return dialogue.result
 
     def _sampling(self, task: Task) -> dict[str, Any]:

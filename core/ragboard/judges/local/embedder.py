@@ -52,7 +52,7 @@ class StEmbedder:
         """Model and a digest of its files."""
         return f"st/{VERSION}/{self.model}/{self._digest}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; the texts are embedded in a thread."""
         texts = texts_of(tasks)
         found = await asyncio.to_thread(self._vectors, texts) if texts else []

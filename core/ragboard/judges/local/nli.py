@@ -92,7 +92,7 @@ class NliJudge:
         limits = f"{self.thresholds.supports:g}/{self.thresholds.contradicts:g}"
         return f"nli/{VERSION}/{self.model}/{self._digest}/{self.window}/{limits}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; the model reads all their pairs in one go, in a thread."""
         return await asyncio.to_thread(self._replies, tasks)
 

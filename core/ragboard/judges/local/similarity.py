@@ -55,7 +55,7 @@ class CrossSimilarity:
         """Model and a digest of its files."""
         return f"ce/{VERSION}/{self.model}/{self._digest}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; all pairs are read in a thread."""
         pairs = [(task.text, other) for task in tasks if isinstance(task, Similarity) for other in task.others]
         scores = iter(await asyncio.to_thread(self._scores, pairs) if pairs else ())

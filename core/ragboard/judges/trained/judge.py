@@ -57,7 +57,7 @@ class TrainedJudge:
         """A digest of all files that the judge is made of; where they lie is none of it."""
         return f"trained/{VERSION}/{self.said.model}/{self._digest}/{task.__name__}"
 
-    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; the models read in a thread."""
         return await asyncio.to_thread(self._replies, tasks)
 

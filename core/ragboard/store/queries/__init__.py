@@ -1,1 +1,1 @@
-"""Every query of the project, one module a subject: SQL over a connection, typed rows out."""
+"""Every question to the database, a module a subject: functions take a connection and give rows."""

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-import duckdb
-
 from ragboard.readers.labels import Form, HumanRating, Item
 from ragboard.records import Outcome, Passage, Sample, Score, Turn, Unscored
+from ragboard.store.queries.query import Connection
 from ragboard.store.rows import append_rows, as_json, score_row
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
     "stored_agreements",
 ]
 
-Connection: TypeAlias = duckdb.DuckDBPyConnection
 
 ScorerKind: TypeAlias = Literal["metric", "baseline", "trivial", "published"]
 """A metric of ours; a model that is asked directly; a trivial baseline; scores that the file brings."""

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import duckdb
 import numpy as np
 
-from ragboard.pairing import pair_samples
 from ragboard.records import Label
-from ragboard.store.nouns import AskedSample, RunRef
+from ragboard.store.nouns import RunRef
 from ragboard.store.queries.labels import LabelKind, Queue
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.scores import shown_scores
 
 __all__ = [
     "Draw",
@@ -36,7 +36,6 @@ __all__ = [
     "statement_counts",
 ]
 
-Connection: TypeAlias = duckdb.DuckDBPyConnection
 VerdictsByPlace: TypeAlias = dict[tuple[int, int], Label]
 """Verdicts by position and statement."""
 LabelledRows: TypeAlias = Sequence[tuple[int, str, float, list[str], list[str]]]
@@ -133,20 +132,17 @@ def positions_to_label(
 
 
 def partners(connection: Connection, run: RunRef, against: RunRef) -> dict[int, str]:
-    """By position the sample of the other run that answers the same question; pairs with an empty answer are left out.
-
-    Samples are paired as everywhere: a question that is there several times has a partner only by its id.
-    """
-    ours, theirs = (
+    """By position the sample of the other run that asks the same; pairs with an empty answer are left out."""
+    return dict(
         connection.execute(
-            "SELECT sample_id, question, history::VARCHAR, trim(coalesce(answer, '')) <> '' FROM samples"
-            " WHERE run_id = ? ORDER BY position",
-            [one.run_id],
+            "SELECT p.a, t.sample_id FROM paired_questions($run, $against) p"
+            " JOIN samples s ON s.run_id = $run AND s.position = p.a"
+            " JOIN samples t ON t.run_id = $against AND t.position = p.b"
+            " WHERE p.paired_by IN ('id', 'question') AND trim(coalesce(s.answer, '')) <> ''"
+            " AND trim(coalesce(t.answer, '')) <> '' ORDER BY p.a",
+            {"run": run.run_id, "against": against.run_id},
         ).fetchall()
-        for one in (run, against)
     )
-    paired = pair_samples(*([AskedSample._make(row[:3]) for row in rows] for rows in (ours, theirs)))
-    return {a: theirs[b][0] for a, b in paired.pairs if ours[a][3] and theirs[b][3]}
 
 
 def samples_with_verdicts(connection: Connection, run: RunRef, queue: str) -> LabelledRows:
@@ -251,14 +247,9 @@ def queue_progress(
     ).fetchall()
 
 
-def disagreements(
-    connection: Connection, shown: tuple[str, dict[str, Any]], *, apart: float, limit: int
-) -> dict[int, str]:
-    """By position, the largest first, what disagrees: people and the judge, two judges, two metrics of one name.
-
-    `shown` selects the rows of `scores` that a run's reference means, with `$run` and `$evaluation` bound.
-    """
-    condition, given = shown
+def disagreements(connection: Connection, run: RunRef, *, apart: float, limit: int) -> dict[int, str]:
+    """By position, the largest first, what disagrees: people and the judge, two judges, two metrics of one name."""
+    shown = shown_scores(run)
     rows = connection.execute(
         "WITH ours AS (SELECT v.position, v.statement, v.label, t.text FROM verdicts v JOIN statements t"
         " USING (evaluation_id, position, side, statement) WHERE v.evaluation_id = $evaluation"
@@ -273,14 +264,14 @@ def disagreements(
         " AND v.side = 'response' AND v.statement = t.statement AND v.target = 'joint' WHERE v.label <> o.label"
         " GROUP BY 1),"
         " named AS (SELECT position, split_part(split_part(metric, '(', 1), '.', 2) AS name, value FROM scores"
-        f" WHERE {condition} AND value BETWEEN 0 AND 1),"
+        f" WHERE {shown.sql} AND value BETWEEN 0 AND 1),"
         " metrics AS (SELECT position, 'metrics of ' || name AS why, max(value) - min(value) AS much FROM named"
         " GROUP BY position, name HAVING max(value) - min(value) >= $apart)"
         " SELECT position, string_agg(why, ', ' ORDER BY much DESC), sum(much) AS much FROM (FROM people UNION ALL"
         " FROM judges UNION ALL FROM metrics) WHERE position IN (SELECT position FROM statements"
         " WHERE evaluation_id = $evaluation AND side = 'response')"
         " GROUP BY position ORDER BY much DESC, position LIMIT $limit",
-        given | {"apart": apart, "limit": limit},
+        {**shown.given, "apart": apart, "limit": limit},
     ).fetchall()
     return {position: why for position, why, _ in rows}
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-import duckdb
-
 from ragboard.records import Label, Sample
 from ragboard.store.nouns import RunRef
+from ragboard.store.queries.query import Connection
 
 __all__ = [
     "HumanVerdict",
@@ -26,7 +25,6 @@ __all__ = [
     "labelled_answers",
     "last_label",
     "latest_verdicts",
-    "people_of_statements",
     "statement_labels",
     "statement_place",
     "withdraw_labels",
@@ -38,7 +36,6 @@ Queue: TypeAlias = Literal["browsing", "random", "disagreement", "imported"]
 """Where a label comes from: from looking at a sample with its verdicts in sight; from a random draw, or from
 disagreements, without seeing them; or from a file."""
 
-Connection: TypeAlias = duckdb.DuckDBPyConnection
 Place: TypeAlias = tuple[str, int, int]
 """Evaluation, position and number of a statement, both from 0."""
 
@@ -134,32 +131,28 @@ def last_label(
     ).fetchone()
 
 
-def human_verdicts(
-    connection: Connection, evaluation_id: str | None, position: int
-) -> Mapping[int, tuple[HumanVerdict, ...]]:
-    """People's current verdicts by statement of a sample's answer, from 0, the latest last."""
-    rows = connection.execute(
-        f"{_VERDICTS} WHERE evaluation_id = ? AND position = ? ORDER BY number", [evaluation_id, position]
-    ).fetchall()
-    return {statement: verdicts for (_, _, statement), verdicts in _by_place(rows).items()}
-
-
-def people_of_statements(connection: Connection, keys: Iterable[Place]) -> Mapping[Place, tuple[HumanVerdict, ...]]:
-    """The same by evaluation, position and statement; those without a label are left out."""
+def human_verdicts(connection: Connection, keys: Iterable[Place]) -> Mapping[Place, tuple[HumanVerdict, ...]]:
+    """People's current verdicts on statements, the latest last; those without a label are left out."""
     wanted = set(keys)
     rows = connection.execute(
-        f"{_VERDICTS} WHERE evaluation_id IN (SELECT unnest(?::VARCHAR[]))"
-        " AND position IN (SELECT unnest(?::INTEGER[])) ORDER BY number",
+        "SELECT evaluation_id, position, statement, label, annotator, note, said, queue FROM human_verdicts"
+        " WHERE evaluation_id IN (SELECT unnest(?::VARCHAR[])) AND position IN (SELECT unnest(?::INTEGER[]))"
+        " ORDER BY number",
         [[key[0] for key in wanted], [key[1] for key in wanted]],
     ).fetchall()
-    return {place: verdicts for place, verdicts in _by_place(rows).items() if place in wanted}
+    found: dict[Place, tuple[HumanVerdict, ...]] = {}
+    for evaluation, position, statement, label, annotator, note, at, queue in rows:
+        place = (evaluation, position, statement)
+        if place in wanted:
+            verdict = HumanVerdict(label=label, annotator=annotator, note=note, at=at, queue=queue)
+            found[place] = (*found.get(place, ()), verdict)
+    return found
 
 
 def latest_verdicts(connection: Connection, evaluation_id: str) -> Mapping[tuple[int, int], Label]:
     """By position and statement of an evaluation the latest verdict of a person: the one that counts."""
     rows = connection.execute(
-        "SELECT position, statement, arg_max(label, number) FROM human_verdicts WHERE evaluation_id = ? GROUP BY ALL",
-        [evaluation_id],
+        "SELECT position, statement, human FROM latest_human_verdicts WHERE evaluation_id = ?", [evaluation_id]
     ).fetchall()
     return {(position, statement): label for position, statement, label in rows}
 
@@ -195,18 +188,6 @@ def imported_labels(connection: Connection) -> set[tuple[Any, ...]]:
 def answer_keys_of_runs(connection: Connection) -> set[str]:
     """The keys of the answers that the store's runs give."""
     return {row[0] for row in connection.execute("SELECT DISTINCT answer_key FROM samples").fetchall()}
-
-
-_VERDICTS = "SELECT evaluation_id, position, statement, label, annotator, note, said, queue FROM human_verdicts"
-
-
-def _by_place(rows: Iterable[Sequence[Any]]) -> dict[Place, tuple[HumanVerdict, ...]]:
-    found: dict[Place, tuple[HumanVerdict, ...]] = {}
-    for evaluation, position, statement, label, annotator, note, at, queue in rows:
-        verdict = HumanVerdict(label=label, annotator=annotator, note=note, at=at, queue=queue)
-        place = (evaluation, position, statement)
-        found[place] = (*found.get(place, ()), verdict)
-    return found
 
 
 def _at(run: RunRef, sample_id: str, number: int) -> dict[str, Any]:

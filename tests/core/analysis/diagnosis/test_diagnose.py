@@ -7,14 +7,7 @@ import pytest
 from tests.core.analysis.diagnosis.made_runs import ALL, ReadingJudge, Texts, keep, make_run, spread
 
 from ragboard import Panel, Store, evaluate_run
-from ragboard.analysis import (
-    Diagnosis,
-    HallucinationQuery,
-    command_for,
-    diagnose,
-    hallucinations,
-    topic_in_words,
-)
+from ragboard.analysis import Diagnosis, HallucinationQuery, command_for, diagnose, hallucinations, topic_in_words
 from ragboard.metrics import metrics_named
 
 Claims = list[str]

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from ragboard.judges.llm.dialogue import read_reply
-from ragboard.judges.llm.objects import first_fitting
+from ragboard.judges.llm.dialogue import first_fitting, read_reply
 from ragboard.tasks import (
     Extraction,
     ExtractStatements,

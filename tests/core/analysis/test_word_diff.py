@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard.analysis import Change, word_diff
-from ragboard.analysis.worddiff import MOST_WORDS
+from ragboard.analysis.word_diff import MOST_WORDS
 
 TEXTS = st.lists(st.sampled_from(["a", "b ", " c", "d.\n", " "]), max_size=12).map("".join)
 

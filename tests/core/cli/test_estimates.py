@@ -44,7 +44,7 @@ def labels(store: Store) -> Path:
 def told(store: Store, *words: str) -> str:
     found = CliRunner().invoke(main, ["rank", *words, "--store", str(store.folder)])
     assert found.exit_code == 0, found.output
-    assert "ragboard estimate RUN... --from FILE" in found.stderr
+    assert "use ragboard estimate --from FILE" in found.stderr
     return found.stdout
 
 
@@ -106,3 +106,30 @@ def test_json_is_the_report_and_markdown_is_safe(store: Store, labels: Path) -> 
     assert {*table["report"]["systems"][0]} == {*SystemEstimate.__dataclass_fields__}
     assert [one["name"] for one in table["report"]["ranking"]] == ["b|b", "a"]
     assert "| 1 | b\\|b | 0." in told(store, *words, "--markdown")
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--markdown",)])
+def test_rank_is_estimate_from_a_file(store: Store, labels: Path, form: tuple[str, ...]) -> None:
+    words = ("--design", "random", "--order", "b|b,a", *form)
+    found = CliRunner().invoke(
+        main, ["estimate", "a", "b|b", "--from", str(labels), *words, "--store", str(store.folder)]
+    )
+    assert found.exit_code == 0
+    assert found.stderr == ""
+    assert found.stdout == told(store, "a", "b|b", "--labels", str(labels), *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--from", "labels.tsv", "--width", "0.1"), "are for the store's labels"),
+        (("--pool",), "need --from FILE"),
+        (("--metric", "a", "--metric", "b"), "need --from FILE"),
+    ],
+)
+def test_options_of_the_stores_labels_and_of_a_file_do_not_mix(
+    store: Store, words: tuple[str, ...], message: str
+) -> None:
+    found = CliRunner().invoke(main, ["estimate", "a", *words, "--store", str(store.folder)])
+    assert found.exit_code == 2
+    assert message in found.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from ragboard.analysis.looks import ALONE, NOT_JUDGED, VERDICTS, look_of
+from ragboard.analysis.verdict_style import ALONE, NOT_JUDGED, VERDICTS, style_of
 from ragboard.records import Label, Verdict
 
 
@@ -22,5 +22,5 @@ def test_what_single_passages_say_has_words_and_a_class_of_its_own() -> None:
 
 
 def test_the_absence_of_a_verdict_is_not_a_verdict() -> None:
-    assert look_of(None) is NOT_JUDGED
-    assert look_of(Verdict(label="supported")) is VERDICTS["supported"]
+    assert style_of(None) is NOT_JUDGED
+    assert style_of(Verdict(label="supported")) is VERDICTS["supported"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.llm.objects import first_fitting
+from ragboard.judges.llm.dialogue import first_fitting
 from ragboard.tasks import ReplyFormatError
 from ragboard.text.quotes import locate
 

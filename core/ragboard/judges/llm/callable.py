@@ -83,12 +83,12 @@ class CallableJudge:
         """The prompt as the function would get it."""
         return first_request(task, self.prompts) if type(task) in self.answers else None
 
-    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """One reply or failure for each task, in order; all prompts of a round in one call."""
         results: list[Reply | Failure | None] = [self._refusal(task) for task in tasks]
         dialogues = {place: Dialogue(task, self.prompts) for place, task in enumerate(tasks) if results[place] is None}
         while waiting := [dialogue for dialogue in dialogues.values() if dialogue.result is None]:
-            await self._round(waiting, hear)
+            await self._round(waiting, on_call)
         return [results[place] or dialogues[place].result or Failure(detail="no reply") for place in range(len(tasks))]
 
     def _refusal(self, task: Task) -> Failure | None:
@@ -102,8 +102,8 @@ class CallableJudge:
         said = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
         return await said if inspect.isawaitable(said) else said
 
-    async def _round(self, waiting: Sequence[Dialogue], hear: OnCall) -> None:
-        waiting = [dialogue for dialogue in waiting if await _admitted(dialogue, hear)]
+    async def _round(self, waiting: Sequence[Dialogue], on_call: OnCall) -> None:
+        waiting = [dialogue for dialogue in waiting if await _admitted(dialogue, on_call)]
         if not waiting:
             return
         texts = await self._call([dialogue.as_text() for dialogue in waiting])
@@ -114,16 +114,16 @@ class CallableJudge:
             if text is None:
                 dialogue.fail(f"{self.name} gave no text")
             else:
-                hear(dialogue.task, Exchange(said=text))
-                dialogue.hear(text)
+                on_call(dialogue.task, Exchange(said=text))
+                dialogue.receive(text)
 
 
-async def _admitted(dialogue: Dialogue, hear: OnCall) -> bool:
+async def _admitted(dialogue: Dialogue, on_call: OnCall) -> bool:
     """Whether its prompt may be given to the function; the first of each dialogue was admitted before it came here."""
     size = RequestSize(prompt_bytes=len(dialogue.as_text().encode(errors="replace")), reply_tokens=None)
     try:
         if dialogue.repairs:
-            await RequestMeter(dialogue.task, hear, size).admit()
+            await RequestMeter(dialogue.task, on_call, size).admit()
     except NotAskedError as error:
         dialogue.result = NotAsked(detail=str(error))
     return dialogue.result is None

@@ -24,7 +24,6 @@ from ragboard.analysis import (
     pair_rows,
     pair_runs,
     pairs_sql,
-    run_summary,
     runs_sql,
     sample_rows,
     samples_sql,
@@ -33,6 +32,7 @@ from ragboard.analysis import (
 )
 from ragboard.human.labels import label_statement
 from ragboard.query import run_query
+from ragboard.store.queries.query import Query
 
 HOSTILE = "o'clock'; DROP TABLE runs; -- \" \\ \0 $$ \u202e"
 FAITHFULNESS = "ragas.faithfulness"
@@ -64,13 +64,16 @@ def value(outcome: object) -> float | None:
 
 def test_the_leaderboard(kept: Store) -> None:
     expected = {
-        (run.name, spec, metric.mean, metric.scored, metric.total)
+        (run.name, spec, metric.mean, metric.scored)
         for run in leaderboard(kept)
         for spec, metric in run.metrics.items()
     }
-    got = set(run_query(kept, runs_sql()).rows)
+    got = found(kept, runs_sql(leaderboard(kept)))
+    of_run = {
+        one.judged.evaluation_id: run.name for run in leaderboard(kept) for one in run.metrics.values() if one.judged
+    }
     assert len(got) == 12
-    assert got == expected
+    assert {(of_run[row[6]], row[7], row[1], row[0]) for row in got} == expected
 
 
 SAMPLES = [
@@ -93,12 +96,11 @@ SAMPLES = [
 @pytest.mark.parametrize("query", SAMPLES, ids=str)
 def test_the_samples_of_a_run(kept: Store, name: str, query: SampleQuery) -> None:
     run = kept.resolve(name)
-    specs = list(run_summary(kept, run).metrics)
     expected = [
-        (row.sample_id, row.question, *(value(row.scores.get(spec)) for spec in specs))
+        (row.position, row.sample_id, row.question, row.labels.get("supported", 0), row.refuses)
         for row in sample_rows(kept, run, query).rows
     ]
-    assert [(*row[:2], *row[4:]) for row in found(kept, samples_sql(run, query, specs))] == expected
+    assert [(*row[:4], row[6]) for row in found(kept, samples_sql(kept, run, query))] == expected
 
 
 @pytest.mark.parametrize("limit", [0.5, 1.0])
@@ -107,14 +109,14 @@ def test_the_samples_that_miss_a_threshold(kept: Store, limit: float) -> None:
     run = kept.resolve("a")
     set_threshold(kept, spec, limit)
     expected = [row.sample_id for row in sample_rows(kept, run, query).rows]
-    assert [row[0] for row in found(kept, samples_sql(run, query, [spec]))] == expected
+    assert [row[1] for row in found(kept, samples_sql(kept, run, query))] == expected
     set_threshold(kept, spec, None)
 
 
 def test_the_samples_of_a_run_that_nobody_evaluated(store: Store) -> None:
     store.add_runs([Run(name="new", samples=(make_sample(0),))])
-    sql = samples_sql(store.resolve("new"), SampleQuery(order="worst"), [])
-    assert run_query(store, sql).rows == (("s0", "What is thing 0?", None, None),)
+    sql = samples_sql(store, store.resolve("new"), SampleQuery(order="worst"))
+    assert run_query(store, sql).rows == ((0, "s0", "What is thing 0?", 0, 0, 0, False, None, 1),)
 
 
 HALLUCINATIONS: list[dict[str, Any]] = [
@@ -142,26 +144,19 @@ def test_the_statements_that_passages_do_not_support(
         (row.judged.judge, row.sample_id, row.question, row.number, row.said.statement.text)
         for row in hallucinations(kept, query).rows
     ]
-    assert [row[1:6] for row in found(kept, hallucinations_sql(query))] == expected
+    assert [row[1:6] for row in found(kept, hallucinations_sql(kept, query))] == expected
 
 
-@pytest.mark.parametrize("direction", ["higher", "lower", "neutral"])
-@pytest.mark.parametrize("which", ["all", "worse", "better", "same"])
-def test_the_pairs_of_two_runs(kept: Store, which: Any, direction: Any) -> None:
+@pytest.mark.parametrize("which", ["all", "worse", "better", "same", "unscored"])
+def test_the_pairs_of_two_runs(kept: Store, which: Any) -> None:
     a, b = kept.resolve("a"), kept.resolve("b")
     query = PairQuery(metric=FAITHFULNESS, which=which)
-    got = found(kept, pairs_sql(a, b, query, direction))
-    if direction == "higher":
-        expected = [
-            (row.sample_a, row.sample_b, row.question, value(row.a), value(row.b), row.difference)
-            for row in pair_rows(kept, a, b, pair_runs(kept, a, b), query).rows
-        ]
-        assert expected or which == "same"
-        assert got == expected
-    gains = {"higher": 1, "lower": -1}
-    scored = [row[5] * gains.get(direction, 1) for row in got if row[5] is not None]
-    wanted = scored if direction != "neutral" else [-abs(gain) for gain in scored]
-    assert wanted == sorted(wanted, reverse=which == "better")
+    expected = [
+        (row.sample_a, row.sample_b, row.question, value(row.a), value(row.b), row.difference)
+        for row in pair_rows(kept, a, b, pair_runs(kept, a, b), query).rows
+    ]
+    assert expected or which in {"same", "unscored"}
+    assert [row[:6] for row in found(kept, pairs_sql(kept, a, b, query))] == expected
 
 
 def test_pairs_are_found_by_question_where_ids_differ(store: Store) -> None:
@@ -169,7 +164,7 @@ def test_pairs_are_found_by_question_where_ids_differ(store: Store) -> None:
     for name, samples in (("a", (one, two)), ("b", (replace(two, id="other"), one, replace(one, id="again")))):
         run_id = store.add_runs([Run(name=name, samples=samples)])[0].id
         evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
-    sql = pairs_sql(store.resolve("a"), store.resolve("b"), PairQuery(metric=FAITHFULNESS), "higher")
+    sql = pairs_sql(store, store.resolve("a"), store.resolve("b"), PairQuery(metric=FAITHFULNESS))
     assert {row[:2] for row in run_query(store, sql).rows} == {("s1", "s1"), ("s2", "other")}
 
 
@@ -188,13 +183,9 @@ def test_an_example_runs(kept: Store, question: str) -> None:
 def test_a_literal_means_its_text_and_nothing_else(text: str) -> None:
     import duckdb
 
-    from ragboard.analysis.shown_sql import _name, _text
-
     with duckdb.connect() as connection:
-        relation = connection.execute(f"SELECT {_text(text)}")
-        assert relation.fetchall() == [(text,)]
-        if text and "\0" not in text:
-            assert connection.execute(f"SELECT 1 AS {_name(text)}").description[0][0] == text
+        query = Query(sql="SELECT $text, list_contains($texts, $text)", given={"text": text, "texts": [text, "b"]})
+        assert connection.execute(str(query)).fetchall() == query.on(connection).fetchall() == [(text, True)]
 
 
 def test_every_table_is_described(store: Store) -> None:

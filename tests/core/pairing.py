@@ -1,4 +1,4 @@
-"""Which sample of one run answers the same question as which sample of another."""
+"""The pairing of two runs in plain Python, which the one in SQL is tested against."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Asked", "Pairing", "pair_samples"]
 
 
 class Asked(Protocol):
-    """What a partner is found by: a `Sample` has it, and so has what `Store.asked` reads."""
+    """What a partner is found by: a `Sample` has it."""
 
     @property
     def id(self) -> str:

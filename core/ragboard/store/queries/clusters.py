@@ -1,0 +1,77 @@
+"""Which samples of a run depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.scores import Places
+
+__all__ = ["Clusters", "SampleClusters", "run_clusters", "sample_clusters"]
+
+
+class Clusters(NamedTuple):
+    """In how many clusters samples are, and whether these are conversations; else questions."""
+
+    number: int
+    conversations: bool
+
+    def __str__(self) -> str:
+        """`12 conversations`."""
+        return (
+            f"{self.number:,} {'conversation' if self.conversations else 'question'}{'' if self.number == 1 else 's'}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampleClusters:
+    """Which rows, samples or pairs, depend on each other."""
+
+    of: Places
+    """For each row a number that it shares with the rows of its cluster."""
+    conversations: bool
+    """Whether rows of a cluster are turns of one conversation; else answers to one question."""
+
+    def __str__(self) -> str:
+        """`12 conversations`."""
+        return str(Clusters(np.unique(self.of).size, self.conversations))
+
+
+def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[tuple[str, str]]) -> dict[str, Clusters]:
+    """By what the evaluated samples of runs are clustered; runs of independent samples are left out.
+
+    All samples of the runs `whole`; of the others those that these evaluations cover, as pairs of a run and one of
+    its evaluations.
+    """
+    rows = connection.execute(
+        "WITH part AS (SELECT unnest($runs) AS run_id, unnest($evaluations) AS evaluation_id),"
+        " clustered AS (SELECT DISTINCT run_id FROM samples WHERE cluster IS NOT NULL"
+        " AND (run_id IN (SELECT unnest($whole)) OR run_id IN (SELECT run_id FROM part)))"
+        " SELECT run_id, count(DISTINCT cluster) + count(*) - count(cluster) AS clusters,"
+        " coalesce(bool_or(starts_with(cluster, 'conversation:')), false)"
+        " FROM samples SEMI JOIN clustered USING (run_id)"
+        " WHERE run_id IN (SELECT unnest($whole)) OR (run_id, position) IN (SELECT (run_id, position)"
+        " FROM part SEMI JOIN clustered USING (run_id) JOIN scores USING (evaluation_id))"
+        " GROUP BY run_id HAVING clusters < count(*)",
+        {"whole": list(whole), "runs": [run for run, _ in parts], "evaluations": [one for _, one in parts]},
+    ).fetchall()
+    return {run_id: Clusters(number, conversations) for run_id, number, conversations in rows}
+
+
+def sample_clusters(connection: Connection, run_id: str) -> SampleClusters | None:
+    """Of each sample, by its position; None where all are independent."""
+    if not connection.execute(
+        "SELECT 1 FROM samples WHERE run_id = ? AND cluster IS NOT NULL LIMIT 1", [run_id]
+    ).fetchone():
+        return None
+    found = connection.execute(
+        "SELECT position, min(position) OVER (PARTITION BY coalesce(cluster, position::VARCHAR)) AS first,"
+        " coalesce(starts_with(cluster, 'conversation:'), false) AS turn"
+        " FROM samples WHERE run_id = ? ORDER BY position",
+        [run_id],
+    ).fetchnumpy()
+    return SampleClusters(of=np.asarray(found["first"], dtype=np.int64), conversations=bool(np.any(found["turn"])))

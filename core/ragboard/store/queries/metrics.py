@@ -1,0 +1,43 @@
+"""What the store knows of metrics: their descriptions and thresholds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from ragboard.records import MetricDescription, MetricSetting
+from ragboard.store.queries.query import Connection
+
+__all__ = ["changed_descriptions", "metric_thresholds", "stored_descriptions"]
+
+
+def stored_descriptions(connection: Connection) -> dict[str, MetricDescription]:
+    """By identity the metrics that were ever evaluated; of one described differently over time, as it was last."""
+    rows = connection.execute(
+        "SELECT metric, arg_max(description, finished) FROM metrics JOIN evaluations USING (evaluation_id)"
+        " GROUP BY metric ORDER BY metric"
+    ).fetchall()
+    found: dict[str, MetricDescription] = {}
+    for metric, text in rows:
+        stored = json.loads(text)
+        settings = tuple(MetricSetting(**setting) for setting in stored["settings"])
+        found[metric] = MetricDescription(**stored | {"requires": tuple(stored["requires"]), "settings": settings})
+    return found
+
+
+def changed_descriptions(
+    connection: Connection, a: Iterable[tuple[str, str]], b: Iterable[tuple[str, str]]
+) -> tuple[str, ...]:
+    """The metrics of a, each with its evaluation, that are described otherwise in theirs of b."""
+    rows = connection.execute(
+        "SELECT a.metric FROM metrics a JOIN metrics b USING (metric) WHERE list_contains($a, a.evaluation_id || ' ' ||"
+        " metric) AND list_contains($b, b.evaluation_id || ' ' || metric)"
+        " AND a.description::VARCHAR <> b.description::VARCHAR ORDER BY 1",
+        {side: [f"{evaluation} {metric}" for metric, evaluation in given] for side, given in (("a", a), ("b", b))},
+    ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
+def metric_thresholds(connection: Connection) -> Mapping[str, float]:
+    """The thresholds that were set, by metric."""
+    return dict(connection.execute("SELECT metric, value FROM thresholds ORDER BY metric").fetchall())

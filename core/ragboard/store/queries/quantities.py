@@ -1,0 +1,60 @@
+"""Values of samples that are no metric, for the quantities of a diagnosis."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragboard.store.nouns import RunRef
+from ragboard.store.queries.query import Connection
+
+__all__ = ["COUNTED", "sample_values"]
+
+_HALF = (
+    "SELECT position, (max(rank) + 1) // 2 AS half FROM passages WHERE run_id = $run GROUP BY 1 HAVING max(rank) > 1"
+)
+_SUPPORTED = (
+    "SELECT DISTINCT position, split_part(target, ':', 2)::INTEGER AS rank FROM verdicts WHERE"
+    " evaluation_id = $evaluation AND starts_with(target, 'passage:') AND label = 'supported' AND side = "
+)
+_JOINT = "FROM answer_verdicts WHERE evaluation_id = $evaluation AND together GROUP BY 1"
+
+COUNTED = {
+    "refuses": (
+        "SELECT position, refuses::DOUBLE AS value FROM sides WHERE evaluation_id = $evaluation AND side = 'response'"
+    ),
+    "statements": f"SELECT position, count(*)::DOUBLE AS value {_JOINT}",
+    "contradicted": f"SELECT position, avg((verdict = 'contradicted')::INTEGER) AS value {_JOINT}",
+    "late evidence": (
+        "WITH said AS (SELECT position, list_min(list_transform(list_filter("
+        """from_json(evidence, '[{"rank": "INTEGER", "stance": "VARCHAR"}]'), lambda e: e.stance = 'for'),"""
+        " lambda e: e.rank)) AS first FROM verdicts WHERE evaluation_id = $evaluation AND side = 'response'"
+        " AND target = 'joint' AND label = 'supported')"
+        f" SELECT position, avg((first > half)::INTEGER) AS value FROM said JOIN ({_HALF}) USING (position)"
+        " WHERE first IS NOT NULL GROUP BY 1"
+    ),
+    "early less late use": (
+        f"WITH relevant AS ({_SUPPORTED} 'reference'), used AS ({_SUPPORTED} 'response'),"
+        " seen AS (SELECT r.position, r.rank <= h.half AS early, (u.rank IS NOT NULL)::INTEGER AS used FROM relevant r"
+        f" JOIN ({_HALF}) h USING (position) LEFT JOIN used u ON u.position = r.position AND u.rank = r.rank)"
+        " SELECT position, avg(used) FILTER (early) - avg(used) FILTER (NOT early) AS value FROM seen GROUP BY 1"
+        " HAVING bool_or(early) AND NOT bool_and(early)"
+    ),
+}
+"""SQL for (position, value), by the name of what is counted."""
+
+_METRIC = (
+    "SELECT position, value FROM scores WHERE evaluation_id = $evaluation AND metric = $metric AND value IS NOT NULL"
+)
+
+
+def sample_values(
+    connection: Connection, run: RunRef, evaluation_id: str | None, name: str, samples: int
+) -> NDArray[np.float64]:
+    """What an evaluation found of each sample of a run: one of `COUNTED`, else a metric; NaN where there is none."""
+    sql = COUNTED.get(name, _METRIC)
+    given = {"run": run.run_id, "evaluation": evaluation_id, "metric": name}
+    got = connection.execute(sql, {key: value for key, value in given.items() if f"${key}" in sql}).fetchnumpy()
+    values = np.full(samples, np.nan)
+    values[np.asarray(got["position"], dtype=np.int64)] = np.asarray(got["value"], dtype=np.float64)
+    return values

@@ -1,0 +1,136 @@
+"""Runs, and the tables of the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from ragboard.records import JsonValue
+from ragboard.store.nouns import RunRef
+from ragboard.store.queries.query import Connection
+
+__all__ = [
+    "ListedRun",
+    "RunRow",
+    "StoreColumn",
+    "StoreTable",
+    "all_runs",
+    "described_tables",
+    "listed_runs",
+    "run_config",
+    "run_row",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedRun:
+    """A run to choose from."""
+
+    run_id: str
+    name: str
+    dataset_key: str
+    imported: datetime
+    evaluations: int
+    """How many evaluations of our own there are."""
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether there is an evaluation of our own."""
+        return self.evaluations > 0
+
+
+class RunRow(NamedTuple):
+    """A run, and the evaluation that its statements are taken from."""
+
+    run_id: str
+    name: str
+    config: str
+    dataset: str
+    dataset_key: str
+    source: str
+    tags: Sequence[str]
+    samples: int
+    imported: datetime
+    notes: str
+    evaluation_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreColumn:
+    """A column of a table."""
+
+    name: str
+    type: str
+    """As DuckDB calls it."""
+    comment: str
+    """Empty where its name says it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreTable:
+    """A table or a view of the store."""
+
+    name: str
+    view: bool
+    comment: str
+    columns: tuple[StoreColumn, ...]
+
+
+_ROW = (
+    "SELECT r.run_id, r.name, r.config, r.dataset, r.dataset_key, r.source, r.tags, r.samples, r.imported, r.notes,"
+    " e.evaluation_id FROM runs r LEFT JOIN"
+)
+
+
+def all_runs(connection: Connection) -> list[RunRow]:
+    """Every run with the evaluation that is shown, newest first."""
+    rows = connection.execute(f"{_ROW} shown_evaluations e USING (run_id) ORDER BY r.imported DESC, r.name").fetchall()
+    return [RunRow(*row) for row in rows]
+
+
+def run_row(connection: Connection, run: RunRef) -> list[RunRow]:
+    """The run with the evaluation that the reference means; empty where it is gone."""
+    rows = connection.execute(
+        f"{_ROW} evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation WHERE r.run_id = $run",
+        {"run": run.run_id, "evaluation": run.evaluation_id},
+    ).fetchall()
+    return [RunRow(*row) for row in rows]
+
+
+def listed_runs(connection: Connection) -> tuple[ListedRun, ...]:
+    """Every run, newest first."""
+    rows = connection.execute(
+        "SELECT run_id, name, dataset_key, imported, (SELECT count(*) FROM evaluations e WHERE e.run_id = r.run_id"
+        " AND NOT e.imported) FROM runs r ORDER BY imported DESC, name"
+    ).fetchall()
+    return tuple(
+        ListedRun(run_id=run_id, name=name, dataset_key=key, imported=imported, evaluations=evaluations)
+        for run_id, name, key, imported, evaluations in rows
+    )
+
+
+def run_config(connection: Connection, run_id: str) -> Mapping[str, JsonValue]:
+    """What distinguishes a run."""
+    row = connection.execute("SELECT config FROM runs WHERE run_id = ?", [run_id]).fetchone()
+    return json.loads(row[0]) if row else {}
+
+
+def described_tables(connection: Connection) -> tuple[StoreTable, ...]:
+    """Every view and table with its columns, the views first, as the comments in the database describe them."""
+    tables = connection.execute(
+        "SELECT view_name, true, comment FROM duckdb_views() WHERE NOT internal"
+        " UNION ALL SELECT table_name, false, comment FROM duckdb_tables() WHERE NOT internal ORDER BY 2 DESC, 1"
+    ).fetchall()
+    columns: dict[str, list[StoreColumn]] = {}
+    for table, name, kind, comment in connection.execute(
+        "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE NOT internal"
+        " ORDER BY table_name, column_index"
+    ).fetchall():
+        columns.setdefault(table, []).append(StoreColumn(name=name, type=kind, comment=comment or ""))
+    return tuple(
+        StoreTable(name=name, view=view, comment=comment or "", columns=tuple(columns.get(name, ())))
+        for name, view, comment in tables
+    )

@@ -1,0 +1,292 @@
+"""Samples of a run: a page of them, and what was found about one beside statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ragboard.store.nouns import RunRef
+from ragboard.store.queries.query import Connection, Query
+from ragboard.store.queries.scores import Scored, scored, shown_scores
+from ragboard.store.queries.values import column_values
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "GeneratedQuestion",
+    "Judgement",
+    "ListedSample",
+    "Only",
+    "Order",
+    "SampleQuery",
+    "SampleText",
+    "SentenceRow",
+    "generated_questions",
+    "judgements",
+    "listed_samples",
+    "position_of",
+    "reference_count",
+    "refusals",
+    "refusing_runs",
+    "sample_frame",
+    "sample_sentences",
+    "sample_texts",
+    "samples_query",
+]
+
+Order = Literal["file", "lowest", "highest", "worst"]
+Only = Literal["all", "loose", "refusing", "unscored", "beyond"]
+"""beyond: on the bad side of the threshold of the query's column."""
+
+WORDS = 8
+"""Words of a search that are looked at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleQuery:
+    """Which samples of a run, in which order."""
+
+    column: str = ""
+    """The metric, or metadata column behind `metadata.`, that `order`, `between` and `only` speak of."""
+    order: Order = "file"
+    """worst: most statements that are not supported first."""
+    only: Only = "all"
+    """loose: with a statement that is not supported."""
+    between: tuple[float, float] | None = None
+    search: str = ""
+    """Words that all stand in the question or the answer."""
+    limit: int = 50
+    offset: int = 0
+
+
+class ListedSample(NamedTuple):
+    """A sample of a page."""
+
+    position: int
+    sample_id: str
+    question: str
+    supported: int
+    """Statements of its answer with this verdict of the passages together."""
+    unsupported: int
+    contradicted: int
+    refuses: bool
+    value: float | None
+    """Of the query's column."""
+    total: int
+    """Samples that the query finds in all."""
+
+
+class SampleText(NamedTuple):
+    """A sample by its id and question."""
+
+    sample_id: str
+    question: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneratedQuestion:
+    """A question that the answer would answer, and its cosine to the one asked."""
+
+    question: str
+    similarity: float
+
+
+class SentenceRow(NamedTuple):
+    """A sentence of a passage, and whether it helps to answer the question."""
+
+    rank: int
+    start: int
+    end: int
+    chosen: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """One thing that a judge said of a sample, beside verdicts on statements."""
+
+    about: str
+    """What was asked: `useful toward reference`, or the question of an aspect."""
+    number: int
+    """Which passage, draw or name, from 1."""
+    of: int
+    """How many there are."""
+    says: str
+    value: float | None
+    """The number it says, or the probability of what it says; None where there is none."""
+    reason: str
+
+    def __str__(self) -> str:
+        """`useful toward reference 2: yes`, `answer relevance (ARES): yes (0.83)`: what is alone has no number."""
+        which = f" {self.number}" if self.of > 1 else ""
+        value = "" if self.value is None else f" ({self.value:.2f})"
+        return f"{self.about}{which}: {self.says}{value}"
+
+
+_ORDER: dict[Order, str] = {
+    "file": "",
+    "lowest": "m.value ASC NULLS LAST, ",
+    "highest": "m.value DESC NULLS LAST, ",
+    "worst": "coalesce(v.unsupported + v.contradicted, 0) DESC, m.value ASC NULLS LAST, ",
+}
+_ONLY: dict[Only, str] = {
+    "all": "",
+    "loose": "\n  AND v.unsupported + v.contradicted > 0",
+    "refusing": "\n  AND d.refuses",
+    "unscored": "\n  AND m.value IS NULL",
+    "beyond": "",
+}
+
+
+def samples_query(
+    run: RunRef, query: SampleQuery, limit: tuple[Literal["below", "above"], float] | None = None
+) -> Query:
+    """A page of a run's samples; `limit` is the bad side and the threshold of the query's column."""
+    found = _found(run, query, limit)
+    return Query(
+        sql=f"""\
+SELECT s.position, s.sample_id, s.question, coalesce(v.supported, 0) AS supported,
+       coalesce(v.unsupported, 0) AS unsupported, coalesce(v.contradicted, 0) AS contradicted,
+       coalesce(d.refuses, false) AS refuses, m.value, count(*) OVER () AS total
+{found.sql}
+ORDER BY {_ORDER[query.order]}s.position
+LIMIT $limit OFFSET $offset""",
+        given={**found.given, "limit": query.limit, "offset": query.offset},
+    )
+
+
+def listed_samples(connection: Connection, query: Query) -> list[ListedSample]:
+    """The samples that such a query finds."""
+    return [ListedSample(*row) for row in query.on(connection).fetchall()]
+
+
+def sample_frame(
+    connection: Connection,
+    run: RunRef,
+    query: SampleQuery,
+    limit: tuple[Literal["below", "above"], float] | None = None,
+) -> pd.DataFrame:
+    """Every sample that a query means, whatever its limit, a row for each metric that the run has."""
+    found, shown = _found(run, query, limit), shown_scores(run)
+    return connection.execute(
+        f"WITH found AS (SELECT s.position, row_number() OVER (ORDER BY {_ORDER[query.order]}s.position) AS place"
+        f" {found.sql}) SELECT s.sample_id, s.question, s.answer, s.reference, c.metric, c.value, c.counted, c.reason,"
+        " c.detail FROM found JOIN samples s ON s.run_id = $run AND s.position = found.position"
+        f" LEFT JOIN (FROM scores WHERE {shown.sql}) c ON c.position = s.position ORDER BY place, c.metric",
+        {**found.given, **shown.given},
+    ).df()
+
+
+def _found(run: RunRef, query: SampleQuery, limit: tuple[Literal["below", "above"], float] | None) -> Query:
+    """The FROM and WHERE that a query means."""
+    values = column_values(run, query.column, "m")
+    given = {**values.given, "run": run.run_id, "evaluation": run.evaluation_id}
+    sql = f"""\
+FROM samples s
+LEFT JOIN (
+  SELECT position, count(*) FILTER (verdict = 'supported') AS supported,
+         count(*) FILTER (verdict = 'unsupported') AS unsupported,
+         count(*) FILTER (verdict = 'contradicted') AS contradicted
+  FROM answer_verdicts WHERE evaluation_id = $evaluation AND together GROUP BY position
+) v USING (position)
+LEFT JOIN (SELECT position, refuses FROM sides WHERE evaluation_id = $evaluation AND side = 'response') d
+  USING (position)
+LEFT JOIN ({values.sql}) m USING (position)
+WHERE s.run_id = $run{_ONLY[query.only]}"""
+    if query.only == "beyond":
+        sql += "\n  AND false" if limit is None else f"\n  AND m.value {'<' if limit[0] == 'below' else '>'} $threshold"
+        given |= {"threshold": limit[1]} if limit else {}
+    if query.between:
+        sql += "\n  AND m.value BETWEEN $low AND $high"
+        given |= {"low": query.between[0], "high": query.between[1]}
+    for place, word in enumerate(query.search.split()[:WORDS]):
+        sql += (
+            f"\n  AND (contains(lower(s.question), lower($word{place})) OR contains(lower(s.answer),"
+            f" lower($word{place})) OR s.sample_id = $word{place})"
+        )
+        given[f"word{place}"] = word
+    return Query(sql=sql, given=given)
+
+
+def sample_texts(connection: Connection, run_id: str, positions: Sequence[int]) -> dict[int, SampleText]:
+    """The samples at these positions, in order; those that are not there are left out."""
+    rows = connection.execute(
+        "SELECT position, sample_id, question FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?))"
+        " ORDER BY position",
+        [run_id, list(positions)],
+    ).fetchall()
+    return {position: SampleText(sample_id, question) for position, sample_id, question in rows}
+
+
+def position_of(connection: Connection, run_id: str, sample_id: str) -> int | None:
+    """Where a sample is in its run; None where it is not."""
+    row = connection.execute(
+        "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run_id, sample_id]
+    ).fetchone()
+    return row[0] if row else None
+
+
+def reference_count(connection: Connection, run_id: str) -> int:
+    """How many samples have a reference answer."""
+    row = connection.execute(
+        "SELECT count(*) FILTER (trim(reference) <> '') FROM samples WHERE run_id = ?", [run_id]
+    ).fetchone()
+    return row[0] if row else 0
+
+
+def refusals(connection: Connection, evaluation_id: str | None) -> Scored:
+    """1 for each answer that declines to answer, and 0 for each other that was asked about."""
+    return scored(
+        connection.execute(
+            "SELECT position, refuses AS value FROM sides WHERE evaluation_id = ? AND side = 'response'",
+            [evaluation_id],
+        )
+    )
+
+
+def refusing_runs(connection: Connection, evaluations: Sequence[str]) -> dict[str, int]:
+    """How many answers decline, by evaluation; those that never asked are left out."""
+    return dict(
+        connection.execute(
+            "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
+            " AND evaluation_id IN (SELECT unnest(?)) GROUP BY 1",
+            [evaluations],
+        ).fetchall()
+    )
+
+
+def generated_questions(
+    connection: Connection, evaluation_id: str | None, position: int
+) -> tuple[GeneratedQuestion, ...]:
+    """The questions that an answer would answer, in the order they came."""
+    rows = connection.execute(
+        "SELECT question, similarity FROM questions WHERE evaluation_id = ? AND position = ? ORDER BY number",
+        [evaluation_id, position],
+    ).fetchall()
+    return tuple(GeneratedQuestion(question=question, similarity=near) for question, near in rows)
+
+
+def sample_sentences(connection: Connection, evaluation_id: str | None, position: int) -> list[SentenceRow]:
+    """The sentences of a sample's passages, by place; none where nobody asked which of them help."""
+    rows = connection.execute(
+        "SELECT rank, start, stop, chosen FROM sentences WHERE evaluation_id = ? AND position = ? ORDER BY rank, start",
+        [evaluation_id, position],
+    ).fetchall()
+    return [SentenceRow(*row) for row in rows]
+
+
+def judgements(connection: Connection, evaluations: Sequence[str], position: int) -> tuple[Judgement, ...]:
+    """What judges said of a sample; where several evaluations asked the same, the first of these."""
+    rows = connection.execute(
+        "WITH said AS (SELECT *, list_position($evaluations, evaluation_id) AS place FROM judgements"
+        " WHERE position = $position AND list_contains($evaluations, evaluation_id)"
+        " QUALIFY place = min(place) OVER (PARTITION BY about))"
+        " SELECT about, number, count(*) OVER (PARTITION BY about), says, value, reason FROM said"
+        " ORDER BY about, number",
+        {"evaluations": list(evaluations), "position": position},
+    ).fetchall()
+    return tuple(
+        Judgement(about=about, number=number, of=of, says=says, value=value, reason=reason)
+        for about, number, of, says, value, reason in rows
+    )

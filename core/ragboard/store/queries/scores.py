@@ -1,0 +1,291 @@
+"""Scores of metrics: those that a run's reference means, by sample, and their moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragboard.records import Outcome, Score, Unscored
+from ragboard.stats import ClusterMoments, Moments, cluster_moments
+from ragboard.stats.intervals import LARGE, SAME
+from ragboard.store.nouns import RunRef
+from ragboard.store.queries.query import Connection, Query
+
+__all__ = [
+    "Failure",
+    "Known",
+    "Places",
+    "Scored",
+    "failed_scores",
+    "failing_evaluations",
+    "kept_scores",
+    "means_query",
+    "metric_moments",
+    "metric_names",
+    "moments_by",
+    "outcomes_of_metric",
+    "own_scores",
+    "sample_outcomes",
+    "scored",
+    "scored_twice",
+    "scores_by_metric",
+    "shown_scores",
+    "unscored_by_metric",
+    "unscored_places",
+]
+
+Known: TypeAlias = Moments | ClusterMoments
+Places: TypeAlias = NDArray[np.int64]
+"""Positions of samples in their run."""
+Values: TypeAlias = NDArray[np.float64]
+
+
+class Scored(NamedTuple):
+    """Values of samples, NaN where one was evaluated and has no score."""
+
+    positions: Places
+    values: Values
+
+
+class Failure(NamedTuple):
+    """A score that is missing because something failed."""
+
+    detail: str
+    metric: str
+    position: int
+    sample_id: str
+
+
+_OF_FILE = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)"
+
+
+def own_scores(run: RunRef) -> Query:
+    """A condition on rows of `scores`: those of our own that a run's reference means."""
+    if not run.elsewhere:
+        return Query(sql="evaluation_id = $evaluation", given={"evaluation": run.evaluation_id})
+    return Query(
+        sql="(evaluation_id = $evaluation AND NOT list_contains($moved, metric)"
+        " OR evaluation_id IN (SELECT unnest($others)) AND list_contains($places, evaluation_id || ' ' || metric))",
+        given={
+            "evaluation": run.evaluation_id,
+            "moved": [metric for metric, _ in run.elsewhere],
+            "others": [evaluation for _, evaluation in run.elsewhere],
+            "places": [f"{evaluation} {metric}" for metric, evaluation in run.elsewhere],
+        },
+    )
+
+
+def shown_scores(run: RunRef) -> Query:
+    """The same, and beside them the scores that the run file brought, whose names tell whose they are."""
+    own = own_scores(run)
+    return Query(sql=f"({own.sql} OR {_OF_FILE})", given={**own.given, "run": run.run_id})
+
+
+def _outcome(value: float | None, counted: str | None, reason: Any, detail: str | None) -> Outcome:
+    if value is None:
+        return Unscored(reason=reason, detail=detail or "")
+    return Score(value=value, counted=counted or "")
+
+
+def sample_outcomes(
+    connection: Connection, run: RunRef, positions: Sequence[int], *, of_file: bool = False
+) -> dict[int, dict[str, Outcome]]:
+    """By position and metric the outcomes of our own that a reference means, or those that the run file brought.
+
+    Those of the file are left out where they are what the reference means.
+    """
+    meant = own_scores(run)
+    if of_file:
+        sql = f"{_OF_FILE} AND evaluation_id IS DISTINCT FROM $evaluation"
+        meant = Query(sql=sql, given={"run": run.run_id, "evaluation": run.evaluation_id})
+    rows = connection.execute(
+        f"SELECT position, metric, value, counted, reason, detail FROM scores WHERE {meant.sql}"
+        " AND position IN (SELECT unnest($positions))",
+        {**meant.given, "positions": list(positions)},
+    ).fetchall()
+    found: dict[int, dict[str, Outcome]] = {}
+    for position, metric, *outcome in rows:
+        found.setdefault(position, {})[metric] = _outcome(*outcome)
+    return found
+
+
+def outcomes_of_metric(
+    connection: Connection, run: RunRef, metric: str, positions: Sequence[int]
+) -> dict[int, Outcome]:
+    """The outcomes of one metric at these positions."""
+    shown = shown_scores(run)
+    rows = connection.execute(
+        f"SELECT position, value, counted, reason, detail FROM scores WHERE {shown.sql} AND metric = $metric"
+        " AND position IN (SELECT unnest($positions))",
+        {**shown.given, "metric": metric, "positions": list(positions)},
+    ).fetchall()
+    return {position: _outcome(*outcome) for position, *outcome in rows}
+
+
+def metric_names(connection: Connection, run: RunRef) -> frozenset[str]:
+    """The metrics that a run has scores of."""
+    shown = shown_scores(run)
+    rows = connection.execute(f"SELECT DISTINCT metric FROM scores WHERE {shown.sql}", dict(shown.given)).fetchall()
+    return frozenset(row[0] for row in rows)
+
+
+def scores_by_metric(connection: Connection, run: RunRef, metrics: Sequence[str]) -> dict[str, Scored]:
+    """The scores of these metrics, read at once."""
+    shown = shown_scores(run)
+    got = connection.execute(
+        "SELECT list_position($specs, metric) AS place, position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
+        f" WHERE {shown.sql} AND list_contains($specs, metric)",
+        {**shown.given, "specs": list(metrics)},
+    ).fetchnumpy()
+    positions, values, metric = np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"]), got["place"]
+    return {spec: Scored(positions[metric == place], values[metric == place]) for place, spec in enumerate(metrics, 1)}
+
+
+def kept_scores(connection: Connection, evaluation_id: str, metric: str, without: Iterable[int]) -> Scored:
+    """The scores of a metric but at these positions."""
+    return scored(
+        connection.execute(
+            "SELECT position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores WHERE evaluation_id = ?"
+            " AND metric = ? AND position NOT IN (SELECT unnest(?::INTEGER[]))",
+            [evaluation_id, metric, list(without)],
+        )
+    )
+
+
+def scored_twice(connection: Connection, first: str, second: str, metric: str) -> tuple[Places, Values, Values]:
+    """The samples that two evaluations scored by a metric, and their values in each."""
+    got = connection.execute(
+        "SELECT a.value AS first, b.value AS second, position FROM scores a JOIN scores b USING (position, metric)"
+        " WHERE a.evaluation_id = $first AND b.evaluation_id = $second AND metric = $metric"
+        " AND a.value IS NOT NULL AND b.value IS NOT NULL",
+        {"first": first, "second": second, "metric": metric},
+    ).fetchnumpy()
+    ours, theirs = (np.asarray(got[side], dtype=np.float64) for side in ("first", "second"))
+    return np.asarray(got["position"], dtype=np.int64), ours, theirs
+
+
+def scored(found: Connection) -> Scored:
+    """The rows of a question for position and value."""
+    got = found.fetchnumpy()
+    return Scored(np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"], dtype=np.float64))
+
+
+def unscored_places(connection: Connection, run: RunRef) -> tuple[tuple[str, str, Places], ...]:
+    """Each metric and reason why samples have no score, with these; the earliest first."""
+    shown = shown_scores(run)
+    rows = connection.execute(
+        f"SELECT metric, reason, list(position) FROM scores WHERE {shown.sql} AND value IS NULL"
+        " GROUP BY metric, reason ORDER BY metric, min(position)",
+        dict(shown.given),
+    ).fetchall()
+    return tuple((metric, reason, np.asarray(positions, dtype=np.int64)) for metric, reason, positions in rows)
+
+
+def unscored_by_metric(connection: Connection, evaluations: Sequence[str]) -> dict[tuple[str, str], dict[str, int]]:
+    """By evaluation and metric how many samples have no score, by reason."""
+    rows = connection.execute(
+        "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        [evaluations],
+    ).fetchall()
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for evaluation, metric, reason, count in rows:
+        found.setdefault((evaluation, metric), {})[reason] = count
+    return found
+
+
+def failed_scores(connection: Connection, run: RunRef) -> tuple[Failure, ...]:
+    """Every score of a run that failed, in the order of its samples."""
+    own = own_scores(run)
+    rows = connection.execute(
+        f"SELECT c.detail, c.metric, s.position, s.sample_id FROM (FROM scores WHERE {own.sql} AND reason = 'failed') c"
+        " JOIN samples s ON s.run_id = $run AND s.position = c.position ORDER BY s.position, c.metric",
+        {**own.given, "run": run.run_id},
+    ).fetchall()
+    return tuple(Failure(*row) for row in rows)
+
+
+def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:
+    """The evaluations from which a score that failed is shown."""
+    own = own_scores(run)
+    rows = connection.execute(
+        f"SELECT DISTINCT evaluation_id FROM scores WHERE {own.sql} AND reason = 'failed'", dict(own.given)
+    ).fetchall()
+    return frozenset(row[0] for row in rows)
+
+
+def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = None) -> Query:
+    """The moments of each metric in each of these evaluations, over the scored values.
+
+    Of metrics in `fills`, and then of these alone, the fill stands for the unscored. A row is: n, mean, deviation,
+    varying, counts, sums, evaluation_id, metric.
+    """
+    given: dict[str, Any] = {"evaluations": list(evaluations)}
+    value, fill = "value", ""
+    if fills:
+        given |= {"specs": list(fills), "fills": list(fills.values())}
+        value = "coalesce(value, fill) AS value"
+        fill = "\n  JOIN (SELECT unnest($specs) AS metric, unnest($fills) AS fill) USING (metric)"
+    sql = (
+        f"\n  SELECT evaluation_id, metric, run_id, position, {value}\n  FROM scores JOIN evaluations"
+        f" USING (evaluation_id){fill}\n  WHERE evaluation_id IN (SELECT unnest($evaluations))\n"
+    )
+    return _moments(Query(sql=sql, given=given), ("evaluation_id", "metric"))
+
+
+def metric_moments(
+    connection: Connection, evaluations: Sequence[str], fills: Mapping[str, float] | None = None
+) -> dict[tuple[str, str], Known]:
+    """The same, by evaluation and metric."""
+    rows = means_query(evaluations, fills).on(connection).fetchall()
+    return {(row[6], row[7]): _known(*row[:6]) for row in rows}
+
+
+def moments_by(connection: Connection, values: Query, key: str) -> dict[Any, Known]:
+    """For each key the moments of its values; `values` gives the key, run_id, position and value.
+
+    Keys without a value are left out. The values themselves are read where they are few or clustered.
+    """
+    return {row[6]: _known(*row[:6]) for row in _moments(values, (key,)).on(connection).fetchall()}
+
+
+def _moments(values: Query, keys: Sequence[str]) -> Query:
+    by = ", ".join(keys)
+    sql = f"""\
+WITH v AS MATERIALIZED (
+  SELECT {by}, position, value, cluster
+  FROM ({values.sql})
+  LEFT JOIN (SELECT run_id, position, cluster FROM samples WHERE cluster IS NOT NULL) USING (run_id, position)
+  WHERE value IS NOT NULL
+), sizes AS (
+  SELECT {by}, count(*) AS n, avg(value) AS mean, stddev_samp(value) AS deviation, count(cluster) AS shared
+  FROM v GROUP BY {by}
+), common AS (
+  SELECT {by}, max(times) AS times
+  FROM (SELECT {by}, count(*) AS times FROM v GROUP BY {by}, round(value, {SAME})) GROUP BY {by}
+), units AS (
+  SELECT {by}, count(*) AS size, sum(value) AS total
+  FROM v SEMI JOIN (SELECT {by} FROM sizes WHERE n <= {LARGE} OR shared > 0) USING ({by})
+  GROUP BY {by}, coalesce(cluster, position::VARCHAR)
+), lists AS (
+  SELECT {by}, list(size) AS counts, list(total) AS sums FROM units GROUP BY {by}
+)
+SELECT n, mean, deviation, n - times AS varying, counts, sums, {by}
+FROM sizes JOIN common USING ({by}) LEFT JOIN lists USING ({by})"""
+    return Query(sql=sql, given=values.given)
+
+
+def _known(
+    n: int,
+    mean: float,
+    deviation: float | None,
+    varying: int,
+    counts: Sequence[int] | None,
+    sums: Sequence[float] | None,
+) -> Known:
+    if counts is not None and sums is not None:
+        return cluster_moments(counts, sums)
+    return Moments(n=n, mean=mean, deviation=deviation or 0.0, varying=varying)

@@ -1,0 +1,543 @@
+"""Statements of answers with their verdicts: of one sample, and those that the passages do not support."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from ragboard.metrics.partition import ORIGINS, Origin
+from ragboard.records import Evidence, Label, Side, Span, Statement, Verdict
+from ragboard.store.nouns import RunRef
+from ragboard.store.queries.labels import HumanVerdict, human_verdicts
+from ragboard.store.queries.query import Connection, Query
+from ragboard.store.queries.scores import Scored, scored
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "UNSUPPORTED",
+    "FoundStatement",
+    "Grouping",
+    "HallucinationQuery",
+    "Human",
+    "JudgedStatement",
+    "StatementGroup",
+    "WorstStatement",
+    "WrongPassage",
+    "answer_sizes",
+    "answer_statements",
+    "apart_evaluations",
+    "claims_by_side",
+    "found_frame",
+    "found_labels",
+    "found_page",
+    "grouped_statements",
+    "judged_labels",
+    "label_counts",
+    "labels_by_target",
+    "origin_counts",
+    "passages_named",
+    "put_found",
+    "split_sides",
+    "statement_counts",
+    "statement_frame",
+    "statements_query",
+    "verdicts_of",
+    "worst_statements",
+    "wrong_passages",
+]
+
+Key = tuple[str, int, int]
+"""Evaluation, position and statement, from 0."""
+
+Grouping = Literal["question", "passage", "judge"]
+
+Human = Literal["none", "agrees", "overruled"]
+"""What people say of a verdict: nobody looked, the same, another; where people differ, the latest counts."""
+
+UNSUPPORTED: tuple[Label, ...] = ("contradicted", "unsupported")
+"""The verdicts of a statement that the passages do not support, the worse first."""
+
+WORDS = 8
+"""Words of a search that are looked at."""
+DIGEST = re.compile("[0-9a-f]{32}")
+
+_STRONGEST: tuple[Label, ...] = ("supported", "contradicted", "unsupported")
+
+
+def passages_named(ranks: Sequence[int]) -> str:
+    """`passage 2`, or `passages 1, 2 and 4`."""
+    if len(ranks) == 1:
+        return f"passage {ranks[0]}"
+    return f"passages {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedStatement:
+    """A statement, what the passages say of it, and where it comes from."""
+
+    statement: Statement
+    verdict: Verdict | None
+    """Of the passages together; None where nobody judged that."""
+    single: Mapping[int, Verdict] = field(default_factory=dict[int, Verdict])
+    """Of each passage by itself, by rank; empty where nobody judged that."""
+    origin: Origin | None = None
+    """Its class of the six-way partition; None where a table that this takes was not judged."""
+    people: tuple[HumanVerdict, ...] = ()
+    """What people say of it now, the latest last; the judge's verdict stays beside it."""
+
+    @property
+    def by_people(self) -> HumanVerdict | None:
+        """The verdict of people that counts: the latest."""
+        return self.people[-1] if self.people else None
+
+    @property
+    def overruled(self) -> bool:
+        """Whether people give another verdict than the judge does on the passages together."""
+        return bool(self.by_people and self.verdict and self.by_people.label != self.verdict.label)
+
+    @property
+    def alone(self) -> Label | None:
+        """What single passages come to, as the view `answer_verdicts` has it; None where none was judged by itself."""
+        labels = {verdict.label for verdict in self.single.values()}
+        return next((label for label in _STRONGEST if label in labels), None)
+
+    @property
+    def alone_in_words(self) -> str:
+        """The same in words; empty where no passage was asked by itself."""
+        said = [f"{label} by {passages_named(ranks)}" for label in _STRONGEST[:2] if (ranks := self.ranks(label))]
+        if not self.single:
+            return ""
+        return f"{'; '.join(said) or 'supported by no single passage'} (each by itself; not judged together)"
+
+    def ranks(self, label: Label) -> tuple[int, ...]:
+        """The passages that say so by themselves, in order."""
+        return tuple(sorted(rank for rank, verdict in self.single.items() if verdict.label == label))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HallucinationQuery:
+    """Which statements that the passages do not support; what is left empty lets all through."""
+
+    runs: tuple[RunRef, ...] = ()
+    """None: every run. Of each the evaluation that the reference means."""
+    verdict: Label | None = None
+    """contradicted or unsupported; None: both."""
+    judge: str = ""
+    """Take of each run its newest evaluation by this judge instead."""
+    text: str = ""
+    """Words that all stand in the statement, its question or its reason."""
+    question: str = ""
+    """The whole question."""
+    passage: str = ""
+    """The id of a passage that was retrieved, or the key of its group."""
+    human: Human | None = None
+    """What people say of the verdict."""
+    limit: int = 50
+    offset: int = 0
+
+    @property
+    def labels(self) -> list[Label]:
+        """The verdicts that it lets through."""
+        return [self.verdict] if self.verdict else list(UNSUPPORTED)
+
+
+class FoundStatement(NamedTuple):
+    """A statement of a page."""
+
+    run: str
+    judge: str
+    sample_id: str
+    question: str
+    number: int
+    """From 1."""
+    statement: str
+    verdict: Label
+    score: float | None
+    reason: str
+    evaluation_id: str
+    position: int
+
+    @property
+    def key(self) -> Key:
+        """Evaluation, position and statement, from 0."""
+        return self.evaluation_id, self.position, self.number - 1
+
+
+class StatementGroup(NamedTuple):
+    """What unsupported statements have in common."""
+
+    key: str
+    title: str
+    passage_id: str
+    statements: int
+    contradicted: int
+    total: int
+    """Groups in all."""
+
+
+class WorstStatement(NamedTuple):
+    """A statement to look at first."""
+
+    evaluation_id: str
+    sample_id: str
+    question: str
+    number: int
+    text: str
+    label: Label
+    reason: str
+    score: float | None
+
+
+class WrongPassage(NamedTuple):
+    """A passage that supports statements which the reference does not."""
+
+    text: str
+    passage_id: str
+    wrong: int
+    sample_id: str
+
+
+def answer_statements(
+    connection: Connection, evaluation_id: str | None, position: int
+) -> tuple[tuple[JudgedStatement, ...], bool | None]:
+    """The statements of a sample's answer, and whether it refuses; None where that was never asked."""
+    at = {"evaluation": evaluation_id, "position": position}
+    rows = connection.execute(
+        "SELECT statement, text, span_start, span_end, span_how, origin FROM statements"
+        " WHERE evaluation_id = $evaluation AND position = $position AND side = 'response' ORDER BY statement",
+        at,
+    ).fetchall()
+    keys = [(evaluation_id or "", position, row[0]) for row in rows]
+    verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
+    said = connection.execute(
+        "SELECT refuses FROM sides WHERE evaluation_id = $evaluation AND position = $position AND side = 'response'", at
+    ).fetchone()
+    return tuple(
+        JudgedStatement(
+            statement=Statement(
+                side="response", text=text, span=None if start is None else Span(start=start, end=end, how=how)
+            ),
+            verdict=verdicts.get(key, {}).get(0),
+            single={rank: verdict for rank, verdict in verdicts.get(key, {}).items() if rank},
+            origin=origin,
+            people=people.get(key, ()),
+        )
+        for key, (_, text, start, end, how, origin) in zip(keys, rows, strict=True)
+    ), None if said is None else bool(said[0])
+
+
+def verdicts_of(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict[int, Verdict]]:
+    """For each of these statements of answers the verdict of each passage by its rank; 0: of all together."""
+    if not keys:
+        return {}
+    evaluations, positions, numbers = zip(*keys, strict=True)
+    rows = connection.execute(
+        "WITH keys AS (SELECT unnest($evaluations) AS evaluation_id, unnest($positions) AS position,"
+        " unnest($numbers) AS statement)"
+        " SELECT evaluation_id, position, statement,"
+        " CASE WHEN v.target = 'joint' THEN 0 ELSE split_part(v.target, ':', 2)::INTEGER END AS rank,"
+        " v.label, v.reason, v.score, v.evidence FROM keys JOIN verdicts v USING (evaluation_id, position, statement)"
+        " WHERE v.side = 'response' AND (v.target = 'joint' OR starts_with(v.target, 'passage:'))"
+        " ORDER BY rank",
+        {"evaluations": evaluations, "positions": positions, "numbers": numbers},
+    ).fetchall()
+    found: dict[Key, dict[int, Verdict]] = {}
+    for evaluation, position, number, rank, label, reason, score, evidence in rows:
+        marks = tuple(Evidence(**mark) for mark in json.loads(evidence))
+        verdict = Verdict(label=label, reason=reason, score=score, evidence=marks)
+        found.setdefault((evaluation, position, number), {})[rank] = verdict
+    return found
+
+
+def judged_labels(connection: Connection, evaluation_id: str, positions: Sequence[int]) -> dict[tuple[int, int], Label]:
+    """The verdict of the passages together by position and statement, of the answers at these positions."""
+    rows = connection.execute(
+        "SELECT position, statement, verdict FROM answer_verdicts WHERE evaluation_id = ? AND together"
+        " AND position IN (SELECT unnest(?))",
+        [evaluation_id, list(positions)],
+    ).fetchall()
+    return {(position, statement): label for position, statement, label in rows}
+
+
+def statement_counts(connection: Connection, evaluation_id: str | None, positions: Sequence[int]) -> dict[int, int]:
+    """How many statements the answers at these positions have; those without any are left out."""
+    return dict(
+        connection.execute(
+            "SELECT position, count(*) FROM statements WHERE evaluation_id = ? AND side = 'response'"
+            " AND position IN (SELECT unnest(?)) GROUP BY position",
+            [evaluation_id, list(positions)],
+        ).fetchall()
+    )
+
+
+def answer_sizes(connection: Connection, evaluation_id: str | None) -> Scored:
+    """How many statements each answer has that has any."""
+    return scored(
+        connection.execute(
+            "SELECT position, count(*) AS value FROM statements WHERE evaluation_id = ? AND side = 'response'"
+            " GROUP BY position",
+            [evaluation_id],
+        )
+    )
+
+
+def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[Label, int]]:
+    """Statements of the answers by verdict on the passages together, by evaluation."""
+    rows = connection.execute(
+        "SELECT evaluation_id, verdict, count(*) FROM answer_verdicts WHERE together"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        [evaluations],
+    ).fetchall()
+    found: dict[str, dict[Label, int]] = {}
+    for evaluation, label, count in rows:
+        found.setdefault(evaluation, {})[label] = count
+    return found
+
+
+def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[Origin, int]]:
+    """All six counts of each evaluation that has any."""
+    rows = connection.execute(
+        "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        [evaluations],
+    ).fetchall()
+    found: dict[str, dict[Origin, int]] = {}
+    for evaluation, origin, count in rows:
+        found.setdefault(evaluation, dict.fromkeys(ORIGINS, 0))[origin] = count
+    return found
+
+
+def worst_statements(connection: Connection, evaluations: Sequence[str], limit: int) -> list[WorstStatement]:
+    """Statements to look at first: contradicted before unsupported, least supported first, one a question."""
+    rows = connection.execute(
+        "WITH worst AS (SELECT evaluation_id, position, statement, verdict, reason, score FROM answer_verdicts"
+        " WHERE together AND verdict <> 'supported' AND evaluation_id IN (SELECT unnest($evaluations))"
+        " ORDER BY verdict = 'contradicted' DESC, score NULLS LAST, position LIMIT $many)"
+        " SELECT w.evaluation_id, s.sample_id, s.question, w.statement + 1, t.text, w.verdict, w.reason, w.score"
+        " FROM worst w JOIN evaluations e USING (evaluation_id)"
+        " JOIN samples s ON s.run_id = e.run_id AND s.position = w.position"
+        " JOIN statements t ON t.evaluation_id = w.evaluation_id AND t.position = w.position"
+        " AND t.side = 'response' AND t.statement = w.statement"
+        " QUALIFY row_number() OVER (PARTITION BY s.question ORDER BY w.verdict, w.score, w.statement) = 1"
+        " ORDER BY w.verdict = 'contradicted' DESC, w.score NULLS LAST, w.position LIMIT $limit",
+        {"evaluations": list(evaluations), "many": limit * 20, "limit": limit},
+    ).fetchall()
+    return [WorstStatement(*row) for row in rows]
+
+
+def wrong_passages(connection: Connection, run: RunRef, limit: int) -> list[WrongPassage]:
+    """The passages that supply most statements which the reference does not support."""
+    rows = connection.execute(
+        "SELECT any_value(p.text)[:300], p.passage_id, count(DISTINCT (v.position, v.statement)) AS wrong,"
+        " arg_min(s.sample_id, s.position) FROM statements t JOIN verdicts v ON v.evaluation_id = t.evaluation_id"
+        " AND v.position = t.position AND v.side = t.side AND v.statement = t.statement"
+        " JOIN passages p ON p.run_id = $run AND p.position = v.position"
+        " AND p.rank = split_part(v.target, ':', 2)::INTEGER"
+        " JOIN samples s ON s.run_id = $run AND s.position = v.position"
+        " WHERE t.evaluation_id = $evaluation AND t.side = 'response'"
+        " AND t.origin IN ('wrong_relevant', 'wrong_irrelevant') AND v.label = 'supported'"
+        " AND starts_with(v.target, 'passage:')"
+        " GROUP BY p.text, p.passage_id ORDER BY wrong DESC, p.passage_id LIMIT $limit",
+        {"run": run.run_id, "evaluation": run.evaluation_id, "limit": limit},
+    ).fetchall()
+    return [WrongPassage(*row) for row in rows]
+
+
+def statement_frame(connection: Connection, run: RunRef) -> pd.DataFrame:
+    """One row a statement and target, for export."""
+    return connection.execute(
+        "SELECT s.sample_id, s.question, t.side, t.statement + 1 AS number, t.text AS statement, t.span_start,"
+        " t.span_end, t.origin, v.target, v.label, v.reason, v.score"
+        " FROM statements t JOIN samples s ON s.run_id = $run AND s.position = t.position"
+        " LEFT JOIN verdicts v ON v.evaluation_id = t.evaluation_id AND v.position = t.position"
+        " AND v.side = t.side AND v.statement = t.statement"
+        " WHERE t.evaluation_id = $evaluation ORDER BY t.position, t.side, t.statement, v.target",
+        {"run": run.run_id, "evaluation": run.evaluation_id},
+    ).df()
+
+
+def claims_by_side(connection: Connection, evaluation_id: str | None) -> dict[tuple[int, Side], list[str]]:
+    """The texts of the statements of an evaluation, by position and side."""
+    found: dict[tuple[int, Side], list[str]] = {}
+    for position, side, text in connection.execute(
+        "SELECT position, side, text FROM statements WHERE evaluation_id = ? ORDER BY position, side, statement",
+        [evaluation_id],
+    ).fetchall():
+        found.setdefault((position, side), []).append(text)
+    return found
+
+
+def labels_by_target(
+    connection: Connection, evaluation_id: str | None
+) -> dict[tuple[int, Side, str], dict[int, Label]]:
+    """By position, side and target the label of each statement that was judged."""
+    found: dict[tuple[int, Side, str], dict[int, Label]] = {}
+    for position, side, target, statement, label in connection.execute(
+        "SELECT position, side, target, statement, label FROM verdicts WHERE evaluation_id = ?", [evaluation_id]
+    ).fetchall():
+        found.setdefault((position, side, target), {})[statement] = label
+    return found
+
+
+def split_sides(connection: Connection, evaluation_id: str | None) -> frozenset[tuple[int, Side]]:
+    """The sides that were split into statements, be it into none, by position."""
+    return frozenset(
+        connection.execute("SELECT position, side FROM sides WHERE evaluation_id = ?", [evaluation_id]).fetchall()
+    )
+
+
+_JOINT = (
+    "JOIN verdicts v ON v.evaluation_id = f.evaluation_id AND v.position = f.position AND v.side = 'response'"
+    " AND v.statement = f.statement AND v.target = 'joint'"
+)
+_EVALUATION = "JOIN evaluations e ON e.evaluation_id = f.evaluation_id"
+_SAMPLE = "JOIN samples s ON s.run_id = e.run_id AND s.position = f.position"
+_STATEMENT = (
+    "JOIN statements t ON t.evaluation_id = f.evaluation_id AND t.position = f.position AND t.side = 'response'"
+    " AND t.statement = f.statement"
+)
+_PEOPLE = (
+    "LEFT JOIN latest_human_verdicts h ON h.evaluation_id = f.evaluation_id AND h.position = f.position"
+    " AND h.statement = f.statement"
+)
+_HUMAN: dict[Human, str] = {
+    "none": "h.human IS NULL",
+    "agrees": "h.human = f.verdict",
+    "overruled": "h.human <> f.verdict",
+}
+_WORST = "f.verdict = 'contradicted' DESC, f.score NULLS LAST, f.evaluation_id, f.position, f.statement"
+_SEARCHED = ("t.text", "s.question", "v.reason")
+
+
+def apart_evaluations(connection: Connection, evaluations: Sequence[str]) -> list[str]:
+    """Those of these evaluations that have statements which nobody judged on all passages together."""
+    rows = connection.execute(
+        "SELECT evaluation_id FROM statements WHERE side = 'response' AND evaluation_id IN (SELECT unnest($these))"
+        " GROUP BY evaluation_id HAVING count(*) > (SELECT count(*) FROM answer_verdicts j WHERE j.together"
+        " AND j.evaluation_id IN (SELECT unnest($these)) AND j.evaluation_id = statements.evaluation_id)",
+        {"these": list(evaluations)},
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
+    """The judged statements that a query lets through, whatever their verdict."""
+    tests, given = ["list_contains($evaluations, f.evaluation_id)"], dict[str, Any](evaluations=list(evaluations))
+    if apart:
+        tests.append("(f.together OR list_contains($apart, f.evaluation_id))")
+        given["apart"] = list(apart)
+    else:
+        tests.append("f.together")
+    words = query.text.split()[:WORDS]
+    joins = [_EVALUATION, _SAMPLE] if words or query.question or query.passage else []
+    if words:
+        joins += [_STATEMENT, f"LEFT {_JOINT}"]
+    if query.human:
+        joins.append(_PEOPLE)
+        tests.append(_HUMAN[query.human])
+    for place, word in enumerate(words):
+        tests.append("(" + " OR ".join(f"contains(lower({where}), $word{place})" for where in _SEARCHED) + ")")
+        given[f"word{place}"] = word.lower()
+    if query.question:
+        tests.append("s.question = $question")
+        given["question"] = query.question
+    if query.passage:
+        by = "md5(text)" if DIGEST.fullmatch(query.passage) else "passage_id"
+        tests.append(f"(e.run_id, f.position) IN (SELECT (run_id, position) FROM passages WHERE {by} = $passage)")
+        given["passage"] = query.passage
+    select = "SELECT f.evaluation_id, f.position, f.statement, f.verdict, f.score, f.together FROM answer_verdicts f"
+    return Query(sql="\n".join([select, *joins, "WHERE " + "\n  AND ".join(tests)]), given=given)
+
+
+def _page(query: HallucinationQuery) -> Query:
+    return Query(
+        sql=f"""\
+SELECT r.name AS run, e.judge, s.sample_id, s.question, f.statement + 1 AS number, t.text AS statement, f.verdict,
+       f.score, coalesce(v.reason, '') AS reason, f.evaluation_id, f.position
+FROM (FROM found f WHERE list_contains($labels, verdict) ORDER BY {_WORST} LIMIT $limit OFFSET $offset) f
+{_EVALUATION}
+JOIN runs r USING (run_id)
+{_SAMPLE}
+{_STATEMENT}
+LEFT {_JOINT}
+ORDER BY {_WORST}""",
+        given={"labels": query.labels, "limit": query.limit, "offset": query.offset},
+    )
+
+
+def put_found(connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]) -> None:
+    """Make `found`, which the questions below read: the judged statements of these evaluations that a query means."""
+    found = _found(query, evaluations, apart_evaluations(connection, evaluations))
+    connection.execute(f"CREATE TEMP TABLE found AS {found.sql}", dict(found.given))
+
+
+def found_labels(connection: Connection) -> dict[Label, int]:
+    """How many of the found statements there are of each verdict."""
+    return dict(connection.execute("SELECT verdict, count(*) FROM found GROUP BY verdict").fetchall())
+
+
+def found_page(connection: Connection, query: HallucinationQuery) -> list[FoundStatement]:
+    """A page of the found statements: contradicted before unsupported, least supported first."""
+    return [FoundStatement(*row) for row in _page(query).on(connection).fetchall()]
+
+
+def statements_query(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
+    """A page of statements in one question, with all that `put_found` makes before."""
+    return _page(query).after(found=_found(query, evaluations, apart))
+
+
+def found_frame(connection: Connection, query: HallucinationQuery) -> pd.DataFrame:
+    """Every found statement with what people say of it, a row each, for export."""
+    return connection.execute(
+        "SELECT r.name AS run, f.evaluation_id AS evaluation, e.judge, s.sample_id, s.question,"
+        " f.statement + 1 AS number, t.text AS statement, f.verdict, f.together, f.score,"
+        " coalesce(v.reason, '') AS reason, h.human, h.annotator, h.note"
+        f" FROM found f {_EVALUATION} JOIN runs r USING (run_id)"
+        f" {_SAMPLE} {_STATEMENT} LEFT {_JOINT} {_PEOPLE}"
+        f" WHERE list_contains($labels, f.verdict) ORDER BY {_WORST}",
+        {"labels": query.labels},
+    ).df()
+
+
+def grouped_statements(connection: Connection, query: HallucinationQuery, by: Grouping) -> list[StatementGroup]:
+    """The found statements that are not supported, by question, passage or judge."""
+    rows = connection.execute(
+        f"WITH loose AS (FROM found WHERE list_contains($labels, verdict)){_GROUPS[by]} LIMIT $limit OFFSET $offset",
+        {"labels": query.labels, "limit": query.limit, "offset": query.offset},
+    ).fetchall()
+    return [StatementGroup(*row) for row in rows]
+
+
+_ONE = "(f.evaluation_id, f.position, f.statement)"
+"""A statement, which counts once for a passage that was retrieved twice."""
+_COUNTED = "count(*), count(*) FILTER (f.verdict = 'contradicted'), count(*) OVER ()"
+_GROUPS: dict[Grouping, str] = {
+    "question": (
+        f" SELECT s.question, s.question, '', {_COUNTED} FROM loose f {_EVALUATION} {_SAMPLE}"
+        " GROUP BY s.question ORDER BY 4 DESC, 5 DESC, 1"
+    ),
+    "judge": f" SELECT e.judge, e.judge, '', {_COUNTED} FROM loose f {_EVALUATION} GROUP BY e.judge ORDER BY 4 DESC, 1",
+    "passage": (
+        ", marks AS (SELECT f.evaluation_id, f.position, f.statement, unnest(from_json(v.evidence,"
+        f""" '[{{"rank": "INTEGER", "stance": "VARCHAR"}}]')) AS mark FROM loose f {_JOINT}"""
+        " WHERE f.verdict = 'contradicted'),"
+        " against AS (SELECT evaluation_id, position, statement, mark.rank AS rank FROM marks"
+        " WHERE mark.stance = 'against' UNION SELECT f.evaluation_id, f.position, f.statement,"
+        " split_part(v.target, ':', 2)::INTEGER FROM loose f JOIN verdicts v USING (evaluation_id, position, statement)"
+        " WHERE f.verdict = 'contradicted' AND v.label = 'contradicted' AND v.side = 'response'"
+        " AND starts_with(v.target, 'passage:')),"
+        " grouped AS (SELECT p.text, CASE WHEN min(p.passage_id) = max(p.passage_id) THEN min(p.passage_id) ELSE ''"
+        f" END AS passage_id, count(DISTINCT {_ONE}) AS statements,"
+        f" count(DISTINCT {_ONE}) FILTER (a.rank IS NOT NULL) AS contradicted, count(*) OVER () AS total"
+        f" FROM loose f {_EVALUATION} JOIN passages p ON p.run_id = e.run_id"
+        " AND p.position = f.position LEFT JOIN against a ON a.evaluation_id = f.evaluation_id"
+        " AND a.position = f.position AND a.statement = f.statement AND a.rank = p.rank GROUP BY p.text"
+        " ORDER BY contradicted DESC, statements DESC, passage_id, p.text)"
+        " SELECT md5(text), text[:300], passage_id, statements, contradicted, total FROM grouped"
+    ),
+}

@@ -1,0 +1,210 @@
+"""The values of one column of a run: a metric by its identity, or a metadata column behind `metadata.`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from ragboard.store.nouns import RunRef
+from ragboard.store.queries.query import Connection, Query
+from ragboard.store.queries.scores import Known, moments_by, shown_scores
+
+__all__ = [
+    "META",
+    "Extent",
+    "GroupSize",
+    "MetadataColumn",
+    "PlottedSample",
+    "bin_counts",
+    "category_values",
+    "column_values",
+    "extent",
+    "group_moments",
+    "group_sizes",
+    "metadata_columns",
+    "plotted_samples",
+    "quantiles",
+    "unscored_reasons",
+    "value_moments",
+]
+
+META = "metadata."
+"""What the name of a metadata column begins with."""
+
+
+class Extent(NamedTuple):
+    """How many values there are and between what."""
+
+    scored: int
+    total: int
+    least: float | None
+    most: float | None
+
+
+class MetadataColumn(NamedTuple):
+    """A key of the samples' metadata and what it holds."""
+
+    key: str
+    not_numbers: int
+    nested: int
+    distinct: int
+    """About how many values."""
+    samples: int
+    """Samples that have it."""
+
+
+class PlottedSample(NamedTuple):
+    """A sample with two values."""
+
+    sample_id: str
+    question: str
+    """Its beginning."""
+    x: float
+    y: float
+    both: int
+    """How many samples have both values."""
+
+
+class GroupSize(NamedTuple):
+    """How many samples share a value of a metadata column."""
+
+    value: str
+    total: int
+
+
+def column_values(run: RunRef, column: str, name: str = "v", fill: float | None = None) -> Query:
+    """(position, value), one row a sample; every value is bound by a name that ends with `name`.
+
+    `fill` stands for the score of a sample that was evaluated and has none.
+    """
+    if column.startswith(META):
+        return Query(
+            sql="SELECT position, CASE WHEN isfinite(number) THEN number END AS value FROM (SELECT position,"
+            f" TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS number FROM samples"
+            f" WHERE run_id = $run_{name})",
+            given={f"run_{name}": run.run_id, f"at_{name}": _pointer(column)},
+        )
+    value = "value" if fill is None else f"coalesce(value, $fill_{name}) AS value"
+    given = {
+        f"run_{name}": run.run_id,
+        f"evaluation_{name}": run.evaluation_of(column),
+        f"metric_{name}": column,
+    }
+    return Query(
+        sql=f"SELECT m.position, c.value FROM samples m LEFT JOIN (SELECT position, {value} FROM scores"
+        f" WHERE metric = $metric_{name} AND (evaluation_id = $evaluation_{name} OR evaluation_id IN"
+        f" (SELECT evaluation_id FROM evaluations WHERE run_id = $run_{name} AND imported))) c USING (position)"
+        f" WHERE m.run_id = $run_{name}",
+        given=given if fill is None else given | {f"fill_{name}": fill},
+    )
+
+
+def _pointer(column: str) -> str:
+    """The JSON pointer of a metadata column."""
+    return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
+
+
+def extent(connection: Connection, values: Query) -> Extent:
+    """How many values there are and between what."""
+    row = connection.execute(
+        f"WITH v AS ({values.sql}) SELECT count(value), count(*), min(value), max(value) FROM v", dict(values.given)
+    ).fetchone()
+    return Extent(*row) if row else Extent(0, 0, None, None)
+
+
+def value_moments(
+    connection: Connection, values: Query, *, fail: Literal["below", "above"] | None = None, limit: float = 0.0
+) -> Known | None:
+    """The moments of a column's values; with `fail` of 1 for each that reaches the limit, and 0 for each other."""
+    value = "value" if fail is None else f"(value {'>=' if fail == 'below' else '<='} $limit)::DOUBLE AS value"
+    given = dict(values.given) if fail is None else {**values.given, "limit": limit}
+    of_run = Query(sql=f"SELECT 'all' AS part, $run_v AS run_id, position, {value} FROM ({values.sql})", given=given)
+    return moments_by(connection, of_run, "part").get("all")
+
+
+def bin_counts(connection: Connection, values: Query, low: float, width: float, bins: int) -> dict[int, int]:
+    """How many values are in each of equal bins from `low` up; those beyond are in the first and the last."""
+    return dict(
+        connection.execute(
+            f"WITH v AS ({values.sql}) SELECT least(greatest(floor((value - $low) / $width), 0), $last)::INTEGER,"
+            " count(*) FROM v WHERE value IS NOT NULL GROUP BY 1",
+            {**values.given, "low": low, "width": width, "last": bins - 1},
+        ).fetchall()
+    )
+
+
+def quantiles(connection: Connection, values: Query, steps: Sequence[float]) -> tuple[float, ...]:
+    """The values at these probabilities; none where there is no value."""
+    row = connection.execute(
+        f"WITH v AS ({values.sql}) SELECT quantile_cont(value, $steps) FROM v WHERE value IS NOT NULL",
+        {**values.given, "steps": list(steps)},
+    ).fetchone()
+    return tuple(row[0]) if row and row[0] else ()
+
+
+def unscored_reasons(connection: Connection, run: RunRef, metric: str) -> dict[str, int]:
+    """How many samples have no score of a metric, by reason, the commonest first."""
+    shown = shown_scores(run)
+    return dict(
+        connection.execute(
+            f"SELECT reason, count(*) FROM scores WHERE {shown.sql} AND metric = $metric AND reason IS NOT NULL"
+            " GROUP BY 1 ORDER BY 2 DESC",
+            {**shown.given, "metric": metric},
+        ).fetchall()
+    )
+
+
+def plotted_samples(connection: Connection, run: RunRef, x: str, y: str, most: int) -> list[PlottedSample]:
+    """The samples that have values in both columns; of more than `most` a fixed random choice."""
+    xs, ys = column_values(run, x, "x"), column_values(run, y, "y")
+    rows = connection.execute(
+        f"SELECT s.sample_id, s.question[:200], a.value, b.value, count(*) OVER () FROM samples s"
+        f" JOIN ({xs.sql}) a USING (position) JOIN ({ys.sql}) b USING (position)"
+        " WHERE s.run_id = $run_x AND a.value IS NOT NULL AND b.value IS NOT NULL"
+        " ORDER BY hash(s.position) LIMIT $most",
+        {**xs.given, **ys.given, "most": most},
+    ).fetchall()
+    return [PlottedSample(*row) for row in rows]
+
+
+def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn]:
+    """The keys of the samples' metadata, by name."""
+    rows = connection.execute(
+        "WITH pairs AS (SELECT unnest(json_keys(metadata)) AS key, metadata FROM samples WHERE run_id = ?),"
+        " cells AS (SELECT key, json_extract(metadata, '/' || replace(replace(key, '~', '~0'), '/', '~1')) AS v"
+        " FROM pairs)"
+        " SELECT key, count(*) FILTER (json_type(v) NOT IN ('UBIGINT', 'BIGINT', 'DOUBLE', 'NULL')),"
+        " count(*) FILTER (json_type(v) IN ('ARRAY', 'OBJECT')), approx_count_distinct(v::VARCHAR),"
+        " count(*) FROM cells GROUP BY key ORDER BY key",
+        [run_id],
+    ).fetchall()
+    return [MetadataColumn(*row) for row in rows]
+
+
+def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:
+    """The value of a metadata column of each sample, in order, as text; None where there is none."""
+    rows = connection.execute(
+        "SELECT json_extract_string(metadata, $by) FROM samples WHERE run_id = $run ORDER BY position",
+        {"run": run_id, "by": _pointer(column)},
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def group_sizes(connection: Connection, run: RunRef, column: str, most: int) -> list[GroupSize]:
+    """How many samples share each value of a metadata column, the commonest first."""
+    rows = connection.execute(
+        "SELECT json_extract_string(metadata, $by) AS key, count(*) FROM samples WHERE run_id = $run"
+        " AND key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key LIMIT $most",
+        {"run": run.run_id, "by": _pointer(column), "most": most},
+    ).fetchall()
+    return [GroupSize(*row) for row in rows]
+
+
+def group_moments(connection: Connection, values: Query, column: str) -> dict[str, Known]:
+    """For each value of a metadata column the moments of another column's values."""
+    keyed = Query(
+        sql="SELECT json_extract_string(s.metadata, $by) AS key, s.run_id, s.position, v.value FROM samples s"
+        f" LEFT JOIN ({values.sql}) v USING (position) WHERE s.run_id = $run_v AND key IS NOT NULL",
+        given={**values.given, "by": _pointer(column)},
+    )
+    return moments_by(connection, keyed, "key")
