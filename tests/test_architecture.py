@@ -30,7 +30,7 @@ LAYERS = (
     ("evaluation", "analysis", "query"),
     ("human",),
     ("exporting", "htmlreport"),
-    ("api", "synthesis", "training"),
+    ("api", "training"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

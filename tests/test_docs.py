@@ -79,7 +79,7 @@ def test_the_five_commands_of_ares_lead_from_passages_to_a_ranked_table(tmp_path
     page = (ROOT / "docs" / "ares.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```shell\n(ragboard synth sample_data/documents.*?)```", page, flags=re.DOTALL)
     commands = [shlex.split(line)[1:] for line in block.splitlines()]
-    assert [words[0] for words in commands] == ["synth", "train-judge", "evaluate", "evaluate", "rank"]
+    assert [words[0] for words in commands] == ["synth", "train-judge", "evaluate", "evaluate", "estimate"]
     shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
     said = [_ragboard(words, tmp_path) for words in commands]
     card = (tmp_path / "judge" / "card.md").read_text(encoding="utf-8")

@@ -34,8 +34,8 @@ from ragboard.cli.querying import query
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
 from ragboard.cli.sharing import export, report
-from ragboard.cli.synthesising import synth
-from ragboard.cli.training import train
+from ragboard.cli.synth import synth
+from ragboard.cli.train import train
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]

@@ -10,14 +10,14 @@ from ragboard.stats import best_cut, roc
 from ragboard.tasks import AresQuality
 from ragboard.training.examples import Example
 
-__all__ = ["PEOPLE", "Scored", "cuts_of", "scored", "trivial"]
+__all__ = ["PEOPLE", "ScoreSet", "cuts_of", "score", "trivial"]
 
 PEOPLE = "people's labels"
 """What a set of examples is called that people labelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scored:
+class ScoreSet:
     """One set of examples that nothing was learnt from."""
 
     on: str
@@ -47,7 +47,7 @@ def cuts_of(quality: AresQuality, examples: Sequence[Example]) -> dict[str, floa
     return {name: cut.threshold for name, cut in found.items() if cut}
 
 
-def scored(
+def score(
     on: str,
     quality: AresQuality,
     examples: Sequence[Example],
@@ -55,7 +55,7 @@ def scored(
     cuts: Mapping[str, float],
     *,
     threshold: float,
-) -> Scored | None:
+) -> ScoreSet | None:
     """Judge and baselines on these examples; None where they are all of one class."""
     truth = [example.holds for example in examples]
     if not any(truth) or all(truth):
@@ -65,4 +65,4 @@ def scored(
     figures = compare_scorers(
         {"judge": list(probabilities), **values}, truth, groups, thresholds={"judge": threshold, **cuts}
     )
-    return Scored(on=on, n=len(examples), positive=sum(truth), clusters=len(set(groups)), contenders=figures)
+    return ScoreSet(on=on, n=len(examples), positive=sum(truth), clusters=len(set(groups)), contenders=figures)

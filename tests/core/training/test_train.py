@@ -20,11 +20,11 @@ from ragboard.judges import TrainedJudge, judge_named
 from ragboard.judges.local.models import digest
 from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
 from ragboard.tasks import AresQuality, Classified, Classify, Failure, Similarity, Task
-from ragboard.training import Course, train_judge
-from ragboard.training.lesson import fresh
+from ragboard.training import TrainConfig, train_judge
+from ragboard.training.fit import fresh
 
 QUALITY: AresQuality = "answer_faithfulness"
-COURSE = Course(epochs=4, learning_rate=5e-3, max_length=96)
+CONFIG = TrainConfig(epochs=4, learning_rate=5e-3, max_length=96)
 FAITHFUL, NOT = "yes it is so indeed", "no never not at all"
 
 
@@ -87,27 +87,27 @@ def test_the_folder_holds_a_card_a_file_and_no_pickle(folder: Path) -> None:
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(
     folder: Path, model: str, data: Path, tmp_path: Path
 ) -> None:
-    course = replace(COURSE, model=model)
+    config = replace(CONFIG, model=model)
     needed("torch").rand(3)  # chance elsewhere changes nothing
-    train_judge(data, tmp_path / "same", course)
-    train_judge(data, tmp_path / "other", replace(course, seed=1))
+    train_judge(data, tmp_path / "same", config)
+    train_judge(data, tmp_path / "other", replace(config, seed=1))
     assert weights(tmp_path / "same") == weights(folder) != weights(tmp_path / "other")
 
 
 def test_what_is_held_out_changes_no_weight(folder: Path, model: str, tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.tsv", all_rows(held=7))
-    train_judge(data, tmp_path / "judge", replace(COURSE, model=model))
+    train_judge(data, tmp_path / "judge", replace(CONFIG, model=model))
     assert weights(tmp_path / "judge") == weights(folder)
     other = write_rows(tmp_path / "other.tsv", all_rows(train=7))
-    train_judge(other, tmp_path / "judge2", replace(COURSE, model=model))
+    train_judge(other, tmp_path / "judge2", replace(CONFIG, model=model))
     assert weights(tmp_path / "judge2") != weights(folder)
 
 
 def test_it_stops_when_the_loss_falls_no_more_and_keeps_the_best_weights(
     model: str, data: Path, tmp_path: Path
 ) -> None:
-    course = replace(COURSE, model=model, epochs=12, patience=1, learning_rate=0.2)
-    (pupil,) = train_judge(data, tmp_path, course).pupils
+    config = replace(CONFIG, model=model, epochs=12, patience=1, learning_rate=0.2)
+    (pupil,) = train_judge(data, tmp_path, config).pupils
     losses = [epoch.validation_loss for epoch in pupil.epochs]
     assert len(losses) < 12
     assert pupil.kept == losses.index(min(losses)) + 1 == len(losses) - 1
@@ -122,35 +122,35 @@ def test_a_model_in_half_floats_is_trained_in_whole_ones(model: str, tmp_path: P
 
 
 def test_a_loss_that_is_no_number_is_refused_with_what_to_lower(model: str, data: Path, tmp_path: Path) -> None:
-    course = replace(COURSE, model=model, learning_rate=1e30)
+    config = replace(CONFIG, model=model, learning_rate=1e30)
     with pytest.raises(SettingError, match="epoch 1: the loss is no number any more; lower --learning-rate"):
-        train_judge(data, tmp_path, course)
+        train_judge(data, tmp_path, config)
 
 
 @pytest.mark.usefixtures("model")
 def test_a_folder_without_a_model_is_one_line(data: Path, tmp_path: Path) -> None:
     with pytest.raises(JudgeError, match="holds no model that can be read: ") as caught:
-        train_judge(data, tmp_path / "judge", replace(COURSE, model=str(tmp_path)))
+        train_judge(data, tmp_path / "judge", replace(CONFIG, model=str(tmp_path)))
     assert "\n" not in str(caught.value)
 
 
 def test_what_cannot_be_written_is_one_line(model: str, data: Path, tmp_path: Path) -> None:
     (tmp_path / "card.md").mkdir()
     with pytest.raises(StoreError, match=r"cannot be written: .*; name another with --out"):
-        train_judge(data, tmp_path, replace(COURSE, model=model, epochs=1))
+        train_judge(data, tmp_path, replace(CONFIG, model=model, epochs=1))
 
 
 def test_weights_that_cannot_be_written_are_one_line(model: str, data: Path, tmp_path: Path) -> None:
     (tmp_path / QUALITY).write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match=r"answer_faithfulness: cannot be written: .*; name another with --out"):
-        train_judge(data, tmp_path, replace(COURSE, model=model, epochs=1))
+        train_judge(data, tmp_path, replace(CONFIG, model=model, epochs=1))
 
 
 def test_data_that_teaches_nothing_leaves_the_judge_that_is_there(folder: Path, model: str, tmp_path: Path) -> None:
     there = Path(shutil.copytree(folder, tmp_path / "judge"))
     data = write_rows(tmp_path / "data.tsv", [row for row in all_rows() if row.answer_faithfulness])
     with pytest.raises(SettingError, match="nothing to train on"):
-        train_judge(data, there, replace(COURSE, model=model), force=True)
+        train_judge(data, there, replace(CONFIG, model=model), force=True)
     assert ask(TrainedJudge(there), classify(FAITHFUL))[0].holds
 
 
@@ -158,7 +158,7 @@ def test_a_document_on_two_sides_is_refused(model: str, tmp_path: Path) -> None:
     rows = all_rows()
     leaked = [*rows, replace(rows[0], split="held out")]
     with pytest.raises(SettingError, match="is on two sides of the split, train and held out"):
-        train_judge(write_rows(tmp_path / "data.tsv", leaked), tmp_path / "judge", Course(model=model))
+        train_judge(write_rows(tmp_path / "data.tsv", leaked), tmp_path / "judge", TrainConfig(model=model))
     assert not (tmp_path / "judge" / "judge.json").exists()
 
 

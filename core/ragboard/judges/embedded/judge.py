@@ -43,7 +43,7 @@ __all__ = ["VERSION", "WRITING", "EmbeddedJudge"]
 
 VERSION = "4"
 """Changes with every change of rules that could change an answer."""
-WRITING = "2"
+WRITING = "3"
 """The same for questions and answers that are written, which no metric reads."""
 
 

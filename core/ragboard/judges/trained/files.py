@@ -15,7 +15,7 @@ from ragboard.outputs import write_whole
 from ragboard.stats import Platt
 from ragboard.tasks import AresQuality
 
-__all__ = ["FILE", "FORMAT", "Part", "Taught", "TrainedFile", "read_trained", "write_trained"]
+__all__ = ["FILE", "FORMAT", "Part", "TrainedFile", "TrainedQuality", "read_trained", "write_trained"]
 
 FILE = "judge.json"
 FORMAT = 1
@@ -25,7 +25,7 @@ Part: TypeAlias = Literal["question", "document", "answer"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Taught:
+class TrainedQuality:
     """One quality that the judge was taught."""
 
     reads: tuple[Part, ...]
@@ -49,7 +49,7 @@ class TrainedFile:
     seed: int
     max_length: int
     """Tokens that the models read at once."""
-    qualities: Mapping[AresQuality, Taught]
+    qualities: Mapping[AresQuality, TrainedQuality]
     """The model of each stands in the folder of that name."""
     format: int = FORMAT
 

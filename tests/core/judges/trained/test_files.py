@@ -10,10 +10,10 @@ import pytest
 
 from ragboard.errors import JudgeError
 from ragboard.judges import judge_named
-from ragboard.judges.trained.files import FILE, Taught, TrainedFile, read_trained, write_trained
+from ragboard.judges.trained.files import FILE, TrainedFile, TrainedQuality, read_trained, write_trained
 from ragboard.stats import Platt
 
-TAUGHT = Taught(reads=("question", "document"), calibration=Platt(slope=1.5, offset=-0.25), threshold=0.5)
+TAUGHT = TrainedQuality(reads=("question", "document"), calibration=Platt(slope=1.5, offset=-0.25), threshold=0.5)
 SAID = TrainedFile(model="m", base="b", data="d", seed=0, max_length=256, qualities={"context_relevance": TAUGHT})
 
 

@@ -1,7 +1,11 @@
-"""From questions with answers to labelled rows: positives, weak and strong negatives, and a split by document."""
+"""From questions with answers to rows: ARES's, labelled, with negatives and a split by document, or WikiEval's pairs.
+
+Es et al. 2023, arXiv 2309.15217, section 4, for the pairs: to each question two contexts and three answers.
+"""
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -11,10 +15,10 @@ from ragboard.judges.embedded.entities import entities
 from ragboard.judges.embedded.lexicon import PRONOUNS
 from ragboard.readers.ares import AresRow
 from ragboard.readers.corpus import CorpusPassage
-from ragboard.synthesis.writing import Asked
 from ragboard.text.sentences import sentence_spans, words_in
+from ragboard.training.questions import Question
 
-__all__ = ["PARTS", "labelled_rows", "split_of"]
+__all__ = ["PARTS", "labelled_rows", "split_of", "wikieval_lines"]
 
 PARTS = ("train", "validation", "held out")
 HELD_OUT, VALIDATION = 0.3, 0.15
@@ -28,6 +32,9 @@ SHORT = 6
 SAME = 0.5
 """The share of an answer's words from which on another says the same."""
 
+DILUTING = 2
+"""Passages that the diluted context has besides its own."""
+
 NUMBERS, NAMES = frozenset(["when", "how", "since", "wann", "wie"]), frozenset(["who", "which", "where", "wo"])
 """First words of questions that ask for a number, and of those that ask for a name."""
 
@@ -35,7 +42,7 @@ T = TypeVar("T")
 Strength = Literal["weak", "strong"]
 
 
-def split_of(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], seed: int) -> dict[str, str]:
+def split_of(corpus: Sequence[CorpusPassage], asked: Sequence[Question], seed: int) -> dict[str, str]:
     """For each document its part: all its passages and questions go one way.
 
     Each part gets its share of the documents with questions, and of the others, whose passages are negatives.
@@ -57,7 +64,7 @@ def _parts(documents: Sequence[str]) -> dict[str, str]:
     }
 
 
-def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], seed: int) -> tuple[AresRow, ...]:
+def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Question], seed: int) -> tuple[AresRow, ...]:
     """Of each question one row in which all holds, and for each quality one in which it does not.
 
     Every other negative is strong where one can be had: a passage of the same document, an answer that
@@ -76,7 +83,7 @@ def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], seed:
 
 
 def _part(
-    corpus: Sequence[CorpusPassage], asked: Sequence[Asked], part: str, split: dict[str, str], seed: int
+    corpus: Sequence[CorpusPassage], asked: Sequence[Question], part: str, split: dict[str, str], seed: int
 ) -> Iterator[AresRow]:
     rng = random.Random(f"{seed} {part}")  # noqa: S311 - no secret hangs on it
     places = [place for place, passage in enumerate(corpus) if split[passage.document] == part]
@@ -100,7 +107,7 @@ def _part(
 
 def _other_passage(
     row: AresRow,
-    each: Asked,
+    each: Question,
     corpus: Sequence[CorpusPassage],
     places: Sequence[int],
     strength: Strength,
@@ -119,9 +126,9 @@ def _other_passage(
 
 def _unfaithful(
     row: AresRow,
-    each: Asked,
+    each: Question,
     corpus: Sequence[CorpusPassage],
-    asked: Sequence[Asked],
+    asked: Sequence[Question],
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
@@ -137,9 +144,9 @@ def _unfaithful(
 
 def _beside_the_point(
     row: AresRow,
-    each: Asked,
+    each: Question,
     corpus: Sequence[CorpusPassage],
-    asked: Sequence[Asked],
+    asked: Sequence[Question],
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
@@ -155,7 +162,7 @@ def _beside_the_point(
         yield replace(bare, answer=answer, answer_relevance=False, negative=strength)
 
 
-def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], asked: Sequence[Asked]) -> list[str]:
+def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], asked: Sequence[Question]) -> list[str]:
     """Answers to questions of other documents, but for those that say what is answered here."""
     far = (other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id)
     return [answer for answer in far if not _same(answer, row.answer)]
@@ -171,7 +178,7 @@ def _stands_in(answer: str, text: str) -> bool:
     return answer.rstrip(".") in text
 
 
-def _same_kind(question: str, other: Asked) -> bool:
+def _same_kind(question: str, other: Question) -> bool:
     """Whether the other answer is a bare name or date of the kind that is asked for here too."""
     short = len(other.answers["grounded"].split()) < SHORT
     return short and other.question.split()[0] == question.split(maxsplit=1)[0]
@@ -221,3 +228,40 @@ def _choice(
     strong = bool(near) and (strength == "strong" or not far)
     from_these = harder(near if strong else far)
     return (rng.choice(from_these), "strong" if strong else "weak") if from_these else None
+
+
+# Pairs
+
+
+def wikieval_lines(corpus: Sequence[CorpusPassage], asked: Sequence[Question], seed: int) -> str:
+    """JSONL with WikiEval's columns; a question without all three answers is left out.
+
+    Rules write no answer without the passage, and a contradictory one would not be the same thing.
+    """
+    rng = random.Random(seed)  # noqa: S311 - no secret hangs on it
+    rows = [_pair(corpus, each, rng) for each in asked if len(each.answers) == 3]
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _pair(corpus: Sequence[CorpusPassage], each: Question, rng: random.Random) -> dict[str, object]:
+    own = corpus[each.place]
+    return {
+        "question": each.question,
+        "context_v1": [own.text],
+        "context_v2": _diluted(corpus, own, rng),
+        "grounded_answer": each.answers["grounded"],
+        "ungrounded_answer": each.answers["unaided"],
+        "poor_answer": each.answers["incomplete"],
+        "source": own.document,
+    }
+
+
+def _diluted(corpus: Sequence[CorpusPassage], own: CorpusPassage, rng: random.Random) -> list[str]:
+    """The passage among others, of its own document first: near in subject, no help with the question."""
+    near = [passage.text for passage in corpus if passage.document == own.document and passage is not own]
+    far = [passage.text for passage in corpus if passage.document != own.document]
+    others = rng.sample(near, min(DILUTING, len(near)))
+    others += rng.sample(far, min(DILUTING - len(others), len(far)))
+    mixed = [own.text, *others]
+    rng.shuffle(mixed)
+    return mixed

@@ -15,9 +15,9 @@ from ragboard.judges import JudgeOptions, panel_named
 from ragboard.prices import Prices
 from ragboard.readers.ares import read_ares
 from ragboard.readers.corpus import read_corpus
-from ragboard.synthesis import KINDS, Kind, Recipe, Synthetic, choose, synthesise
-from ragboard.synthesis.writing import planned_calls
 from ragboard.tasks import Example
+from ragboard.training import KINDS, Kind, SynthConfig, SynthResult, choose, synthesise
+from ragboard.training.questions import planned_calls
 
 __all__ = ["synth"]
 
@@ -66,7 +66,7 @@ def synth(
     ragboard synth documents/ --out synthetic
     ragboard synth passages.parquet --out synthetic --judge openai:gpt-4o-mini --examples few_shot.tsv
     """
-    recipe = Recipe(
+    config = SynthConfig(
         kind=kind,
         passages=passages,
         questions=questions,
@@ -76,17 +76,17 @@ def synth(
     )
     read = read_corpus(corpus, words=words)
     if only_plan:
-        chosen = len(choose(read, recipe))
+        chosen = len(choose(read, config))
         tasks = planned_calls(chosen, questions, len(KINDS[kind]), by_meaning=bool(judging.embed))
         click.echo(f"at most {tasks:,} tasks for {chosen:,} passages")
         return
     panel = panel_named(replace(judging, examples=None))
-    made = synthesise(read, recipe, panel, out, Terms(prices=prices, **limits), force=force)
+    result = synthesise(read, config, panel, out, Terms(prices=prices, **limits), force=force)
     if as_json:
-        print_json(made)
+        print_json(result)
     else:
-        _print(made)
-    if made.stopped:
+        _print(result)
+    if result.stopped:
         click.get_current_context().exit(STOPPED)
 
 
@@ -98,16 +98,16 @@ def _examples(path: Path | None) -> tuple[Example, ...]:
     )
 
 
-def _print(made: Synthetic) -> None:
+def _print(result: SynthResult) -> None:
     click.echo(
-        f"{made.written:,} questions to {made.passages:,} passages; {made.kept:,} kept, {made.elsewhere:,} lead to"
-        f" another passage, {made.repeated:,} repeated; {made.calls:,} calls of at most {made.planned:,}"
+        f"{result.written:,} questions to {result.passages:,} passages; {result.kept:,} kept, {result.elsewhere:,}"
+        f" lead to another passage, {result.repeated:,} repeated; {result.calls:,} calls of at most {result.planned:,}"
     )
-    for quality, counts in made.labels.items():
+    for quality, counts in result.labels.items():
         click.echo(f"  {quality}: {counts['Yes']:,} Yes, {counts['No']:,} No")
-    for reason, count in made.failed.items():
+    for reason, count in result.failed.items():
         click.echo(f"  {count:,} without a usable reply: {one_line(reason)}")
-    if made.stopped:
-        click.echo(f"stopped: {made.stopped}; the same command goes on", err=True)
-    card = made.file.with_name("card.md")
-    click.echo(f"{made.rows:,} rows in {one_line(str(made.file))}; how they were made: {one_line(str(card))}")
+    if result.stopped:
+        click.echo(f"stopped: {result.stopped}; the same command goes on", err=True)
+    card = result.file.with_name("card.md")
+    click.echo(f"{result.rows:,} rows in {one_line(str(result.file))}; how they were made: {one_line(str(card))}")

@@ -1,8 +1,13 @@
-"""Questions and answers to a corpus, asked of a judge through the same journal and budget as an evaluation."""
+"""Questions and answers to a corpus, asked of a judge through the same journal and budget as an evaluation.
+
+The round trip keeps a question only where its own passage comes first for it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,7 +15,6 @@ from typing import TypeVar
 
 from ragboard.metrics.base import AnswerTask
 from ragboard.readers.corpus import CorpusPassage
-from ragboard.synthesis.bm25 import Bm25
 from ragboard.tasks import (
     AnswerKind,
     Example,
@@ -22,13 +26,17 @@ from ragboard.tasks import (
     WriteQuestions,
     Written,
 )
+from ragboard.text.sentences import Language, language_of, term, words_in
 
-__all__ = ["Asked", "Filtered", "planned_calls", "round_trip", "write_answers", "write_questions"]
+__all__ = ["Question", "RoundTrip", "planned_calls", "round_trip", "write_answers", "write_questions"]
 
 TOGETHER = 32
 """Passages under way at a time."""
 NEAREST = 20
 """Passages that an embedder puts in order, of those that share most words with the question."""
+
+K1, B = 1.2, 0.75
+"""BM25: how soon more of the same word stops counting, and how far a long passage is held back; the usual values."""
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -36,7 +44,7 @@ ForPassage = Callable[[str], AnswerTask]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Question:
     """A question, the passage it was written for, and its answers by kind; a kind that nobody wrote is not there."""
 
     question: str
@@ -46,10 +54,10 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filtered:
+class RoundTrip:
     """What the round trip kept, and what it dropped and why."""
 
-    kept: tuple[Asked, ...]
+    kept: tuple[Question, ...]
     elsewhere: int
     """Questions for which another passage comes first."""
     repeated: int
@@ -68,7 +76,7 @@ def planned_calls(passages: int, questions: int, kinds: int, *, by_meaning: bool
 
 async def write_questions(
     corpus: Sequence[CorpusPassage], places: Sequence[int], n: int, examples: tuple[Example, ...], ask: ForPassage
-) -> tuple[tuple[Asked, ...], tuple[str, ...]]:
+) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """`n` questions to each chosen passage at most; and why others have none."""
 
     async def one(place: int) -> Questions | Failure:
@@ -77,7 +85,7 @@ async def write_questions(
 
     replies = await _all(one, places)
     found = [
-        Asked(question=question, place=place, answers={})
+        Question(question=question, place=place, answers={})
         for place, said in zip(places, replies, strict=True)
         if isinstance(said, Questions)
         for question in said.questions
@@ -85,11 +93,11 @@ async def write_questions(
     return tuple(found), tuple(said.detail for said in replies if isinstance(said, Failure))
 
 
-async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], near: AnswerTask | None) -> Filtered:
+async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Question], near: AnswerTask | None) -> RoundTrip:
     """Keep the questions for which their own passage comes first, each once; `near` puts in order by meaning."""
     index = Bm25([passage.text for passage in corpus])
     seen: set[str] = set()
-    kept: list[Asked] = []
+    kept: list[Question] = []
     elsewhere = 0
     failed: list[str] = []
     for each in asked:
@@ -105,7 +113,7 @@ async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Asked], ne
             kept.append(each)
         else:
             elsewhere += 1
-    return Filtered(kept=tuple(kept), elsewhere=elsewhere, repeated=len(asked) - len(seen), failed=tuple(failed))
+    return RoundTrip(kept=tuple(kept), elsewhere=elsewhere, repeated=len(asked) - len(seen), failed=tuple(failed))
 
 
 async def _nearest(
@@ -121,14 +129,14 @@ async def _nearest(
 
 async def write_answers(
     corpus: Sequence[CorpusPassage],
-    asked: Sequence[Asked],
+    asked: Sequence[Question],
     kinds: Sequence[AnswerKind],
     examples: tuple[Example, ...],
     ask: ForPassage,
-) -> tuple[tuple[Asked, ...], tuple[str, ...]]:
+) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Each question with its answers; and why others have none."""
 
-    async def one(pair: tuple[Asked, AnswerKind]) -> Written | Failure:
+    async def one(pair: tuple[Question, AnswerKind]) -> Written | Failure:
         each, kind = pair
         passage = corpus[each.place]
         shown = "" if kind == "unaided" else passage.text
@@ -136,13 +144,13 @@ async def write_answers(
         said = await ask(_id(passage))(task)
         return said if isinstance(said, Written | Failure) else Failure(detail="another kind of reply")
 
-    wanted: list[tuple[Asked, AnswerKind]] = [(each, kind) for each in asked for kind in kinds]
+    wanted: list[tuple[Question, AnswerKind]] = [(each, kind) for each in asked for kind in kinds]
     replies = await _all(one, wanted)
     answers: dict[str, dict[AnswerKind, str]] = {each.question: {} for each in asked}
     for (each, kind), said in zip(wanted, replies, strict=True):
         if isinstance(said, Written) and said.text.strip():
             answers[each.question][kind] = said.text
-    found = tuple(Asked(question=each.question, place=each.place, answers=answers[each.question]) for each in asked)
+    found = tuple(Question(question=each.question, place=each.place, answers=answers[each.question]) for each in asked)
     return found, tuple(said.detail for said in replies if isinstance(said, Failure))
 
 
@@ -157,3 +165,36 @@ async def _all(one: Callable[[S], Awaitable[T]], of: Sequence[S]) -> list[T]:
 
 def _id(passage: CorpusPassage) -> str:
     return f"{passage.document}#{passage.number}"
+
+
+# BM25
+
+
+class Bm25:
+    """Robertson and Zaragoza 2009, equation 3.15, over stems; a term in more than half of the passages still counts."""
+
+    def __init__(self, passages: Sequence[str]) -> None:
+        self._language: Language = language_of(" ".join(passages[:20]))
+        self._held = [Counter(self._terms(text)) for text in passages]
+        lengths = [sum(held.values()) for held in self._held]
+        mean = sum(lengths) / len(lengths) if lengths else 1.0
+        self._penalty = [K1 * (1 - B + B * length / (mean or 1.0)) for length in lengths]
+        seen = Counter(each for held in self._held for each in held)
+        self._weight = {each: math.log1p((len(passages) - count + 0.5) / (count + 0.5)) for each, count in seen.items()}
+        self._places: dict[str, list[int]] = {}
+        for place, held in enumerate(self._held):
+            for each in held:
+                self._places.setdefault(each, []).append(place)
+
+    def ranked(self, question: str, limit: int) -> tuple[int, ...]:
+        """Places of the passages that share a word with the question, best first; of equals the earlier one."""
+        scores: dict[int, float] = {}
+        for each in dict.fromkeys(self._terms(question)):
+            for place in self._places.get(each, ()):
+                count = self._held[place][each]
+                worth = self._weight[each] * count * (K1 + 1) / (count + self._penalty[place])
+                scores[place] = scores.get(place, 0.0) + worth
+        return tuple(sorted(scores, key=lambda place: (-scores[place], place))[:limit])
+
+    def _terms(self, text: str) -> list[str]:
+        return [term(word, self._language) for word in words_in(text, 0, len(text))]

@@ -22,11 +22,18 @@ def written(kind: AnswerKind, question: str = QUESTION, passage: str = PASSAGE, 
 
 
 def test_a_question_asks_for_a_fact_and_names_what_it_is_about() -> None:
-    assert set(questions_to(PASSAGE, 3)) == {QUESTION, "Who built the lighthouse at Fara in 1871?"}
+    assert set(questions_to(PASSAGE, 3)) == {QUESTION, "By whom was the lighthouse at Fara built in 1871?"}
+
+
+def test_a_verb_that_would_have_to_be_conjugated_is_left_as_it_is() -> None:
+    assert set(questions_to("In 1858 Bessemer opened new works in Sheffield.", 9)) == {
+        "When was it that Bessemer opened new works in Sheffield?",
+        "Where was it that in 1858 Bessemer opened new works?",
+    }
 
 
 def test_statements_are_asked_in_turn_before_one_is_asked_twice() -> None:
-    two = f"{PASSAGE} Ines Dahl painted the harbour of Mora in 1880."
+    two = f"{PASSAGE} The harbour of Mora was painted in 1880 by Ines Dahl."
     first, second, *_ = questions_to(two, 9)
     assert ("Fara" in first, "Mora" in second) == (True, True)
 
@@ -35,8 +42,10 @@ def test_what_only_the_sentences_around_it_explain_gets_no_question() -> None:
     assert questions_to("It was built in 1871. They left it in 1904. The plan was drawn in 1905.", 3) == ()
 
 
-def test_english_and_german_get_no_question_with_a_gap_and_french_does() -> None:
-    assert questions_to("Olkhon, with its 730 km², does not freeze.", 3) == ()
+def test_a_statement_that_fits_no_rule_is_asked_with_a_gap_in_any_language() -> None:
+    assert questions_to("Lake Burley Griffin covers 6.6 km².", 3) == (
+        'What fills the gap: "Lake Burley Griffin covers ____ km²"?',
+    )
     assert questions_to("Le pont de Normandie mesure 2 143 mètres et relie Le Havre à Honfleur.", 1) == (
         "Le pont de Normandie mesure ____ mètres et relie Le Havre à Honfleur?",
     )
@@ -48,10 +57,11 @@ def test_as_many_questions_as_asked_for_at_most() -> None:
 
 
 def test_an_answer_has_one_of_several_shapes_and_gives_what_was_asked_for() -> None:
-    answers = {written("grounded", draw=draw) for draw in range(40)}
+    passage = f"{PASSAGE} The town of Fara stands on a rock."
+    answers = {written("grounded", passage=passage, draw=draw) for draw in range(40)}
     assert "In 1871." in answers
-    assert "In 1871 the lighthouse at Fara was built by Ines Dahl." in answers
-    assert len(answers) >= 5
+    assert "The lighthouse at Fara was built in 1871 by Ines Dahl." in answers
+    assert any(answer.endswith("The town of Fara stands on a rock.") for answer in answers)
     assert all("1871" in answer for answer in answers)
 
 
@@ -63,8 +73,10 @@ def test_a_contradictory_answer_has_the_shape_of_the_true_one_and_another_fact()
         assert "1871" not in false
 
 
-def test_a_false_date_is_one_of_the_passage_where_there_is_another() -> None:
-    assert all("1904" in written("contradictory", draw=draw) for draw in range(10))
+def test_a_false_date_in_a_sentence_is_one_of_the_passage_where_there_is_another() -> None:
+    false = [written("contradictory", draw=draw) for draw in range(20)]
+    assert all("1904" in answer for answer in false if len(answer.split()) > 2)
+    assert not any("1904" in answer for answer in false if len(answer.split()) == 2)
 
 
 def test_the_same_task_gets_the_same_answer() -> None:
@@ -104,7 +116,8 @@ def test_the_sample_gets_a_good_hundred_questions_and_every_one_has_a_question_w
     found = [question for passage in passages for question in questions_to(passage, 5)]
     assert len(found) > 100
     assert all(
-        question.startswith(("When", "Who", "Where", "How", "Which", "What", "Since when")) for question in found
+        question.startswith(("When was", "When were", "Who or what", "Where was", "By whom", "What fills the gap: "))
+        for question in found
     )
 
 

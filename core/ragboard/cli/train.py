@@ -12,12 +12,12 @@ from tqdm import tqdm
 from ragboard.cli.options import as_json, force_option
 from ragboard.cli.output import one_line, print_json
 from ragboard.tasks import AresQuality
-from ragboard.training import Course, Epoch, Trained, train_judge
-from ragboard.training.card import verdicts
+from ragboard.training import Epoch, TrainConfig, TrainResult, train_judge
+from ragboard.training.train import verdicts
 
 __all__ = ["train"]
 
-DEFAULT = Course()
+DEFAULT = TrainConfig()
 
 
 @click.command("train-judge")
@@ -74,7 +74,7 @@ def train(
     ragboard train-judge synthetic --out judge --labels people.tsv
     ragboard train-judge synthetic --out judge --model microsoft/deberta-v3-large --learning-rate 5e-6
     """
-    course = Course(
+    config = TrainConfig(
         model=model,
         epochs=epochs,
         patience=patience,
@@ -84,7 +84,7 @@ def train(
         seed=seed,
     )
     with closing(_Bars()) as bars:
-        trained = train_judge(data, out, course, labels=labels, hear=bars.hear, force=force)
+        trained = train_judge(data, out, config, labels=labels, on_progress=bars.report, force=force)
     if as_json:
         print_json(trained)
     else:
@@ -102,7 +102,7 @@ class _Bars:
         for bar in self._bars.values():
             bar.close()
 
-    def hear(self, quality: AresQuality, done: int, of: int, epoch: Epoch | None) -> None:
+    def report(self, quality: AresQuality, done: int, of: int, epoch: Epoch | None) -> None:
         if quality not in self._bars:
             self.close()
             self._bars[quality] = tqdm(total=of, desc=quality, unit="step", disable=None)
@@ -117,14 +117,14 @@ class _Bars:
             bar.set_postfix_str(said)
 
 
-def _print(trained: Trained) -> None:
-    for pupil in trained.pupils:
-        kept = pupil.epochs[pupil.kept - 1]
+def _print(trained: TrainResult) -> None:
+    for fitted in trained.pupils:
+        kept = fitted.epochs[fitted.kept - 1]
         click.echo(
-            f"{pupil.quality}: {len(pupil.epochs)} epochs, kept {pupil.kept}, validation loss"
-            f" {kept.validation_loss:.3f}, {pupil.seconds:,.0f} s"
+            f"{fitted.quality}: {len(fitted.epochs)} epochs, kept {fitted.kept}, validation loss"
+            f" {kept.validation_loss:.3f}, {fitted.seconds:,.0f} s"
         )
-        for scored in pupil.scores:
+        for scored in fitted.scores:
             for said in verdicts(scored):
                 click.echo(f"  {said.replace('**', '')}")
     for quality, why in trained.left_out.items():

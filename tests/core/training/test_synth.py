@@ -16,10 +16,10 @@ from ragboard.evaluation.terms import Terms
 from ragboard.judges import EmbeddedJudge, JudgeOptions, Panel, panel_named
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
 from ragboard.readers.corpus import CorpusPassage, read_corpus
-from ragboard.synthesis import Recipe, choose, synthesise
-from ragboard.synthesis.rows import PARTS, labelled_rows
-from ragboard.synthesis.writing import Asked
 from ragboard.tasks import AnswerKind, Failure, OnCall, Reply, Task, ignore_call
+from ragboard.training import SynthConfig, choose, synthesise
+from ragboard.training.questions import Question
+from ragboard.training.rows import PARTS, labelled_rows
 
 EMBEDDED = Panel(judge=EmbeddedJudge())
 DOCUMENTS = Path(__file__).parents[3] / "sample_data" / "documents"
@@ -33,7 +33,7 @@ def corpus() -> tuple[CorpusPassage, ...]:
 @pytest.fixture(scope="module")
 def rows(corpus: tuple[CorpusPassage, ...], tmp_path_factory: pytest.TempPathFactory) -> tuple[AresRow, ...]:
     out = tmp_path_factory.mktemp("synthetic")
-    return read_ares(synthesise(corpus, Recipe(), EMBEDDED, out).file)
+    return read_ares(synthesise(corpus, SynthConfig(), EMBEDDED, out).file)
 
 
 def test_positives_and_negatives_are_equally_many_and_strong_ones_are_about_half(rows: tuple[AresRow, ...]) -> None:
@@ -90,7 +90,7 @@ def test_no_passage_that_holds_the_answer_is_called_irrelevant(rows: tuple[AresR
 def test_what_is_called_wrong_is_not_right_all_the_same() -> None:
     """Paragraphs that a document has twice, one date in many documents, and a contradiction that is none."""
     corpus: list[CorpusPassage] = []
-    asked: list[Asked] = []
+    asked: list[Question] = []
     for n in range(12):
         texts = (
             f"The bridge of Ulm {n} was opened in 1994.",
@@ -100,8 +100,8 @@ def test_what_is_called_wrong_is_not_right_all_the_same() -> None:
         corpus += [CorpusPassage(document=f"{n}", number=i, text=text) for i, text in enumerate(texts, 1)]
         when = f"{'When' if n % 2 else 'In which year'} was the bridge {n} opened?"
         said: dict[AnswerKind, str] = {"grounded": "Motor and seals, both.", "contradictory": "motor and seals: both"}
-        asked.append(Asked(question=when, place=place, answers={"grounded": "1994."}))
-        asked.append(Asked(question=f"What does warranty {n} cover?", place=place + 1, answers=said))
+        asked.append(Question(question=when, place=place, answers={"grounded": "1994."}))
+        asked.append(Question(question=f"What does warranty {n} cover?", place=place + 1, answers=said))
     rows = labelled_rows(corpus, asked, 0)
     right = {row.question: (row.document, row.answer) for row in rows if row.context_relevance}
     for row in rows:
@@ -156,7 +156,7 @@ def test_the_same_seed_gives_the_same_file_and_another_seed_another(
     corpus: tuple[CorpusPassage, ...], tmp_path: Path
 ) -> None:
     one, same, other = (
-        synthesise(corpus[:30], Recipe(seed=seed), EMBEDDED, tmp_path / name).file.read_bytes()
+        synthesise(corpus[:30], SynthConfig(seed=seed), EMBEDDED, tmp_path / name).file.read_bytes()
         for name, seed in (("a", 0), ("b", 0), ("c", 1))
     )
     assert one == same != other
@@ -169,19 +169,19 @@ def test_a_question_that_leads_to_another_passage_is_dropped(tmp_path: Path) -> 
         CorpusPassage(document="a", number=1, text=f"{same} Its lamp burned whale oil and was seen for many miles."),
         CorpusPassage(document="b", number=1, text=twice),
     )
-    made = synthesise(corpus, Recipe(least_words=15, questions=1), EMBEDDED, tmp_path)
+    made = synthesise(corpus, SynthConfig(least_words=15, questions=1), EMBEDDED, tmp_path)
     assert (made.written, made.kept, made.elsewhere) == (2, 0, 1)
     assert made.repeated == 1
 
 
 def test_a_corpus_of_short_passages_is_refused_with_the_longest(corpus: tuple[CorpusPassage, ...]) -> None:
     with pytest.raises(SettingError, match=r"no passage has 900 words; the longest of 122 has \d+"):
-        choose(corpus, Recipe(least_words=900))
+        choose(corpus, SynthConfig(least_words=900))
 
 
 def test_a_judge_that_does_not_write_is_named(corpus: tuple[CorpusPassage, ...], tmp_path: Path) -> None:
     with pytest.raises(JudgeError, match="does not answer WriteQuestions"):
-        synthesise(corpus, Recipe(), Panel(judge=EmbeddedJudge(answers=frozenset())), tmp_path)
+        synthesise(corpus, SynthConfig(), Panel(judge=EmbeddedJudge(answers=frozenset())), tmp_path)
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def panel_at(server: ChatServer) -> Panel:
 def test_a_model_is_asked_no_more_than_was_planned_and_sees_the_examples(
     corpus: tuple[CorpusPassage, ...], server: ChatServer, tmp_path: Path
 ) -> None:
-    made = synthesise(corpus, Recipe(passages=6, questions=2), panel_at(server), tmp_path)
+    made = synthesise(corpus, SynthConfig(passages=6, questions=2), panel_at(server), tmp_path)
     assert 0 < server.count <= made.planned == 6 + 2 * 6 * 2
     assert made.calls == server.count
     assert made.rows == 4 * made.kept
@@ -207,7 +207,7 @@ def test_a_model_is_asked_no_more_than_was_planned_and_sees_the_examples(
 class NoEmbedder(EmbeddedJudge):
     """Puts nothing in order."""
 
-    async def answer(self, tasks: Sequence[Task], _hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         return [Failure(detail="no vectors today") for _ in tasks]
 
 
@@ -215,7 +215,7 @@ def test_an_embedder_is_planned_for_and_what_it_fails_is_counted_with_the_reason
     corpus: tuple[CorpusPassage, ...], tmp_path: Path
 ) -> None:
     panel = Panel(judge=EmbeddedJudge(), roles={"embed": NoEmbedder()})
-    made = synthesise(corpus, Recipe(passages=6, questions=2), panel, tmp_path)
+    made = synthesise(corpus, SynthConfig(passages=6, questions=2), panel, tmp_path)
     assert made.planned == 6 + 6 * 2 * (2 + 1)
     assert (made.kept, made.elsewhere) == (0, 0)
     assert made.failed == {"no vectors today": made.written - made.repeated}
@@ -224,24 +224,24 @@ def test_an_embedder_is_planned_for_and_what_it_fails_is_counted_with_the_reason
 def test_what_was_answered_is_not_asked_again_and_a_stopped_one_goes_on(
     corpus: tuple[CorpusPassage, ...], server: ChatServer, tmp_path: Path
 ) -> None:
-    recipe = Recipe(passages=6, questions=2)
-    whole = synthesise(corpus, recipe, panel_at(server), tmp_path / "whole")
+    config = SynthConfig(passages=6, questions=2)
+    whole = synthesise(corpus, config, panel_at(server), tmp_path / "whole")
     asked = server.count
-    part = synthesise(corpus, recipe, panel_at(server), tmp_path / "part", Terms(max_calls=7))
+    part = synthesise(corpus, config, panel_at(server), tmp_path / "part", Terms(max_calls=7))
     assert part.stopped
     assert "not complete" in (tmp_path / "part" / "card.md").read_text(encoding="utf-8")
-    rest = synthesise(corpus, recipe, panel_at(server), tmp_path / "part")
+    rest = synthesise(corpus, config, panel_at(server), tmp_path / "part")
     assert part.calls + rest.calls == asked
     assert rest.file.read_bytes() == whole.file.read_bytes()
-    assert synthesise(corpus, recipe, panel_at(server), tmp_path / "part").calls == 0
+    assert synthesise(corpus, config, panel_at(server), tmp_path / "part").calls == 0
 
 
 def test_faults_of_the_server_are_survived(
     corpus: tuple[CorpusPassage, ...], server: ChatServer, tmp_path: Path
 ) -> None:
     server.faults += [status(500), status(429, retry_after="0"), closes_midway, replies("no JSON"), replies("[]")]
-    faulty = synthesise(corpus, Recipe(passages=3), panel_at(server), tmp_path / "a")
-    sound = synthesise(corpus, Recipe(passages=3), panel_at(server), tmp_path / "b")
+    faulty = synthesise(corpus, SynthConfig(passages=3), panel_at(server), tmp_path / "a")
+    sound = synthesise(corpus, SynthConfig(passages=3), panel_at(server), tmp_path / "b")
     assert faulty.file.read_bytes() == sound.file.read_bytes()
     assert not faulty.failed
 
@@ -249,7 +249,7 @@ def test_faults_of_the_server_are_survived(
 def test_pairs_after_wikieval_have_two_contexts_and_three_answers(
     corpus: tuple[CorpusPassage, ...], server: ChatServer, tmp_path: Path
 ) -> None:
-    made = synthesise(corpus, Recipe(kind="wikieval", passages=4), panel_at(server), tmp_path)
+    made = synthesise(corpus, SynthConfig(kind="wikieval", passages=4), panel_at(server), tmp_path)
     pairs = [json.loads(line) for line in made.file.read_text(encoding="utf-8").splitlines()]
     assert len(pairs) == made.rows == made.kept > 0
     for pair in pairs:
@@ -262,6 +262,6 @@ def test_pairs_after_wikieval_have_two_contexts_and_three_answers(
 def test_rules_write_no_answer_without_the_passage_and_the_card_says_so(
     corpus: tuple[CorpusPassage, ...], tmp_path: Path
 ) -> None:
-    made = synthesise(corpus[:10], Recipe(kind="wikieval"), EMBEDDED, tmp_path)
+    made = synthesise(corpus[:10], SynthConfig(kind="wikieval"), EMBEDDED, tmp_path)
     assert made.rows == 0 < made.kept
     assert "knows nothing without a passage" in (tmp_path / "card.md").read_text(encoding="utf-8")

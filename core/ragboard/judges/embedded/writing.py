@@ -1,0 +1,226 @@
+"""Questions to a passage, and answers to them, by a few rules that are safe: what the embedded judge writes.
+
+A rule asks a plain statement for a time, place, maker, number or name without conjugating a verb; a statement that
+fits no rule is asked with a gap. What has to sound better takes a chat model.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import zip_longest
+from zlib import crc32
+
+from ragboard.judges.embedded.changes import CHANGES, names_in
+from ragboard.judges.embedded.lexicon import NUMBER_WORDS
+from ragboard.judges.embedded.reading import read
+from ragboard.judges.embedded.refusals import is_refusal
+from ragboard.judges.embedded.select import helping
+from ragboard.judges.embedded.statements import extract
+from ragboard.tasks import Failure, WriteAnswer, Written
+from ragboard.text.lexicon import FUNCTION_WORDS
+from ragboard.text.sentences import Language, language_of, sentence_spans
+
+__all__ = ["questions_to", "write_answer"]
+
+SHORTEST, LONGEST = 5, 30
+"""Words of a statement or sentence that is used."""
+GAP = "____"
+GAPPED = {"en": 'What fills the gap: "{}"?', "de": "Was fehlt in der Lücke: „{}“?"}
+INVENTED = ("Alder Merrow", "Calder", "Edgar Holm", "Torvik", "Selden Varga", "Linden")
+"""Names in place of true ones where the passage has no other."""
+
+_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+_NAME = rf"(?!(?:{_MONTH})\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)*"
+_COMPLEX = re.compile(
+    r"[:;()\"“”—]|,\s(?:and|or|but)\b|\b(?:that|which|whose|whom?|where|when|while|until|because|although|though|if|but"
+    r"|whereas|as|so|than|later|then|there|another|others?|its?|his|her|their|they|them|he|she|this|these|those)\b",
+    re.IGNORECASE,
+)
+"""What joins clauses, or points to what is said elsewhere."""
+_BE = re.compile(
+    r"(?P<subject>(?!(?:in|on|at|by|from|after|before|for|with|of|to)\b)\S+(?: [^\s,]+){0,7}?)"
+    r" (?P<be>was|were|is|are) (?P<rest>.+)",
+    re.IGNORECASE,
+)
+_PARTICIPLE = re.compile(r"(?:\w+ly |first )?\w+(?:ed|en|wn|lt|ld|rn|ght|ade|ound|put|set)\b")
+_WHEN = re.compile(
+    rf"\b(?:in|on) (?:(?:early|late|the (?:spring|summer|autumn|winter) of) )?(?:\d\d? )?(?:(?:{_MONTH}) )?"
+    r"(?:\d\d?, )?(?:1\d|20)\d\d\b(?!s|[.,]\d|\S*\d| (?:and|or|to) \d)",
+    re.IGNORECASE,
+)
+_WHERE = re.compile(rf"(?<!^)\b(?:in|at|near) (?:the )?{_NAME}(?:, {_NAME})?(?![\w,])")
+_BY = re.compile(rf"\bby (?P<short>(?:the )?{_NAME})(?![\w,]| (?:and|or|of)\b)")
+_ACTS = re.compile(rf"(?P<short>(?:The )?{_NAME}) (?P<rest>(?:was|is|had|has|[a-z]{{2,}}ed) (?!an?\b|one\b)\S+ \S+ .+)")
+_VERB = re.compile(r"[^a-z]|(?:was|is|had|has|were|are)\b|[a-z]+ed\b|$")
+_ASSERTS = re.compile(r"\b(?:is|are|was|were|had|[a-z]{2,}ed)\b")
+_PAST = re.compile(r"(?!.*\b(?:has|have)\b).*\b(?:was|were|had|[a-z]{2,}ed)\b")
+_LAST_PHRASE = re.compile(r",?\s+(?:in|on|at|by|from|since|with|for|to|of|im|am|von|durch|seit|bei|mit)\s")
+_YEAR = re.compile(r"\b(?:1\d|20)\d\d\b(?!,\d)")
+_FIGURE = re.compile(r"\d[\d.,]*\d|\d")
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A question, the words that answer it, and the sentence that says so."""
+
+    question: str
+    short: str
+    sentence: str
+
+
+def questions_to(passage: str, n: int) -> tuple[str, ...]:
+    """At most `n` questions, as many as may be to different statements."""
+    return tuple(dict.fromkeys(fact.question for fact in _facts(passage)))[: max(n, 0)]
+
+
+def write_answer(task: WriteAnswer) -> Written | Failure:
+    """An answer from the statement that the question was made of, else from the sentence that answers best.
+
+    Empty where no rule makes one of that kind.
+    """
+    if task.kind == "unaided":
+        return Failure(detail="the embedded judge knows nothing without a passage")
+    fact = next((each for each in _facts(task.passage) if each.question == task.question), None)
+    sentence = fact.sentence if fact else _best(task)
+    rng = random.Random(f"{task.draw}\0{task.question}")  # noqa: S311 - no secret
+    if task.kind == "incomplete":
+        starts = [found.start() for found in _LAST_PHRASE.finditer(sentence)]
+        left = sentence[: starts[-1]] if starts else ""
+        return Written(text=f"{left}." if len(left.split()) >= SHORTEST - 1 else "")
+    shape = rng.choices(("short", "sentence", "two"), (3, 5, 5))[0]
+    said = set(sentence.split())
+    beside = [each for each in _plain_sentences(task.passage) if 2 * len(said & set(each.split())) < len(said)]
+    added = f" {rng.choice(beside)}" if shape == "two" and beside else ""
+    if task.kind == "contradictory":
+        false = _falsified(fact, task.passage, rng, bare=shape == "short") if fact else None
+        if false is None:
+            return Written(text=_changed(sentence, task.passage, rng))
+        fact, sentence = false, false.sentence
+    if fact and shape == "short":
+        return Written(text=_sentence(fact.short))
+    return Written(text=f"{sentence}{added}" if fact else sentence)
+
+
+# Facts
+
+
+@lru_cache(maxsize=64)
+def _facts(passage: str) -> tuple[Fact, ...]:
+    """Of each statement those that can be asked for, another kind first each time, and the statements in turn."""
+    language = language_of(passage)
+    groups: list[list[Fact]] = []
+    for each in extract(passage).statements:
+        text = each.text.strip(" .")
+        if is_refusal(each.text) or not SHORTEST <= len(text.split()) <= LONGEST:
+            continue
+        asked = [] if language != "en" or _COMPLEX.search(text) else [*_asked(text)]
+        asked = [fact for fact in asked if _is_plain(fact.question)]
+        asked = asked or [*(_gapped(text, language) if text in passage else ())]
+        start = crc32(text.encode("utf-8", "replace")) % (len(asked) or 1)
+        groups.append([*asked[start:], *asked[:start]])
+    return tuple(fact for turn in zip_longest(*groups) for fact in turn if fact)
+
+
+def _asked(text: str) -> Iterator[Fact]:
+    """Questions to an English statement of one clause."""
+    said = _sentence(text)
+    if found := _ACTS.fullmatch(text):
+        yield Fact(f"Who or what {found['rest']}?", found["short"], said)
+    for word, pattern in (("When", _WHEN), ("Where", _WHERE), ("By whom", _BY)):
+        found = pattern.search(text)
+        if found is None or pattern.search(text, found.end()):
+            continue
+        before, short, after = text[: found.start()].strip(), found.group(), text[found.end() :]
+        if word == "Where" and (not _ASSERTS.search(before) or before.split()[-1].istitle()):
+            continue  # a part of another phrase: `the lighthouse at Fara was`, `to Aberdeen in Maryland`
+        left = _inside(f"{before}{after}" if before else after.strip(" ,"))
+        if (before and after.startswith(",")) or re.search(r",(?: \w+)?$", left):
+            continue
+        if parts := _BE.fullmatch(left):
+            if _PARTICIPLE.match(parts["rest"]):
+                yield Fact(f"{word} {parts['be']} {parts['subject']} {parts['rest']}?", short, said)
+        elif word != "By whom" and _PAST.search(left):
+            yield Fact(f"{word} was it that {left}?", short, said)
+
+
+def _is_plain(question: str) -> bool:
+    """Whether it names what it is about."""
+    body = question.split(" ", 1)[1]
+    return len(body.split()) >= SHORTEST - 1 and bool(read(f"- {body}", 2, len(body) + 1, "en").names)
+
+
+def _gapped(text: str, language: Language) -> Iterator[Fact]:
+    reading = read(text, 0, len(text), language)
+    if reading.figures and reading.names and not reading.has_pronoun:
+        last = reading.figures[-1]
+        cut = f"{text[: last.start]}{GAP}{text[last.end :]}"
+        yield Fact(GAPPED.get(language, "{}?").format(cut), text[last.start : last.end], _sentence(text))
+
+
+def _inside(text: str) -> str:
+    """As it reads within a sentence: before a small noun the capital was that of the sentence."""
+    first, following, *_ = [*text.split(maxsplit=2), "", ""]
+    plain = {first.lower()} & (FUNCTION_WORDS["en"] | NUMBER_WORDS.keys()) or not _VERB.match(following)
+    return text[:1].lower() + text[1:] if plain else text
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+@lru_cache(maxsize=64)
+def _plain_sentences(passage: str) -> tuple[str, ...]:
+    """Those that can be read without the ones before them."""
+    said = (passage[start:end] for start, end in sentence_spans(passage))
+    return tuple(
+        each
+        for each in said
+        if SHORTEST <= len(each.split()) <= LONGEST and each.endswith(".") and not is_refusal(each)
+        if not read(each, 0, len(each), language_of(passage)).has_pronoun
+    )
+
+
+def _best(task: WriteAnswer) -> str:
+    said = [each.text for each in extract(task.passage).statements if not is_refusal(each.text)]
+    _, scores = helping(task.question, said)
+    best = max(range(len(said)), key=lambda place: scores[place], default=None)
+    return "" if best is None else _sentence(said[best])
+
+
+# What is not so
+
+
+def _falsified(fact: Fact, passage: str, rng: random.Random, *, bare: bool) -> Fact | None:
+    """The fact with another figure or name in it; one of the passage's, where the answer says more than that."""
+    if found := _YEAR.search(fact.short) or _FIGURE.search(fact.short):
+        was = found.group()
+        beside = {each for each in found.re.findall(passage) if len(each) == len(was) and each not in fact.sentence}
+        moved = str(int(was) + rng.choice((-31, -12, -4, 3, 9, 26))) if found.re is _YEAR else ""
+        instead = rng.choice(sorted(beside)) if beside and not bare else moved or f"{int(was[0]) % 9 + 1}{was[1:]}"
+    elif found := re.search(_NAME, fact.short):
+        was = found.group()
+        others = [name for name in names_in([passage]) if not set(name.split()) & set(fact.sentence.split())]
+        instead = rng.choice(INVENTED if bare or not others else others)
+    elif found := _NUMBER_WORD.search(fact.short):
+        was = found.group()
+        instead = rng.choice([each for each in ("three", "five", "seven", "eight", "twelve") if each != was.lower()])
+    else:
+        return None
+    short = fact.short.replace(was, instead, 1)
+    if bare and short in passage:
+        return None
+    start = fact.sentence.lower().rfind(fact.short.lower())
+    end = start + len(fact.short)
+    return replace(fact, short=short, sentence=_sentence(f"{fact.sentence[:start]}{short}{fact.sentence[end:]}"))
+
+
+def _changed(sentence: str, passage: str, rng: random.Random) -> str:
+    """A figure, date or name of the sentence changed, else a denial put in or taken out."""
+    found = (change(sentence, names_in([passage]), rng) for change in CHANGES.values())
+    return next((text for text in found if text and text != sentence and text not in passage), "")

@@ -1,0 +1,201 @@
+"""Fit one quality: examples, fine-tuning, calibration, scores."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+from ragboard.errors import StoreError
+from ragboard.judges.local.models import load
+from ragboard.judges.trained.files import FILE, TrainedQuality
+from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
+from ragboard.readers.ares import AresRow
+from ragboard.stats import Platt, fit_platt
+from ragboard.tasks import AresQuality
+from ragboard.training.examples import Example, Side, examples_of, labelled_examples, unlearnt
+from ragboard.training.optimise import Epoch, Input, TrainConfig, optimise
+from ragboard.training.scores import PEOPLE, ScoreSet, cuts_of, score
+
+__all__ = ["FitResult", "NothingToLearnError", "OnProgress", "TrainContext", "fit", "fresh"]
+
+OnProgress: TypeAlias = Callable[[AresQuality, int, int, Epoch | None], None]
+"""Called after every step: the quality, steps done, steps at most, and the epoch where one just ended."""
+
+THRESHOLD = 0.5
+"""Of the calibrated probability."""
+
+
+class NothingToLearnError(Exception):
+    """The examples of a quality lack one of the classes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitResult:
+    """One quality, and how training it went."""
+
+    quality: AresQuality
+    taught: TrainedQuality
+    device: str
+    sizes: Mapping[str, tuple[int, int]]
+    """By side of the split, how many examples hold and how many do not."""
+    dropped: Mapping[str, int]
+    """Rows that were not used, by reason."""
+    epochs: tuple[Epoch, ...]
+    kept: int
+    """The number of the epoch whose weights were kept."""
+    scores: tuple[ScoreSet, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainContext:
+    """What all qualities share."""
+
+    folder: Path
+    """Of the model that is fine-tuned."""
+    max_length: int
+    config: TrainConfig
+    sides: Mapping[Side, Sequence[AresRow]]
+    straddling: int
+    """Rows that were left out because they join documents of two sides."""
+    labels: Sequence[AresRow]
+
+
+def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnProgress | None) -> FitResult:
+    """Fine-tune and calibrate a model of the quality and write it into the folder `out`. Raises NothingToLearnError."""
+    start = time.perf_counter()
+    dropped = Counter({"that join documents of two sides": context.straddling} if context.straddling else ())
+    examples: dict[Side, list[Example]] = {
+        side: examples_of(rows, quality, dropped) for side, rows in context.sides.items()
+    }
+    with _seeded(context.config.seed):
+        classifier = Classifier(fresh(context.folder), READS[quality], context.max_length)
+        training, validation = (_inputs(classifier, examples[side], dropped) for side in ("train", "validation"))
+        for side, inputs in (("train", training), ("validation", validation)):
+            if len({holds for _, holds in inputs}) < 2:
+                raise NothingToLearnError(f"its examples for {side} are not of both classes")
+
+        def report(done: int, of: int, epoch: Epoch | None) -> None:
+            if on_progress:
+                on_progress(quality, done, of, epoch)
+
+        epochs, kept = optimise(classifier, training, validation, context.config, report)
+    outputs = classifier.logits([text for text, _ in validation])
+    calibration = fit_platt(outputs, [holds for _, holds in validation])
+    taught = TrainedQuality(reads=READS[quality], calibration=calibration, threshold=THRESHOLD)
+    _save(classifier, out)
+    return FitResult(
+        quality=quality,
+        taught=taught,
+        device=str(classifier.encoder.device.type),
+        sizes={
+            side: (sum(each.holds for each in given), sum(not each.holds for each in given))
+            for side, given in examples.items()
+        },
+        dropped={reason: count for reason, count in dropped.items() if count},
+        epochs=epochs,
+        kept=kept,
+        scores=tuple(_scores(context, quality, examples, classifier, taught)),
+        seconds=time.perf_counter() - start,
+    )
+
+
+@contextmanager
+def _seeded(seed: int) -> Generator[None]:
+    """Chance of torch as the seed has it, and then as it was."""
+    torch = import_module("torch")
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    """Without a word of the libraries: that an output is new is no news."""
+    logs = import_module("transformers.utils.logging")
+    verbosity, shown = logs.get_verbosity(), logs.is_progress_bar_enabled()
+    library = logging.getLogger("sentence_transformers")
+    level = library.level
+    logs.set_verbosity_error()
+    logs.disable_progress_bar()
+    library.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        library.setLevel(level)
+        logs.set_verbosity(verbosity)
+        if shown:
+            logs.enable_progress_bar()
+
+
+def fresh(folder: Path) -> Any:
+    """The model with one output, which is new where it had none or others; in whole floats, as AdamW needs."""
+    with _quiet():
+        return load(
+            "CrossEncoder",
+            folder,
+            num_labels=1,
+            model_kwargs={"ignore_mismatched_sizes": True, "torch_dtype": "float32"},
+        )
+
+
+def _save(classifier: Classifier, out: Path) -> None:
+    """Write the model's files, beside no file that would call what is half done a judge."""
+    unsaved = cast("type[Exception]", import_module("safetensors").SafetensorError)
+    try:
+        (out.parent / FILE).unlink(missing_ok=True)
+        with _quiet():
+            classifier.encoder.save_pretrained(str(out), create_model_card=False)
+    except (OSError, unsaved) as error:
+        raise StoreError(f"{out}: cannot be written: {error}; name another with --out") from error
+
+
+def _inputs(classifier: Classifier, examples: Sequence[Example], dropped: Counter[str]) -> list[Input]:
+    """Each as the model reads it; a document longer than it reads counts by its beginning."""
+    found: list[Input] = []
+    for example in examples:
+        try:
+            found.append((classifier.texts(example.question, [example.document], example.answer)[0], example.holds))
+        except NoRoomError:
+            dropped["whose question and answer leave no room for a document"] += 1
+    return found
+
+
+def _scores(
+    context: TrainContext,
+    quality: AresQuality,
+    examples: Mapping[Side, Sequence[Example]],
+    classifier: Classifier,
+    taught: TrainedQuality,
+) -> Iterator[ScoreSet]:
+    cuts = cuts_of(quality, examples["validation"])
+    held_out = examples["held out"]
+    sets = {
+        "held-out synthetic documents": held_out,
+        "the same, strong negatives only": [one for one in held_out if one.holds or one.strong],
+        PEOPLE: unlearnt(labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]),
+    }
+    for on, given in sets.items():
+        probabilities = [(one, _probability(classifier, one, taught.calibration)) for one in given]
+        read = [(one, each) for one, each in probabilities if each is not None]
+        scores = score(
+            on, quality, [one for one, _ in read], [each for _, each in read], cuts, threshold=taught.threshold
+        )
+        if scores:
+            yield scores
+
+
+def _probability(classifier: Classifier, example: Example, calibration: Platt) -> float | None:
+    """The highest of the windows, as the judge has it; None where it cannot be read."""
+    try:
+        texts = classifier.texts(example.question, [example.document], example.answer)
+    except NoRoomError:
+        return None
+    return max(map(calibration.probability, classifier.logits(texts)), default=None)

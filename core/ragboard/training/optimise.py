@@ -1,0 +1,146 @@
+"""Fine-tuning: steps through the examples, until the loss on other documents falls no more."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from ragboard.errors import SettingError
+from ragboard.judges.trained.reading import Classifier
+from ragboard.stats import auroc
+
+__all__ = ["Epoch", "Input", "TrainConfig", "optimise"]
+
+WARM_UP = 0.1
+"""Share of the steps over which the learning rate rises."""
+
+SIMILAR_LENGTH = 200
+"""Characters by which texts of like length may differ."""
+
+Input = tuple[str, bool]
+"""A text as the model is shown it, and whether the quality holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How to train; with the data, the model and the machine it decides every weight."""
+
+    model: str | None = None
+    """A folder or a name on Hugging Face; None: MiniLM, from its package where that is installed."""
+    epochs: int = 10
+    """At most."""
+    patience: int = 3
+    """Stop after so many epochs without a lower loss on the documents for validation."""
+    batch: int = 8
+    learning_rate: float = 1e-4
+    """The highest; it rises over the first tenth of the steps, and then falls to 0."""
+    max_length: int | None = None
+    """Tokens read at once; None: 256, or what the model can read where that is less."""
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Epoch:
+    """One pass over the examples to train on, and how the model does after it."""
+
+    number: int
+    training_loss: float
+    """Mean cross-entropy while it learnt; lower is better."""
+    validation_loss: float
+    """Mean cross-entropy on documents that it does not learn from."""
+    validation_auroc: float
+
+
+def optimise(
+    classifier: Classifier,
+    training: Sequence[Input],
+    validation: Sequence[Input],
+    config: TrainConfig,
+    on_progress: Callable[[int, int, Epoch | None], None],
+) -> tuple[tuple[Epoch, ...], int]:
+    """Train the classifier, and leave it with the weights of its best epoch; the epochs, and the best one's number.
+
+    Cross-entropy, classes weighed alike; AdamW; on a GPU that can, in bfloat16. Each side needs both classes.
+    Raises SettingError where the loss on validation is no number any more.
+    """
+    torch = import_module("torch")
+    per_epoch = math.ceil(len(training) / config.batch)
+    steps = per_epoch * config.epochs
+    optimiser = torch.optim.AdamW(classifier.encoder.parameters(), lr=config.learning_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _schedule(step, steps))
+    positive = sum(holds for _, holds in training)
+    odds = torch.tensor((len(training) - positive) / positive, device=classifier.encoder.device)
+    loss = torch.nn.BCEWithLogitsLoss(pos_weight=odds)
+    order = random.Random(config.seed)  # noqa: S311 - no secret hangs on it
+    epochs: list[Epoch] = []
+    best = 0
+    weights: dict[str, Any] = {}
+    for number in range(1, config.epochs + 1):
+        losses: list[float] = []
+        classifier.encoder.train()
+        for some in _batches(training, config.batch, order):
+            losses.append(_step(classifier, some, loss, optimiser))
+            schedule.step()
+            on_progress((number - 1) * per_epoch + len(losses), steps, None)
+        epochs.append(_evaluate(classifier, number, sum(losses) / len(losses), validation))
+        on_progress(number * per_epoch, steps, epochs[-1])
+        if not best or epochs[-1].validation_loss < epochs[best - 1].validation_loss:
+            best = number
+            weights = {name: values.detach().cpu().clone() for name, values in classifier.encoder.state_dict().items()}
+        elif number - best >= config.patience:
+            break
+    classifier.encoder.load_state_dict(weights)
+    return tuple(epochs), best
+
+
+def _schedule(step: int, steps: int) -> float:
+    rising = max(1, round(WARM_UP * steps))
+    return (step + 1) / rising if step < rising else (steps - step) / max(1, steps - rising)
+
+
+def _batches(inputs: Sequence[Input], size: int, order: random.Random) -> list[list[Input]]:
+    """All inputs once, in a new order; those of a batch are of like length, so that little is padding."""
+    mixed = list(inputs)
+    order.shuffle(mixed)
+    mixed.sort(key=lambda shown: len(shown[0]) // SIMILAR_LENGTH)
+    batches = [mixed[start : start + size] for start in range(0, len(mixed), size)]
+    order.shuffle(batches)
+    return batches
+
+
+def _step(classifier: Classifier, some: Sequence[Input], loss: Any, optimiser: Any) -> float:
+    torch = import_module("torch")
+    halved = classifier.encoder.device.type == "cuda" and torch.cuda.is_bf16_supported()
+    optimiser.zero_grad()
+    with torch.autocast("cuda", dtype=torch.bfloat16) if halved else nullcontext():
+        outputs = classifier.outputs([text for text, _ in some])
+    wanted = torch.tensor([float(holds) for _, holds in some], device=outputs.device)
+    error = loss(outputs.float(), wanted)
+    error.backward()
+    torch.nn.utils.clip_grad_norm_([*classifier.encoder.parameters()], 1.0)
+    optimiser.step()
+    return float(error.item())
+
+
+def _evaluate(classifier: Classifier, number: int, training_loss: float, validation: Sequence[Input]) -> Epoch:
+    logits = classifier.logits([text for text, _ in validation])
+    truth = [holds for _, holds in validation]
+    loss = sum(map(_loss, logits, truth)) / len(truth)
+    if not math.isfinite(loss):
+        raise SettingError(f"epoch {number}: the loss is no number any more; lower --learning-rate")
+    return Epoch(
+        number=number,
+        training_loss=training_loss,
+        validation_loss=loss,
+        validation_auroc=auroc(logits, truth),
+    )
+
+
+def _loss(logit: float, holds: bool) -> float:  # noqa: FBT001 - it is the value
+    """Cross-entropy of one logit, computed without overflow."""
+    return max(logit, 0.0) - logit * holds + math.log1p(math.exp(-abs(logit)))
