@@ -28,7 +28,7 @@ from ragboard.store.queries.pairs import (
 )
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.samples import position_of, sample_texts
-from ragboard.store.queries.scores import metric_names, outcomes_of_metric
+from ragboard.store.queries.scores import has_scores, outcomes_of_metric
 from ragboard.store.queries.statements import JudgedStatement, statement_counts
 
 __all__ = [
@@ -189,7 +189,7 @@ def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pa
 
 def _direction(connection: Connection, a: RunRef, b: RunRef, spec: str) -> Direction:
     """Which way a metric is better that both runs have: neither where different judges scored it."""
-    if not all(spec in metric_names(connection, run) for run in (a, b)):
+    if not all(has_scores(connection, run, spec) for run in (a, b)):
         raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
     metric = described(connection).get(spec)
     alike = spec not in different_judges(connection, a, b, (spec,))

@@ -21,6 +21,7 @@ __all__ = [
     "Scored",
     "failed_scores",
     "failing_evaluations",
+    "has_scores",
     "kept_scores",
     "means_query",
     "metric_moments",
@@ -131,6 +132,13 @@ def metric_names(connection: Connection, run: RunRef) -> frozenset[str]:
     shown = shown_scores(run)
     rows = connection.execute(f"SELECT DISTINCT metric FROM scores WHERE {shown.sql}", dict(shown.given)).fetchall()
     return frozenset(row[0] for row in rows)
+
+
+def has_scores(connection: Connection, run: RunRef, metric: str) -> bool:
+    """Whether a run has a metric, be it without any value."""
+    shown = shown_scores(run)
+    sql = f"SELECT 1 FROM scores WHERE {shown.sql} AND metric = $metric LIMIT 1"
+    return connection.execute(sql, {**shown.given, "metric": metric}).fetchone() is not None
 
 
 def scores_by_metric(connection: Connection, run: RunRef, metrics: Sequence[str]) -> dict[str, Scored]:
