@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ from ragboard.analysis import (
     unsupported_statements,
     verdict_of,
 )
-from ragboard.evaluation.plan import LIKELY, WORST
+from ragboard.evaluation.plan import LIKELY, WORST, EmbeddedSizes
 from ragboard.htmlreport import comparison_report, run_report
 from ragboard.human.agreement import (
     agreements,
@@ -90,7 +90,6 @@ from ragboard.human.preferences import (
 from ragboard.human.ranking import (
     rank_runs,
 )
-from ragboard.judges.embedded.statements import extract
 from ragboard.judges.llm.dialogue import read_reply
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.readers.ares import read_ares
@@ -137,7 +136,7 @@ def asked(one: Task, examples: Path) -> dict[str, Any]:
         "simulated": {},
     }
     for size, sizes in (("likely", LIKELY), ("worst", WORST)):
-        reply, text = one.simulate(replace(sizes, split=extract, statements=None))
+        reply, text = one.simulate(EmbeddedSizes(**asdict(sizes) | {"statements": None}))
         found["simulated"][size] = {
             "reply": encode(reply).decode(),
             "text": text,

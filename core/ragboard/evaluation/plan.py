@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -39,6 +39,15 @@ LIKELY = Sizes()
 WORST = Sizes(
     statements=30, reference_statements=30, at_least=True, question=200, reason=240, quote=180, repairs=REPAIRS
 )
+
+
+class EmbeddedSizes(Sizes):
+    """Sizes by which a text has as many statements as the embedded judge finds in it."""
+
+    def split(self, text: str) -> tuple[list[str], bool]:
+        """The statements that the embedded judge finds, and whether the text declines to answer."""
+        found = extract(text)
+        return [statement.text for statement in found.statements], found.refuses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -367,8 +376,8 @@ async def _planned(
     estimators = [
         Estimator(
             panel,
-            replace(sizes, split=extract),
-            replace(sizes, split=extract, statements=sizes.reference_statements),
+            EmbeddedSizes(**asdict(sizes)),
+            EmbeddedSizes(**asdict(sizes) | {"statements": sizes.reference_statements}),
             assumed,
             there,
             {needs: _Tally() for needs in groups},

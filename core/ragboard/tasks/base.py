@@ -11,17 +11,15 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias
 
 from typing_extensions import TypeVar
 
 from ragboard.records import Sample
 from ragboard.tasks.examples import LabelledExample
 from ragboard.tasks.replies import Json, ReplyModel, schema_of
-
-if TYPE_CHECKING:
-    from ragboard.tasks.extract_statements import Extraction
+from ragboard.text.sentences import sentence_spans
 
 __all__ = [
     "AnyTask",
@@ -215,8 +213,10 @@ class Sizes:
     answer: int = 150
     repairs: int = 0
     """Requests to repair, for every task."""
-    split: Callable[[str], Extraction] | None = field(default=None, repr=False, compare=False)
-    """Finds the statements of a text; None: each sentence is one."""
+
+    def split(self, text: str) -> tuple[list[str], bool]:
+        """The statements of a text, and whether it declines to answer: each sentence is one."""
+        return [text[start:end] for start, end in sentence_spans(text)], False
 
 
 def fitting(task: Task, reply: Reply | Failure) -> Reply | Failure:

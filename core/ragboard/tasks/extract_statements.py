@@ -11,7 +11,6 @@ from ragboard.records import Sample, Span, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, side_of
 from ragboard.tasks.replies import ABSENT, Json, Quote, ReplyModel, Text, items_of, object_of, wrong
 from ragboard.text.quotes import locate
-from ragboard.text.sentences import sentence_spans
 
 __all__ = ["ExtractStatements", "Extracted", "Extraction"]
 
@@ -109,11 +108,7 @@ class ExtractStatements(Task[Extraction]):
 
     def simulate(self, sizes: Sizes) -> tuple[Extraction, str]:
         """As many statements as are assumed, else as the text has."""
-        if sizes.split:
-            split = sizes.split(self.text)
-            texts, refuses = [said.text for said in split.statements], split.refuses
-        else:
-            texts, refuses = [self.text[start:end] for start, end in sentence_spans(self.text)], False
+        texts, refuses = sizes.split(self.text)
         if sizes.statements and sizes.at_least:
             texts = [max(texts, key=len, default=self.text)] * max(sizes.statements, len(texts))
         elif sizes.statements:
