@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from ragboard import METRICS, Evaluation, Store, sample_runs
-from ragboard.evaluation.results import ResultFiles
+from ragboard.evaluation.engine import ResultFiles
 from ragboard.metrics import describe
 
 SPECS = (

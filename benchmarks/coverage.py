@@ -18,8 +18,8 @@ from scipy import special
 
 from ragboard.stats import Interval, holm, mean_interval, moments, paired_difference
 from ragboard.stats.distributions import normal_quantile, t_quantile
-from ragboard.stats.rectified import Design, Parts, binary_parts, half_width, solve
-from ragboard.stats.saddlepoint import lower_limit
+from ragboard.stats.intervals import lower_limit
+from ragboard.stats.ppi import Design, Parts, binary_parts, half_width, solve
 
 Floats = NDArray[np.float64]
 World = Callable[[np.random.Generator, int, float], tuple[Floats, float]]

@@ -32,11 +32,8 @@ from sources import SETS, raw_rows, read_set
 from ragboard.human.judge_report import JudgedRow
 from ragboard.human.scorers import word_overlap
 from ragboard.judges.embedded.changes import changed, names_in
-from ragboard.judges.embedded.features import FEATURES, Seen, look
-from ragboard.judges.embedded.library import Library
-from ragboard.judges.embedded.lookup import lookups
-from ragboard.judges.embedded.matching import best_match, judged
-from ragboard.judges.embedded.model import Model
+from ragboard.judges.embedded.index import Library, lookups
+from ragboard.judges.embedded.matching import FEATURES, Model, Seen, best_match, judged, look
 from ragboard.judges.embedded.select import FEATURES as HELP
 from ragboard.judges.embedded.select import marks
 from ragboard.judges.embedded.statements import extract

@@ -12,9 +12,8 @@ import statistics
 import sys
 from collections.abc import Callable, Mapping
 
-from ragboard.judges.embedded.answering import rate
-from ragboard.judges.embedded.questions import questions_of
-from ragboard.judges.embedded.similarity import similarities
+from ragboard.judges.embedded.judge import questions_of, similarities
+from ragboard.judges.embedded.select import rate
 from ragboard.readers.labels import read_labels
 from ragboard.records import Sample
 from ragboard.stats import Interval

@@ -14,14 +14,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragboard.judges.embedded.answering import rate
-from ragboard.judges.embedded.features import FEATURES
-from ragboard.judges.embedded.library import Library
-from ragboard.judges.embedded.lookup import lookups
-from ragboard.judges.embedded.matching import SUPPORTED, best_match, supporting
-from ragboard.judges.embedded.model import Model
+from ragboard.judges.embedded.index import Library, lookups
+from ragboard.judges.embedded.matching import FEATURES, SUPPORTED, Model, best_match, supporting
 from ragboard.judges.embedded.select import FEATURES as HELP
-from ragboard.judges.embedded.select import HELPS, marks, selecting
+from ragboard.judges.embedded.select import HELPS, marks, rate, selecting
 from ragboard.judges.embedded.statements import extract
 from ragboard.text.sentences import sentence_spans
 

@@ -21,7 +21,7 @@ from ragboard.evaluation.terms import Terms
 from ragboard.judges import Judge, JudgeOptions, Panel, panel_named
 from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named
 from ragboard.readers import ImportReport
-from ragboard.readers.memory import read_samples
+from ragboard.readers.objects import read_samples
 from ragboard.records import JsonValue, Outcome, Run, Score
 from ragboard.store import RunRef, Store
 

@@ -25,7 +25,7 @@ from ragboard import (
     evaluate,
 )
 from ragboard.metrics.ragas import Faithfulness
-from ragboard.readers.memory import read_samples
+from ragboard.readers.objects import read_samples
 from ragboard.records import Turn
 
 ROWS = [

@@ -27,7 +27,7 @@ from ragboard.stats import (
     simulate_ranking,
 )
 from ragboard.stats.intervals import Floats
-from ragboard.stats.rectified import Design, half_width, parts_of, solve
+from ragboard.stats.ppi import Design, half_width, parts_of, solve
 
 DESIGNS: tuple[Design, ...] = ("separate", "subset")
 

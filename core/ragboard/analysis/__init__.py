@@ -115,8 +115,8 @@ from ragboard.analysis.samples import (
 from ragboard.analysis.thresholds import STANDINGS, Share, Standing, Threshold, set_threshold, thresholds
 from ragboard.analysis.word_diff import Change, word_diff
 from ragboard.store.queries.evaluations import JudgedBy
-from ragboard.store.queries.examples import EXAMPLES
 from ragboard.store.queries.pairs import PairedRuns, PairQuery, Which
+from ragboard.store.queries.quantities import EXAMPLES
 from ragboard.store.queries.runs import ListedRun, StoreColumn, StoreTable
 from ragboard.store.queries.samples import GeneratedQuestion, Judgement, Only, Order, SampleQuery
 from ragboard.store.queries.statements import (

@@ -15,27 +15,17 @@ from typing import Any
 import click
 
 from ragboard.cli.agreement import agree_with_people, report_judge
-from ragboard.cli.caching import cache
-from ragboard.cli.catalogue import metrics
-from ragboard.cli.comparing import check, compare
-from ragboard.cli.data import import_runs, runs, show
-from ragboard.cli.diagnosing import diagnose_run
-from ragboard.cli.doctor import doctor
+from ragboard.cli.compare import check, compare, prefer, threshold
 from ragboard.cli.estimates import estimate, rank, simulate
-from ragboard.cli.hallucinating import list_hallucinations
-from ragboard.cli.judging import evaluate, retry
+from ragboard.cli.evaluate import evaluate, plan, retry
+from ragboard.cli.housekeeping import cache, doctor, metrics
 from ragboard.cli.labels import label, labels
-from ragboard.cli.limiting import threshold
-from ragboard.cli.managing import rename, rm, tag
+from ragboard.cli.look import diagnose_run, export, list_hallucinations, query, report
 from ragboard.cli.output import one_line
-from ragboard.cli.pairwise import prefer
-from ragboard.cli.planning import plan
-from ragboard.cli.querying import query
+from ragboard.cli.runs import import_runs, rename, rm, runs, show, tag
 from ragboard.cli.serving import demo, serve
 from ragboard.cli.settings_file import read_settings_file
-from ragboard.cli.sharing import export, report
-from ragboard.cli.synth import synth
-from ragboard.cli.train import train
+from ragboard.cli.train import synth, train
 from ragboard.errors import RagboardError
 
 __all__ = ["main"]

@@ -11,7 +11,7 @@ from typing import get_args
 import click
 from tqdm import tqdm
 
-from ragboard.cli.judging import STOPPED
+from ragboard.cli.evaluate import STOPPED
 from ragboard.cli.options import SEED, Finite, as_json, judging_options, no_cache_option, plugin_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.evaluation.terms import Terms

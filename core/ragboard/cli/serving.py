@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ragboard.cli.judging import evaluate_with_bar
+from ragboard.cli.evaluate import evaluate_with_bar
 from ragboard.cli.options import plugin_option, store_option
 from ragboard.errors import RagboardError, SettingError
 from ragboard.evaluation.background import RAGBOARD

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QueryColumn", "QueryLimits", "QueryResult", "run_query"]
 
+
 START_SECONDS = 30.0
 """What a process may take to start, and to find the database free."""
 AT_A_TIME = 3

@@ -11,9 +11,8 @@ from ragboard.errors import RunFileError
 from ragboard.readers.cells import NAMES_ONLY, storable
 from ragboard.readers.columns import column_uses, format_name, match_columns, named, unclear_answer
 from ragboard.readers.formats import format_of
-from ragboard.readers.layouts import Layout, lay_out
 from ragboard.readers.report import Coerced, ImportReport, ReadResult
-from ragboard.readers.rows import Reading, read_rows
+from ragboard.readers.rows import Layout, Reading, lay_out, read_rows
 from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores
 from ragboard.readers.tables import BadRow, RawRow, Table
 from ragboard.records import Run

@@ -7,12 +7,14 @@ from ragboard.stats.agreement import (
     BinaryAgreement,
     Calibration,
     Cut,
+    alpha_interval,
     auroc,
     best_cut,
     binary_agreement,
     calibration,
     cohen_kappa,
     confusion,
+    kappa_interval,
     krippendorff_alpha,
     roc,
 )
@@ -31,9 +33,16 @@ from ragboard.stats.intervals import (
     moments,
     wilson_interval,
 )
-from ragboard.stats.missing import outer_difference, outer_interval
-from ragboard.stats.multiple import holm
-from ragboard.stats.paired import PairedDifference, SignTest, mcnemar, paired_difference, sign_test
+from ragboard.stats.paired import (
+    PairedDifference,
+    SignTest,
+    holm,
+    mcnemar,
+    outer_difference,
+    outer_interval,
+    paired_difference,
+    sign_test,
+)
 from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
 from ragboard.stats.platt import Platt, fit_platt
 from ragboard.stats.ppi import (
@@ -47,7 +56,6 @@ from ragboard.stats.ppi import (
     powered_means,
 )
 from ragboard.stats.ranking import Arm, Ranked, RankingSimulation, rank_systems, simulate_ranking
-from ragboard.stats.raters import alpha_interval, kappa_interval
 
 __all__ = [
     "CORRELATIONS",

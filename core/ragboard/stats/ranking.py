@@ -10,7 +10,7 @@ import numpy as np
 
 from ragboard.stats.checks import numbers
 from ragboard.stats.intervals import Floats, Interval, NoInterval
-from ragboard.stats.rectified import Parts, Solved, binary_parts, half_width, solve
+from ragboard.stats.ppi import Parts, Solved, binary_parts, half_width, solve
 
 __all__ = ["Arm", "Ranked", "RankingSimulation", "rank_systems", "simulate_ranking"]
 

@@ -1,16 +1,18 @@
-"""The store: a folder with one DuckDB file, and the journals beside it."""
+"""Uploaded files, each in a folder of what was imported from it: it goes when that goes."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from ragboard.database import WAIT_SECONDS, Database
-from ragboard.errors import NotFoundError, RunExistsError
+from ragboard.errors import NotFoundError, RunExistsError, StoreError
 from ragboard.judges.options import JudgeOptions, options_read
 from ragboard.prices import Price
 from ragboard.readers.labels import Item
@@ -28,7 +30,6 @@ from ragboard.store.reading import (
     read_samples,
     run_shown,
 )
-from ragboard.store.uploads import drop_uploads, keep_upload
 from ragboard.store.writing import (
     add_run,
     check_name,
@@ -46,6 +47,44 @@ from ragboard.store.writing import (
 )
 
 __all__ = ["Store"]
+
+
+def keep_upload(folder: Path, owners: Iterable[str], file: Path) -> None:
+    """Keep a copy of a file for each owner; the copies share their content. Raises StoreError where they cannot be."""
+    first: Path | None = None
+    try:
+        for owner in owners:
+            kept = folder / owner / file.name
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            if first is None:
+                first = _copied(file, kept)
+            elif not kept.exists():
+                _linked(first, kept)
+    except OSError as error:
+        raise StoreError(f"{file.name}: the file itself is not kept: {error.strerror or error}") from error
+
+
+def drop_uploads(folder: Path, owners: Iterable[str]) -> None:
+    """Delete the files of these owners."""
+    for owner in owners:
+        shutil.rmtree(folder / owner, ignore_errors=True)
+
+
+def _copied(file: Path, to: Path) -> Path:
+    part = to.with_name(f"{to.name}.part")
+    try:
+        shutil.copyfile(file, part)
+        return part.replace(to)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _linked(first: Path, to: Path) -> None:
+    try:
+        os.link(first, to)
+    except OSError:  # a file system without links
+        _copied(first, to)
+
 
 JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
 PAGE = 256

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, TypeVar
 
-from ragboard.judges.embedded.entities import entities
 from ragboard.judges.embedded.lexicon import PRONOUNS
+from ragboard.judges.embedded.reading import entities
 from ragboard.readers.ares import AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.text.sentences import sentence_spans, words_in

@@ -25,7 +25,7 @@ from ragboard.analysis import (
 )
 from ragboard.cli import main
 from ragboard.metrics import metrics_named
-from ragboard.readers.memory import read_samples
+from ragboard.readers.objects import read_samples
 
 OURS, THEIRS = "ragas.faithfulness", "ragas-file.faithfulness"
 ROWS = "user_input,response,retrieved_contexts,faithfulness\nA?,It is red.,['p'],0.25\nB?,It is old.,['p'],\n"

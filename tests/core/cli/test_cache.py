@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from ragboard import Store
 from ragboard.cli import main
-from ragboard.cli.caching import DAY_SECONDS
+from ragboard.cli.housekeeping import DAY_SECONDS
 from ragboard.evaluation.cache import open_cache
 from ragboard.tasks import Extracted, Extraction, ExtractStatements
 

@@ -22,7 +22,7 @@ from ragboard.readers import ReadResult
 from ragboard.readers.columns import FIELDS
 from ragboard.readers.files import KINDS, parse, parse_located
 from ragboard.readers.formats import FORMATS
-from ragboard.readers.memory import read_samples
+from ragboard.readers.objects import read_samples
 
 ENDINGS = st.sampled_from([*KINDS, ".txt", ""])
 STARTS = st.sampled_from(

@@ -14,7 +14,7 @@ from tests.core.readers.conftest import Write
 
 from ragboard import Passage, RunFileError, RunFileWarning, Sample, evaluate, read_runs
 from ragboard.cli import main
-from ragboard.readers.memory import read_samples
+from ragboard.readers.objects import read_samples
 
 PHOENIX = """context.span_id,document_position,context.trace_id,input,document,document_score,document_metadata
 s1,1,t1,When?,second,0.44,"{'page': 4}"

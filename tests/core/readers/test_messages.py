@@ -11,7 +11,7 @@ import pytest
 from tests.core.readers.conftest import Write
 
 from ragboard import RunFileError, Sample, Turn, read_runs
-from ragboard.readers.memory import read_samples
+from ragboard.readers.objects import read_samples
 
 OPENAI = [
     {"role": "system", "content": "Be brief."},

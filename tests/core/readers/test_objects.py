@@ -22,7 +22,7 @@ from tests.core.readers.conftest import Write
 
 from ragboard import Passage, RunFileError, RunFileWarning, Sample, Score, Turn, evaluate, read_runs
 from ragboard.cli import main
-from ragboard.readers.memory import read_samples
+from ragboard.readers.objects import read_samples
 
 LONG = "The bridge is made of steel and stone and wood. " * 10 + "It opened to traffic in July 2000."
 ROW = {"question": "When did the bridge open?", "answer": "The bridge opened to traffic in July 2000."}

@@ -14,7 +14,7 @@ from tests.core.readers.conftest import Write
 
 from ragboard import Run, Score, Unscored, read_runs
 from ragboard.readers.formats import format_of
-from ragboard.readers.memory import read_samples
+from ragboard.readers.objects import read_samples
 
 MISSING = Unscored(reason="skipped", detail="the file has no value")
 

@@ -21,7 +21,7 @@ from ragboard.stats import (
     powered_means,
 )
 from ragboard.stats.intervals import Floats
-from ragboard.stats.rectified import binary_parts, parts_of, solve
+from ragboard.stats.ppi import binary_parts, parts_of, solve
 
 
 def yes_no(*, both: int, judge: int, person: int, neither: int) -> tuple[Floats, Floats]:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from ragboard.analysis.diagnosis.diagnose import Measured, apply_rules, diagnose
-from ragboard.analysis.diagnosis.nouns import (
+from ragboard.analysis.diagnosis.diagnose import (
+    Measured,
+    apply_rules,
+    caution_of,
+    command_for,
+    condition_of,
+    diagnose,
+    topic_in_words,
+    why_silent,
+)
+from ragboard.analysis.diagnosis.rules import (
+    QUANTITIES,
+    RULES,
     Breakdown,
     Diagnosis,
     Figure,
     Finding,
     Look,
     PassageLoss,
+    Quantity,
     QuestionLoss,
     Rule,
     Silent,
     TopicLoss,
     TopicsLookedAt,
+    source_of,
 )
-from ragboard.analysis.diagnosis.quantities import QUANTITIES, Quantity
-from ragboard.analysis.diagnosis.rules import RULES, source_of
-from ragboard.analysis.diagnosis.words import caution_of, command_for, condition_of, topic_in_words, why_silent
 
 __all__ = [
     "QUANTITIES",

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Literal
 
 from ragboard.judges.embedded.figures import Figure
+from ragboard.judges.embedded.index import Claim
 from ragboard.judges.embedded.lexicon import COMPARED, FALLING, OPPOSITES, TITLES, UNTIL, word_set
-from ragboard.judges.embedded.library import Claim
 from ragboard.judges.embedded.reading import Name, Reading
 from ragboard.text.sentences import Language, normal, term
 

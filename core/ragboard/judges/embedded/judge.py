@@ -1,22 +1,26 @@
-"""The embedded judge: which of its modules answers which task."""
+"""Which passages an answer could have been written from: those that bear out a statement of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from zlib import crc32
 
-from ragboard.judges.embedded.answering import rate
-from ragboard.judges.embedded.entities import entities
-from ragboard.judges.embedded.passages import usefulness
-from ragboard.judges.embedded.qualities import classify
-from ragboard.judges.embedded.questions import questions_of
-from ragboard.judges.embedded.select import helping
-from ragboard.judges.embedded.similarity import similarities
-from ragboard.judges.embedded.statements import extract
+from ragboard.judges.embedded.index import Claim
+from ragboard.judges.embedded.lexicon import AUXILIARIES
+from ragboard.judges.embedded.reading import entities, read
+from ragboard.judges.embedded.select import helping, rate
+from ragboard.judges.embedded.statements import Subject, extract, subject_of
 from ragboard.judges.embedded.verify import verify
 from ragboard.judges.embedded.writing import questions_to, write_answer
+from ragboard.records import Verdict
 from ragboard.tasks import (
     AnswerRated,
+    Classified,
     Classify,
     Entities,
     ExtractEntities,
@@ -33,13 +37,185 @@ from ragboard.tasks import (
     Similarities,
     Similarity,
     Task,
+    Usefulness,
     Verify,
     WriteAnswer,
     WriteQuestions,
     ignore_call,
 )
+from ragboard.text.lexicon import FUNCTION_WORDS
+from ragboard.text.sentences import Language, language_of, normal, sentence_spans, term, tokens
 
-__all__ = ["VERSION", "WRITING", "EmbeddedJudge"]
+__all__ = ["VERSION", "EmbeddedJudge", "questions_of", "similarities", "usefulness"]
+
+
+def usefulness(task: JudgePassages) -> Usefulness:
+    """A passage is useful where it supports a statement of the answer by itself; none is to an answer without one."""
+    statements = tuple(each.text for each in extract(task.answer).statements)
+    found = verify(
+        Verify(question=task.question, statements=statements, passages=task.passages, joint=False, single=True)
+    )
+    said = [_said([row[place] for row in found.single]) for place in range(len(task.passages))]
+    return Usefulness(
+        useful=tuple(count > 0 for count in said), reasons=tuple(_reason(count, statements) for count in said)
+    )
+
+
+def _said(verdicts: list[Verdict]) -> int:
+    return sum(verdict.label == "supported" for verdict in verdicts)
+
+
+def _reason(said: int, statements: tuple[str, ...]) -> str:
+    if not statements:
+        return "The answer states nothing that a passage could bear out."
+    return f"It supports {said} of {len(statements)} statements of the answer."
+
+
+_DATE = re.compile(
+    r"\s+(?:in|on|since|im Jahre?|seit|am)\s+(?:the year\s+)?"
+    r"(?:\d{1,2}\.?\s+)?(?:[A-Z][a-zä]+\s+)?(?:\d{1,2},\s+)?\d{4}\b"
+)
+_PERSON = re.compile(r"\b(?:born|died|married|author|actor|actress|engineer|writer|painter|singer|his|her)\b")
+_PLACE = re.compile(r"\s+(?:in|at|near|nach|aus)\s+(?:[A-Z][\w'-]+)(?:\s+[A-Z][\w'-]+)*\b")
+
+
+def questions_of(answer: str, n: int) -> tuple[str, ...]:
+    """At most `n` questions, first those to the most telling statements; none where nothing is stated."""
+    language = language_of(answer)
+    said = [statement.text for statement in extract(answer).statements]
+    ordered = sorted(said, key=lambda text: -_telling(text, language))
+    kinds = [list(asked_of(text, language)) for text in ordered]
+    rounds = max((len(kind) for kind in kinds), default=0)
+    mixed = (kind[turn] for turn in range(rounds) for kind in kinds if turn < len(kind))
+    return tuple(dict.fromkeys(mixed))[: max(n, 0)]
+
+
+def _telling(text: str, language: Language) -> int:
+    claim = Claim(read(text, 0, len(text), language))
+    return len(claim.items) + len(claim.counted) + len(claim.named)
+
+
+def asked_of(statement: str, language: Language) -> Iterator[str]:
+    """Questions to one statement, the plainest first."""
+    text = statement.rstrip(" .!\u3002")
+    subject = subject_of(text, 0, len(text), language)
+    if subject is not None:
+        yield from _of_subject(text, subject, language)
+    yield f"{'Stimmt es:' if language == 'de' else 'Is it so that'} {_inner(text)}?"
+
+
+def _of_subject(text: str, subject: Subject, language: Language) -> Iterator[str]:
+    when, where, what = ("Wann", "Wo", "Was") if language == "de" else ("When", "Where", "What")
+    rest = text[subject.after :]
+    auxiliary = subject.verb.lower() in AUXILIARIES[language]
+    if language == "en" and _PERSON.search(rest):
+        what = "Who"
+    for word, pattern in ((when, _DATE), (where, _PLACE)) if auxiliary else ():
+        found = pattern.search(rest)
+        if found and (left := rest[: found.start()] + rest[found.end() :]).strip():
+            yield f"{word} {subject.verb} {_inner(subject.text)}{left}?"
+    yield f"{what} {subject.verb}{rest}?"
+
+
+def _inner(text: str) -> str:
+    """As it reads within a sentence: an article at its head in small letters."""
+    first, space, rest = text.partition(" ")
+    small = {"The", "A", "An", "It", "He", "She", "They", "This", "These", "Der", "Die", "Das", "Ein", "Eine"}
+    return f"{first.lower()}{space}{rest}" if first in small else text
+
+
+BUCKETS = 2**18
+STEM, FUNCTION, LETTERS = 1.0, 0.2, 0.3
+"""What a content stem, a function word and a group of three letters weigh."""
+
+
+def similarities(text: str, others: Sequence[str]) -> tuple[float, ...]:
+    """The cosine of `text` with each of `others`, in [-1, 1]; 0.0 where one has no word."""
+    language = language_of(text)
+    vector = _vector(text, language)
+    return tuple(_cosine(vector, _vector(other, language)) for other in others)
+
+
+def _vector(text: str, language: Language) -> dict[int, float]:
+    """Bucket to weight, of length 1; empty for a text without words."""
+    counts: Counter[tuple[int, float]] = Counter()
+    for token in tokens(text):
+        counts.update(_features(token.text, language))
+    weights: dict[int, float] = {}
+    for (bucket, weight), count in counts.items():
+        weights[bucket] = weights.get(bucket, 0.0) + weight * (1 + math.log(count))
+    length = math.sqrt(math.fsum(weight * weight for weight in weights.values()))
+    return {bucket: weight / length for bucket, weight in weights.items()}
+
+
+@lru_cache(maxsize=16384)
+def _features(word: str, language: Language) -> tuple[tuple[int, float], ...]:
+    plain = normal(word)
+    if plain in FUNCTION_WORDS[language]:
+        return ((_bucket("f", plain), FUNCTION),)
+    stem = term(word, language)
+    return ((_bucket("s", stem), STEM), *((_bucket("l", group), LETTERS) for group in _groups(stem)))
+
+
+def _groups(stem: str) -> Iterator[str]:
+    edged = f"<{stem}>"
+    return (edged[at : at + 3] for at in range(len(edged) - 2))
+
+
+def _bucket(kind: str, feature: str) -> int:
+    return crc32(f"{kind}{feature}".encode("utf-8", "surrogatepass")) % BUCKETS
+
+
+def _cosine(one: dict[int, float], other: dict[int, float]) -> float:
+    if one == other:
+        return 1.0 if one else 0.0
+    shared = math.fsum(weight * other[bucket] for bucket, weight in one.items() if bucket in other)
+    return max(-1.0, min(1.0, shared))
+
+
+ANSWERS = 0.5
+"""The rating from which an answer counts as relevant."""
+
+
+def classify(task: Classify) -> Classified:
+    """The verdict, and what it was counted from; no probability, for scores of rules are none."""
+    match task.quality:
+        case "context_relevance":
+            return _context_relevance(task.question, task.contexts)
+        case "answer_faithfulness":
+            return _answer_faithfulness(task)
+        case "answer_relevance":
+            return _answer_relevance(task.question, task.answer)
+
+
+def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classified:
+    """Whether a sentence of the passages helps."""
+    sentences = [text[start:end] for text in contexts for start, end in sentence_spans(text)]
+    chosen, scores = helping(question, sentences)
+    best = f"the best by {max(scores, default=0.0):.2f}"
+    reason = f"{len(chosen)} of {len(sentences)} sentences help to answer the question, {best}."
+    return Classified(holds=bool(chosen), reason=reason)
+
+
+def _answer_faithfulness(task: Classify) -> Classified:
+    """Whether every statement is supported; an answer without one is held against the passages as it is."""
+    said = extract(task.answer)
+    if said.refuses and not said.statements:
+        return Classified(holds=True, reason="It declines to answer: it states nothing that could be unfaithful.")
+    statements = tuple(each.text for each in said.statements) or (task.answer,)
+    asked = Verify(question=task.question, statements=statements, passages=task.contexts, joint=True, single=False)
+    verdicts = verify(asked).joint
+    supported = sum(verdict.label == "supported" for verdict in verdicts)
+    least = f"the least by {min(verdict.score or 0.0 for verdict in verdicts):.2f}"
+    reason = f"The passages support {supported} of {len(verdicts)} statements, {least}."
+    return Classified(holds=supported == len(verdicts), reason=reason)
+
+
+def _answer_relevance(question: str, answer: str) -> Classified:
+    """Whether the answer is rated as answering."""
+    score, reason = rate(question, answer)
+    return Classified(holds=score >= ANSWERS, reason=f"{reason} Rated {score:.2f}.")
+
 
 VERSION = "4"
 """Changes with every change of rules that could change an answer."""

@@ -1,31 +1,114 @@
-"""A sentence as the judge reads it: content terms, figures, names, negations."""
+"""A property that is worked out when it is first asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, compress, count
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from ragboard.judges.embedded.clues import clue_in, month_clue
-from ragboard.judges.embedded.figures import Figure, figures_at, numeric
+from ragboard.judges.embedded.figures import Figure, figures_at, in_digits, numeric
 from ragboard.judges.embedded.lexicon import (
     AUXILIARIES,
     BACKWARD,
+    MONTHS,
     NEGATORS,
     NUMBER_WORDS,
     PRONOUNS,
+    SCALES,
+    UNITS,
     UNNEGATED,
     word_set,
 )
-from ragboard.judges.embedded.once import once
-from ragboard.judges.embedded.phrases import hedge
+from ragboard.judges.embedded.statements import hedge
 from ragboard.text.lexicon import FUNCTION_WORDS
-from ragboard.text.sentences import Language, Remembered, Words, normal, term, words_in
+from ragboard.text.sentences import Language, Remembered, Words, language_of, normal, sentence_spans, term, words_in
 
-__all__ = ["BEGINNING", "Name", "Reading", "read"]
+__all__ = ["BEGINNING", "Name", "Reading", "clues_of", "entities", "figure_terms", "once", "read"]
+
+
+Owner = TypeVar("Owner")
+Value = TypeVar("Value")
+
+
+class once(Generic[Owner, Value]):  # noqa: N801 - read as a decorator
+    """`functools.cached_property` without the lock it takes before Python 3.12: a sixth of the cost for one value.
+
+    Two threads may both work a value out; it is the same, and one of the two is kept.
+    """
+
+    def __init__(self, make: Callable[[Owner], Value]) -> None:
+        self._make, self._name, self.__doc__ = make, make.__name__, make.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any]) -> once[Owner, Value]: ...
+    @overload
+    def __get__(self, instance: Owner, owner: type[Any]) -> Value: ...
+    def __get__(self, instance: Owner | None, owner: type[Any]) -> once[Owner, Value] | Value:
+        if instance is None:
+            return self
+        made = instance.__dict__[self._name] = self._make(instance)
+        return made
+
+
+ANY = "=?"
+"""The clue of a word that does not tell by itself what its figure is."""
+LONGEST = 9
+"""A sign, and digits that stay exact in any unit."""
+HUGE = 1e100
+"""A number that scales could make infinite."""
+COMPOUND = 20
+"""From this number word on another may follow: `twenty-one`."""
+
+_SIZES = {"s": (1.0, 60.0, 3600.0), "day": (1.0, 7.0), "month": (1.0, 12.0)}
+"""For what is counted in units that differ by no powers of ten, their sizes."""
+
+
+def clue_in(word: str, language: Language) -> str:
+    """The clue of a number in digits or in letters: no term is like it. A word with two stops may be a date."""
+    if word[0].isdigit():
+        value, most = in_digits(word, language), HUGE
+    else:
+        value, most = NUMBER_WORDS[word.lower()], COMPOUND
+    if not value or value >= most or word.count(".") > 1:
+        return ANY
+    clue = _clue(value)
+    return clue if len(clue) <= LONGEST else ANY
+
+
+def month_clue(word: str) -> str:
+    """The clue of a month's name that is a function word too, such as May; `` for any other word."""
+    return f"=month {MONTHS[word.lower()]}" if numeric(word) else ""
+
+
+def clues_of(figures: Iterable[Figure], language: Language) -> frozenset[str]:
+    """The clues, and terms of months, of which a sentence has one if it says one of these figures."""
+    return frozenset((ANY, *(clue for figure in figures for clue in _clues_of(figure, language))))
+
+
+def _clues_of(figure: Figure, language: Language) -> Iterator[str]:
+    if figure.kind.startswith("date"):
+        month = int(figure.value) // 100 if figure.kind == "date day" else int(figure.value)
+        yield from (_clue(month), f"=month {month}")
+        yield from (term(name, language) for name, number in MONTHS.items() if number == month)
+    else:
+        yield from (_clue(figure.value / size) for size in _SIZES.get(figure.kind, (1.0,)))
+    if 1000 <= figure.value < 10000:
+        yield _clue(figure.value % 100)  # 1998-99
+
+
+def _clue(value: float) -> str:
+    return f"={abs(value):.8e}".partition("e")[0].replace(".", "").rstrip("0")
+
+
+@lru_cache(maxsize=8)
+def figure_terms(language: Language) -> frozenset[str]:
+    """Terms of the words that may belong to a figure, and are no words of content there."""
+    words = {*MONTHS, *NUMBER_WORDS, *SCALES, *UNITS, "per", "cent", "de", "one"}
+    return frozenset(term(word, language) for word in words)
+
 
 _BEFORE_NAME = word_set("in aus nach von bei für durch gegen mit")
 """German prepositions: every noun is capitalised there, but one without article after these is a name."""
@@ -224,3 +307,15 @@ def _is_name(reading: Reading, at: int, stop: int) -> bool:
         return True
     following = reading.lowered[1] if len(reading.spelt) > 1 else ""
     return following in AUXILIARIES["en"] and following not in {"are", "were", "have", "do"}
+
+
+def entities(text: str) -> tuple[str, ...]:
+    """Names, numbers and dates in reading order, each once; Hindi and Chinese have no capitals, so only the latter."""
+    language = language_of(text)
+    readings = (read(text, start, end, language) for start, end in sentence_spans(text, language))
+    return tuple(dict.fromkeys(text[start:end] for reading in readings for start, end in sorted(set(_spans(reading)))))
+
+
+def _spans(reading: Reading) -> Iterator[tuple[int, int]]:
+    yield from (reading.span(name.first, name.stop) for name in reading.names)
+    yield from ((figure.start, figure.end) for figure in reading.figures)

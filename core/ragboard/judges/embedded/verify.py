@@ -1,15 +1,103 @@
-"""Statements held against passages: the table of verdicts that was asked for."""
+"""Why a verdict is what it is, in words for the person who reads it."""
 
 from __future__ import annotations
 
-from ragboard.judges.embedded.library import Library
-from ragboard.judges.embedded.lookup import Lookup, Scope, lookups
+from collections.abc import Sequence
+
+from ragboard.judges.embedded.index import Claim, Library, Lookup, Scope, lookups
 from ragboard.judges.embedded.matching import Match, best_match
-from ragboard.judges.embedded.reasons import reason
 from ragboard.records import Evidence, Verdict
 from ragboard.tasks import Verification, Verify
+from ragboard.text.sentences import normal
 
 __all__ = ["verify"]
+
+
+SAME_WORDS = 0.92
+"""Coverage from which a passage says a thing in nearly the same words."""
+FEW = 3
+"""How many missing words are named."""
+NEAREST = 0.35
+"""Coverage from which a passage is worth calling nearest."""
+
+
+def reason(lookup: Lookup, match: Match, only: Scope) -> str:
+    """One sentence. `only` is the passage held against the statement, from 0; None for all."""
+    library, claim = lookup.library, lookup.claim
+    if match.label == "supported":
+        return _support(library, claim, match)
+    if match.conflict:
+        return _contradiction(library, match)
+    return _absence(lookup, match, only)
+
+
+def _passages(library: Library, match: Match) -> list[int]:
+    return list(dict.fromkeys(library.passage_of[number] + 1 for number in match.sentences))
+
+
+def _support(library: Library, claim: Claim, match: Match) -> str:
+    ranks = _passages(library, match)
+    if len(ranks) > 1:
+        return f"Passages {min(ranks)} and {max(ranks)} say it together."
+    if len(match.sentences) > 1:
+        return f"Passage {ranks[0]} says it in two sentences."
+    if _verbatim(library, claim, match):
+        return f"Passage {ranks[0]} says it word for word."
+    how = "it in nearly the same words" if match.seen and match.seen.pair >= SAME_WORDS else "the same in other words"
+    return f"Passage {ranks[0]} says {how}."
+
+
+def _verbatim(library: Library, claim: Claim, match: Match) -> bool:
+    said = map(normal, library.sentences[match.sentences[0]].spelt)
+    wanted = map(normal, claim.reading.spelt)
+    return f" {' '.join(wanted)} " in f" {' '.join(said)} "
+
+
+def _contradiction(library: Library, match: Match) -> str:
+    where = f"Passage {_passages(library, match)[0]}"
+    found = match.conflict
+    if found is None or found.denied == "answer":
+        return f"{where} says what the answer denies."
+    if found.denied == "passage":
+        return f"{where} denies what the answer says."
+    return f"{where} says {found.here} where the answer says {found.there}."
+
+
+def _absence(lookup: Lookup, match: Match, only: Scope) -> str:
+    claim = lookup.claim
+    absent = claim.items - lookup.said(only)
+    hard = claim.words(absent & (claim.counted | claim.named))
+    if hard and only is not None:
+        return f"Passage {only + 1} does not mention {_quoted(hard, 'or')}."
+    if hard:
+        return f"{_quoted(hard)} {'appears' if len(hard) == 1 else 'appear'} in no passage."
+    if match.sentences and match.seen and match.seen.pair >= NEAREST:
+        return _nearest(lookup, match)
+    words = claim.words(_heaviest(lookup, absent))
+    listed = _listed(words, "or") if words else ""
+    if only is not None:
+        return f"Passage {only + 1} does not {f'speak of {listed}' if listed else 'say this in one place'}."
+    return f"No passage {f'speaks of {listed}' if listed else 'says this in one place'}."
+
+
+def _nearest(lookup: Lookup, match: Match) -> str:
+    claim = lookup.claim
+    where = f"Passage {_passages(lookup.library, match)[0]} comes nearest but"
+    hard = claim.words(match.missing & (claim.counted | claim.named))
+    words = hard or claim.words(_heaviest(lookup, match.missing))
+    return f"{where} does not say {_quoted(words, 'or')} there." if words else f"{where} says it otherwise."
+
+
+def _heaviest(lookup: Lookup, items: frozenset[str]) -> list[str]:
+    return sorted(items, key=lambda item: (-lookup.weights[item], -len(item), item))[:FEW]
+
+
+def _quoted(words: Sequence[str], last: str = "and") -> str:
+    return _listed([f"'{word}'" for word in words[:FEW]], last)
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def verify(task: Verify) -> Verification:

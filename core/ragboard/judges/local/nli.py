@@ -1,21 +1,271 @@
-"""A judge that verifies with an NLI cross-encoder on this machine."""
+"""From what a model makes of each window to a verdict, and in words how it came about."""
 
 from __future__ import annotations
 
 import asyncio
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from threading import Lock
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from ragboard.errors import SettingError
-from ragboard.judges.local.entailment import CrossEncoder, NoRoomError, Pair, Spans
-from ragboard.judges.local.models import digest, model_folder, readable
-from ragboard.judges.local.verdicts import Odds, Seen, Thresholds, verdict
+from ragboard.errors import JudgeError, SettingError
+from ragboard.judges.local.models import digest, load, model_folder, read_json, readable
+from ragboard.records import Evidence, Label, Verdict
 from ragboard.tasks import Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
+from ragboard.text.sentences import sentence_spans
 
-__all__ = ["NliJudge"]
+__all__ = ["Labels", "NliJudge", "Odds", "Pair", "Seen", "Thresholds", "span", "token_borders", "verdict", "windows"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Odds:
+    """What a model gives a pair of texts, as probabilities in [0, 1]."""
+
+    entailment: float
+    contradiction: float | None
+    """None for a model that knows no contradiction."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """A window of the passage at `rank`, and what the model makes of it and a statement."""
+
+    rank: int
+    start: int
+    end: int
+    odds: Odds
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thresholds:
+    """Probabilities from which a window supports or contradicts."""
+
+    supports: float = 0.5
+    contradicts: float = 0.5
+
+
+def verdict(seen: Sequence[Seen], thresholds: Thresholds) -> Verdict:
+    """The verdict over all these windows: supported if one of them supports, else contradicted if one does.
+
+    The score is the highest probability of entailment; None where there is no window.
+    """
+    if not seen:
+        return Verdict(label="unsupported", reason="There is no text to hold it against.")
+    best = max(seen, key=lambda one: one.odds.entailment)
+    worst = max(seen, key=lambda one: one.odds.contradiction or 0.0)
+    label = _label(best.odds.entailment, worst.odds.contradiction, thresholds)
+    return Verdict(
+        label=label,
+        reason=_reason(label, best, worst, len(seen)),
+        score=best.odds.entailment,
+        evidence={"supported": (_mark(best, "for"),), "contradicted": (_mark(worst, "against"),)}.get(label, ()),
+    )
+
+
+def _label(entailment: float, contradiction: float | None, thresholds: Thresholds) -> Label:
+    if entailment >= thresholds.supports:
+        return "supported"
+    denied = contradiction is not None and contradiction >= thresholds.contradicts
+    return "contradicted" if denied else "unsupported"
+
+
+def _reason(label: Label, best: Seen, worst: Seen, count: int) -> str:
+    highest = "" if count == 1 else f", the highest of {count} windows"
+    for_it, against = f"entailment {best.odds.entailment:.2f}", f"contradiction {worst.odds.contradiction or 0.0:.2f}"
+    if label == "supported":
+        return f"Passage {best.rank}: {for_it}{highest}."
+    if label == "contradicted":
+        return f"Passage {worst.rank}: {against}{highest}; {for_it} at most."
+    known = for_it if worst.odds.contradiction is None else f"{for_it} and {against}"
+    return f"Neither: {known}{highest}."
+
+
+def _mark(seen: Seen, stance: Literal["for", "against"]) -> Evidence:
+    return Evidence(rank=seen.rank, start=seen.start, end=seen.end, stance=stance, how="window")
+
+
+Offsets = Sequence[tuple[int, int]]
+"""Where each token of a text stands, in reading order."""
+
+
+def windows(length: int, borders: Sequence[int], room: int) -> tuple[range, ...]:
+    """Ranges of at most `room` tokens that together cover `range(length)`, in order.
+
+    `borders` are the tokens with which a sentence begins, ascending. A window ends at the last border
+    in its second half, where there is one; the next begins at the first border in its last quarter.
+    So a sentence of at most half a window stands whole in one of them.
+    """
+    found: list[range] = []
+    start = 0
+    while start < length:
+        end = _end(start, length, borders, room)
+        found.append(range(start, end))
+        start = length if end == length else _next(end, borders, room // 4)
+    return tuple(found)
+
+
+def _end(start: int, length: int, borders: Sequence[int], room: int) -> int:
+    if length <= start + room:
+        return length
+    last = borders[bisect_right(borders, start + room) - 1] if borders else 0
+    return last if last > start + room // 2 else start + room
+
+
+def _next(end: int, borders: Sequence[int], overlap: int) -> int:
+    """The first border of the overlap; without one there is nothing to repeat, save in mid-sentence."""
+    place = bisect_left(borders, end - overlap)
+    return borders[place] if place < len(borders) and borders[place] <= end else end - overlap
+
+
+def token_borders(offsets: Offsets, starts: Sequence[int]) -> tuple[int, ...]:
+    """The token in which each of these places of the text is; a token's offsets may begin with the space before it."""
+    ends = [end for _, end in offsets]
+    found = (bisect_right(ends, start) for start in starts)
+    return tuple(dict.fromkeys(token for token in found if token < len(ends)))
+
+
+def span(text: str, offsets: Offsets, window: range) -> tuple[int, int] | None:
+    """Where a window stands in the text, without space around it; None where it is nothing but space."""
+    start, end = offsets[window.start][0], offsets[window.stop - 1][1]
+    piece = text[start:end]
+    start += len(piece) - len(piece.lstrip())
+    end -= len(piece) - len(piece.rstrip())
+    return (start, end) if start < end else None
+
+
+Pair: TypeAlias = tuple[str, str]
+"""A premise and a hypothesis."""
+
+Spans: TypeAlias = tuple[tuple[int, int], ...]
+"""Places in a text, by characters."""
+
+BATCH = 32
+"""Pairs that the model reads at a time."""
+
+SPARE = 4
+"""Tokens left free, for a piece of a text may be cut into a few more than it was in the whole."""
+
+LEAST = 16
+"""Tokens of a passage that must find room beside a statement."""
+
+
+class NoRoomError(Exception):
+    """A statement is so long that the model can read no passage beside it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Labels:
+    """Which output of the model is which."""
+
+    count: int
+    entailment: int
+    contradiction: int | None
+
+    @classmethod
+    def read(cls, folder: Path) -> Labels:
+        """As `id2label` in the model's config.json names them, in any order and case.
+
+        Three are entailment, contradiction, neutral; two are entailment and not_entailment; one is
+        entailment. Raises JudgeError for others.
+        """
+        config = read_json(folder, "config.json", "a cross-encoder trained for entailment")
+        named = config.get("id2label") if isinstance(config, dict) else None
+        names = [str(name) for _, name in sorted(named.items(), key=_place)] if isinstance(named, dict) else []
+        known = [name.lower().replace("-", "_") for name in names]
+        if set(known) not in _KNOWN or len(set(known)) < len(known):
+            raise JudgeError(
+                f"{folder}: its labels are {', '.join(names) or 'not named'};"
+                " expected entailment, contradiction and neutral (id2label in config.json)"
+            )
+        contradiction = known.index("contradiction") if "contradiction" in known else None
+        return cls(count=len(known), entailment=known.index("entailment"), contradiction=contradiction)
+
+    def odds(self, logits: Sequence[float]) -> Odds | None:
+        """Probabilities to four decimals; None where the model's numbers are none."""
+        if not all(map(math.isfinite, logits)):
+            return None
+        parts = _softmax(logits if self.count > 1 else (*logits, 0.0))
+        return Odds(
+            entailment=round(parts[self.entailment], 4),
+            contradiction=None if self.contradiction is None else round(parts[self.contradiction], 4),
+        )
+
+
+_KNOWN = ({"entailment", "contradiction", "neutral"}, {"entailment", "not_entailment"}, {"entailment"})
+
+
+def _place(item: tuple[str, object]) -> tuple[int, str]:
+    return len(item[0]), item[0]
+
+
+def _softmax(logits: Sequence[float]) -> list[float]:
+    highest = max(logits)
+    powers = [math.exp(logit - highest) for logit in logits]
+    total = sum(powers)
+    return [power / total for power in powers]
+
+
+class CrossEncoder:
+    """The model in a folder, loaded when it is first used. Not to be used by two threads at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.labels = Labels.read(folder)
+
+    @cached_property
+    def _model(self) -> Any:
+        model = load("CrossEncoder", self.folder)
+        if not model.tokenizer.is_fast:
+            raise JudgeError(f"{self.folder}: its tokenizer does not tell where a token stands; expected a fast one")
+        return model
+
+    @cached_property
+    def _limit(self) -> int:
+        """Tokens of passage and statement together."""
+        known = (self._model.max_seq_length, self._model.tokenizer.model_max_length)
+        most = min(limit for limit in known if limit)
+        return int(most) - int(self._model.tokenizer.num_special_tokens_to_add(pair=True)) - SPARE
+
+    def room(self, statement: str, window: int) -> int:
+        """Tokens of a passage that the model reads beside the statement, at most `window`.
+
+        Raises NoRoomError where these are too few to be of use.
+        """
+        taken = len(self._offsets(statement))
+        if self._limit - taken < min(LEAST, window):
+            raise NoRoomError(
+                f"a statement of {taken} tokens leaves no room for a passage; the model reads {self._limit} together"
+            )
+        return min(window, self._limit - taken)
+
+    def spans(self, passage: str, room: int) -> Spans:
+        """Where the windows of a passage stand in it; none where it is empty."""
+        offsets = self._offsets(passage)
+        borders = token_borders(offsets, [start for start, _ in sentence_spans(passage)])
+        found = (span(passage, offsets, window) for window in windows(len(offsets), borders, room))
+        return tuple(place for place in found if place)
+
+    def _offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        cut: Mapping[str, Any] = self._model.tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
+        )
+        offsets: Sequence[tuple[int, int]] = cut["offset_mapping"]
+        return offsets
+
+    def odds(self, pairs: Sequence[Pair]) -> list[Odds | None]:
+        """For each pair whether the first text entails the second; None where the model gives no number."""
+        if not pairs:
+            return []
+        as_they_are = import_module("torch").nn.Identity()
+        rows = self._model.predict(list(pairs), batch_size=BATCH, activation_fn=as_they_are, show_progress_bar=False)
+        return [self.labels.odds(row) for row in rows.reshape(len(pairs), -1).tolist()]
+
 
 VERSION = "1"
 """Changes with every change of windows or of rules that could change an answer."""

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ragboard.errors import JudgeError
 from ragboard.judges.local.models import readable
-from ragboard.judges.local.windows import span, token_borders, windows
+from ragboard.judges.local.nli import span, token_borders, windows
 from ragboard.judges.trained.files import Part
 from ragboard.tasks import AresQuality
 from ragboard.text.sentences import sentence_spans

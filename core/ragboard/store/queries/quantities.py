@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection
 
-__all__ = ["COUNTED", "sample_values"]
+__all__ = ["EXAMPLES", "sample_values"]
+
 
 _HALF = (
     "SELECT position, (max(rank) + 1) // 2 AS half FROM passages WHERE run_id = $run GROUP BY 1 HAVING max(rank) > 1"
@@ -58,3 +59,50 @@ def sample_values(
     values = np.full(samples, np.nan)
     values[np.asarray(got["position"], dtype=np.int64)] = np.asarray(got["value"], dtype=np.float64)
     return values
+
+
+EXAMPLES = {
+    "Which statements are contradicted, and why?": """\
+SELECT run, question, statement, reason
+FROM statement_verdicts
+WHERE shown AND verdict = 'contradicted'
+ORDER BY run, position, number""",
+    "Which passages stand behind most unsupported statements?": """\
+SELECT min(p.passage_id) AS passage_id, count(DISTINCT (v.evaluation_id, v.position, v.number)) AS statements,
+       p.text[:200] AS passage
+FROM statement_verdicts v
+JOIN passages p USING (run_id, position)
+WHERE v.shown AND v.verdict <> 'supported'
+GROUP BY p.text
+ORDER BY statements DESC, passage_id
+LIMIT 20""",
+    "Do longer answers have more unsupported statements?": """\
+SELECT v.run, length(s.answer) // 200 * 200 AS characters_from,
+       count(DISTINCT v.sample_id) AS answers, count(*) AS statements,
+       avg((v.verdict <> 'supported')::INTEGER) AS share_unsupported
+FROM statement_verdicts v
+JOIN samples s USING (run_id, position)
+WHERE v.shown AND v.verdict IS NOT NULL
+GROUP BY ALL
+ORDER BY ALL""",
+    "Which samples have no score, and why?": """\
+SELECT run, metric, reason, count(*) AS samples, any_value(detail) AS for_example
+FROM sample_scores
+WHERE shown AND value IS NULL
+GROUP BY ALL
+ORDER BY samples DESC, run, metric""",
+    "Which questions does every run get wrong?": """\
+SELECT question, count(DISTINCT run_id) AS runs, max(value) AS best
+FROM sample_scores
+WHERE shown AND metric LIKE '%.faithfulness'
+GROUP BY question
+HAVING max(value) < 0.5
+ORDER BY best, question""",
+    "What did evaluations cost?": """\
+SELECT r.name AS run, e.judge, s.model, s.calls, s.prompt_tokens + s.completion_tokens AS tokens, s.cost
+FROM spending s
+JOIN evaluations e USING (evaluation_id)
+JOIN runs r USING (run_id)
+ORDER BY s.cost DESC NULLS LAST, run""",
+}
+"""Queries that answer a question, by the question."""

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from ragboard.analysis import HallucinationQuery, SampleQuery
-from ragboard.analysis.diagnosis.diagnose import apply_rules
-from ragboard.analysis.diagnosis.loss import topic_losses
-from ragboard.analysis.diagnosis.nouns import Finding, Rule
-from ragboard.analysis.diagnosis.quantities import FAITHFULNESS, QUANTITIES, measure
-from ragboard.analysis.diagnosis.rules import RULES, source_of
-from ragboard.analysis.diagnosis.words import condition_of, sentence_of
+from ragboard.analysis.diagnosis.diagnose import apply_rules, condition_of, sentence_of, topic_losses
+from ragboard.analysis.diagnosis.rules import FAITHFULNESS, QUANTITIES, RULES, Finding, Rule, measure, source_of
 from ragboard.metrics import METRICS
 from ragboard.stats import Interval, NoInterval, mean_interval, moments
 from ragboard.store import RunRef

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from ragboard.judges.embedded import EmbeddedJudge
-from ragboard.judges.embedded.answering import asked, rate
+from ragboard.judges.embedded.select import asked, rate
 from ragboard.tasks import AnswerRated, RateAnswer
 
 QUESTION = "When was the Forth Bridge opened?"

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragboard.judges.embedded.index import Index
+from ragboard.judges.embedded.index import Index, Library
 from ragboard.judges.embedded.lexicon import UNITS
-from ragboard.judges.embedded.library import Library
 
 SAID = st.lists(
     st.sampled_from(

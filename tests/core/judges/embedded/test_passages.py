@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.embedded.entities import entities
-from ragboard.judges.embedded.passages import usefulness
+from ragboard.judges.embedded.judge import usefulness
+from ragboard.judges.embedded.reading import entities
 from ragboard.tasks import JudgePassages
 
 BRIDGE = "The Tay Bridge was opened in 1887. It is 3,264 metres long."

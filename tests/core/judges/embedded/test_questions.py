@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.embedded.questions import questions_of
+from ragboard.judges.embedded.judge import questions_of
 
 
 def test_a_statement_is_asked_for_its_date_place_and_subject() -> None:

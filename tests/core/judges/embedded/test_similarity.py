@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.embedded.similarity import similarities
+from ragboard.judges.embedded.judge import similarities
 from ragboard.text.sentences import tokens
 
 
@@ -31,7 +31,7 @@ def test_shared_words_bring_texts_near_and_other_words_keep_them_apart() -> None
 
 
 def test_the_value_is_the_same_in_a_process_with_another_hash_seed() -> None:
-    code = "from ragboard.judges.embedded.similarity import similarities as s; print(s('a bridge', ('the bridges',)))"
+    code = "from ragboard.judges.embedded.judge import similarities as s; print(s('a bridge', ('the bridges',)))"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],

@@ -19,8 +19,8 @@ from tests.local_models import needed, small_model
 import ragboard
 from ragboard import JudgeError
 from ragboard.judges import embedder_named, judge_named
-from ragboard.judges.local.entailment import Labels
 from ragboard.judges.local.models import digest, load
+from ragboard.judges.local.nli import Labels
 
 CORE = Path(ragboard.__file__).parents[1]
 

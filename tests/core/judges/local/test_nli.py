@@ -15,7 +15,7 @@ from tests.core.judges.local.made_up import THINGS, examples
 from ragboard import EmbeddedJudge, JudgeError, Panel, SettingError, Store, evaluate_run
 from ragboard.cli import main
 from ragboard.judges import NliJudge, judge_named
-from ragboard.judges.local.entailment import Pair
+from ragboard.judges.local.nli import Pair
 from ragboard.metrics import metrics_named
 from ragboard.records import Label, Verdict
 from ragboard.tasks import Failure, Rate, Task, Verification, Verify, fitting

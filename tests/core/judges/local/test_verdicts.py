@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from ragboard.judges.local.entailment import Labels
-from ragboard.judges.local.verdicts import Odds, Seen, Thresholds, verdict
+from ragboard.judges.local.nli import Labels, Odds, Seen, Thresholds, verdict
 from ragboard.records import Evidence, Verdict
 
 

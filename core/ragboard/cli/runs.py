@@ -1,8 +1,9 @@
-"""Commands that bring runs in, list them, show them and take them out."""
+"""Commands that bring runs in, list them, show them, rename them and take them out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from ragboard.analysis import (
     run_summary,
     sample_report,
 )
-from ragboard.cli.calls import show_calls
 from ragboard.cli.options import (
     as_json,
     config_of,
@@ -35,6 +35,7 @@ from ragboard.cli.options import (
 from ragboard.cli.output import (
     MARKS,
     one_line,
+    plain,
     print_across,
     print_json,
     print_table,
@@ -42,13 +43,17 @@ from ragboard.cli.output import (
     show_outcome,
     show_summary,
 )
+from ragboard.errors import SettingError
+from ragboard.evaluation.calls import Call, sample_calls
+from ragboard.metrics import Metric
 from ragboard.metrics.partition import ORIGINS
 from ragboard.metrics.plugins import metrics_with
 from ragboard.readers import ImportReport, read_runs
 from ragboard.records import Score
-from ragboard.store import AddedRun, Store
+from ragboard.store import AddedRun, RunRef, Store
 
-__all__ = ["add_file", "import_runs", "print_report", "runs", "show"]
+__all__ = ["add_file", "import_runs", "print_report", "rename", "rm", "runs", "show", "tag"]
+
 
 WIDE = 6
 """With more metrics than this the leaderboard has a line for each metric and a column for each run."""
@@ -291,3 +296,93 @@ def _print_statement(number: int, said: JudgedStatement) -> None:
     notes += [f"{one.label}, says {one.annotator}{f': {one.note}' if one.note else ''}" for one in said.people]
     for note in filter(None, notes):
         click.echo(f"{'':<18} {one_line(note)}")
+
+
+def whole_run(store: Store, name: str) -> RunRef:
+    """The run of that name. Raises SettingError where one evaluation of it is named."""
+    ref = store.resolve(name)
+    if name not in (ref.name, ref.run_id):
+        raise SettingError(f"{name!r} names an evaluation, expected a run: {ref.name!r}")
+    return ref
+
+
+@click.command()
+@click.argument("run")
+@click.argument("name")
+@store_option
+def rename(run: str, name: str, store: Store) -> None:
+    """Call a RUN by another NAME; what was found about it stays.
+
+    \b
+    ragboard rename answers rerank-k5
+    """
+    store.rename_run(whole_run(store, run).run_id, name)
+    click.echo(one_line(f"{run} is now called {name}"))
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@store_option
+def rm(runs: tuple[str, ...], yes: bool, store: Store) -> None:
+    """Delete each RUN with its samples and every evaluation of it, after asking.
+
+    \b
+    ragboard rm rerank-k5
+    ragboard rm first second --yes
+    """
+    found = {ref.run_id: ref for ref in (whole_run(store, name) for name in runs)}
+    for ref in found.values():
+        click.echo(
+            one_line(f"{ref.name}: {store.sample_count(ref.run_id):,} samples, and all that was found about them")
+        )
+    if not yes:
+        click.confirm("Delete for good?", abort=True)
+    store.remove_runs(found)
+    click.echo(f"{len(found)} run{'' if len(found) == 1 else 's'} deleted")
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("run")
+@click.argument("changes", nargs=-1, required=True, metavar="+TAG|-TAG...", type=click.UNPROCESSED)
+@store_option
+def tag(run: str, changes: tuple[str, ...], store: Store) -> None:
+    """Give a RUN tags (+TAG) and take tags from it (-TAG).
+
+    \b
+    ragboard tag rerank-k5 +baseline -draft
+    """
+    for change in changes:
+        if change[:1] not in ("+", "-") or not change[1:].strip():
+            raise SettingError(f"{change!r}: expected +TAG or -TAG")
+    run_id = whole_run(store, run).run_id
+    tags = store.change_tags(
+        run_id,
+        add=[change[1:] for change in changes if change[0] == "+"],
+        drop=[change[1:] for change in changes if change[0] == "-"],
+    )
+    click.echo(one_line(f"{run}: {', '.join(tags) or 'no tag'}"))
+
+
+def show_calls(store: Store, run: RunRef, sample_id: str | None, known: Mapping[str, Metric], *, as_json: bool) -> None:
+    """Print every task of a sample with its messages. Raises SettingError where no sample is named."""
+    if sample_id is None:
+        raise SettingError("--calls is of one sample; name it: ragboard show RUN SAMPLE --calls")
+    found = sample_calls(store, run, sample_id, known=known)
+    if as_json:
+        print_json(asdict(found) | {"cost": found.cost})
+        return
+    click.echo(plain(found.missing or str(found)))
+    for number, one in enumerate(found.tasks, 1):
+        _print_call(number, one)
+
+
+def _print_call(number: int, one: Call) -> None:
+    click.echo(plain(f"\n{number}. {one.task}"))
+    click.echo(plain(f"   {one.facts}"))
+    if one.no_prompt:
+        click.echo(plain(f"   {one.no_prompt}"))
+    for message in one.messages:
+        click.echo(f"   --- {message.role}")
+        click.echo(plain(message.text))
+    click.echo(plain(f"   --- {'failed' if one.failed else 'read as'}: {one.outcome}"))

@@ -1,10 +1,10 @@
-"""Commands that decide: two runs compared, one run checked."""
+"""Commands that decide: two runs compared, one run checked against thresholds, two runs judged pair by pair."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import click
 
@@ -25,18 +25,24 @@ from ragboard.analysis import (
     read_condition,
     refuse_unreachable,
     run_summary,
+    set_threshold,
     spec_named,
     threshold_conditions,
+    thresholds,
     verdict_of,
 )
 from ragboard.cli.markdown import comparison_markdown, gates_markdown
-from ragboard.cli.options import as_json, markdown_option, store_option, unscored_option
+from ragboard.cli.options import as_json, judging_options, markdown_option, store_option, unscored_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import SettingError
+from ragboard.human.pairwise import PairShare, Preferences, prefer_runs
+from ragboard.judges import JudgeOptions, panel_named
 from ragboard.stats import GateVerdict, Interval, NoInterval, interval_text
 from ragboard.store import Store
+from ragboard.tasks import Quality
 
-__all__ = ["check", "compare"]
+__all__ = ["check", "compare", "prefer", "threshold"]
+
 
 EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "inconclusive": 4}
 
@@ -281,3 +287,89 @@ def _print_gates(gated: Sequence[Gated], *, difference: bool = False) -> None:
 
 def _given(value: object) -> str:
     return "not set" if value is None else str(value)
+
+
+@click.command()
+@click.argument("metric", required=False)
+@click.argument("value", required=False, type=float)
+@click.option("--remove", is_flag=True, help="Take the metric's threshold away.")
+@store_option
+@as_json
+def threshold(metric: str | None, value: float | None, remove: bool, store: Store, as_json: bool) -> None:
+    """Set what a METRIC is to reach, or not to exceed where lower is better; without a METRIC list what is set.
+
+    The dashboard marks means by it, and `ragboard check RUN` checks a run by all of them.
+
+    \b
+    ragboard threshold
+    ragboard threshold ragas.faithfulness 0.8
+    ragboard threshold ragas.faithfulness --remove
+    """
+    if metric is not None:
+        if remove == (value is not None):
+            raise SettingError("give either a VALUE or --remove")
+        known = metric_descriptions(store)
+        set_threshold(store, spec_named(metric, tuple(known)), value, known)
+    elif remove:
+        raise SettingError("name the METRIC whose threshold is to be removed")
+    found = thresholds(store)
+    if as_json:
+        print_json({"thresholds": list(found.values())})
+    elif found:
+        print_table(["metric", "threshold"], [[spec, str(limit)] for spec, limit in found.items()])
+    else:
+        click.echo("no threshold is set now" if remove else "no threshold is set: ragboard threshold METRIC VALUE")
+
+
+@click.command()
+@click.argument("run_a")
+@click.argument("run_b")
+@click.option("--quality", type=click.Choice(get_args(Quality)), default="faithfulness", show_default=True)
+@judging_options
+@store_option
+@as_json
+def prefer(run_a: str, run_b: str, quality: Quality, judging: JudgeOptions, store: Store, as_json: bool) -> None:
+    """Ask a judge which of two runs is better on each question they share (GPT Ranking).
+
+    Every pair is asked in both orders: where the order decides, no side wins, and how often the one shown
+    first was chosen is reported.
+
+    \b
+    ragboard prefer baseline rerank --quality answer_relevance --judge openai:gpt-4o-mini
+    """
+    found = prefer_runs(store, store.resolve(run_a), store.resolve(run_b), quality, panel_named(judging))
+    if as_json:
+        print_json(found)
+        return
+    _print(found)
+
+
+def _print(found: Preferences) -> None:
+    asked = len(found.choices)
+    print_table(
+        ["", "pairs"],
+        [
+            [f"{found.run_a} is better", str(found.a)],
+            [f"{found.run_b} is better", str(found.b)],
+            ["the order decided", str(found.by_order)],
+            ["no usable answer", str(found.failed)],
+        ],
+    )
+    click.echo(
+        f"{found.quality}, {asked} pairs asked in both orders; {one_line(found.run_a)} won {_share(found.share_a)} of"
+        f" those with a winner; the one shown first was chosen {_share(found.first_chosen)} of the time"
+    )
+    unpaired = found.only_a + found.only_b + found.ambiguous
+    if unpaired or found.left_out or found.alike:
+        click.echo(
+            f"not asked: {found.only_a} only in {one_line(found.run_a)},"
+            f" {found.only_b} only in {one_line(found.run_b)},"
+            f" {found.ambiguous} with several possible partners, {found.left_out} without answer or passages,"
+            f" {found.alike} the same in both"
+        )
+
+
+def _share(found: PairShare | None) -> str:
+    if found is None:
+        return "none"
+    return f"{found.share:.0%} {interval_text(found.interval, '.0%', none='')}".rstrip()

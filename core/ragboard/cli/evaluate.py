@@ -1,8 +1,8 @@
-"""The commands that evaluate: all, or again what failed."""
+"""The commands that evaluate runs, ask again what failed, and say beforehand what it would cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ import click
 from tqdm import tqdm
 
 from ragboard.analysis import RunSummary, failed_evaluations, failures, run_summary
-from ragboard.cli.data import add_file, print_report, print_runs
 from ragboard.cli.options import (
     as_json,
     judging_options,
@@ -23,11 +22,13 @@ from ragboard.cli.options import (
     reading_options,
     store_option,
 )
-from ragboard.cli.output import one_line, print_json, run_json
+from ragboard.cli.output import one_line, print_json, print_table, run_json
+from ragboard.cli.runs import add_file, print_report, print_runs
 from ragboard.errors import NotFoundError, SettingError
+from ragboard.evaluation.background import UNSENT
 from ragboard.evaluation.engine import Finished, evaluate_run, positions_meant
 from ragboard.evaluation.identity import evaluation_of
-from ragboard.evaluation.plan import Assumptions, plan_run
+from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_notes, plan_run
 from ragboard.evaluation.progress import Progress
 from ragboard.evaluation.spending import Expected
 from ragboard.evaluation.terms import Terms
@@ -39,7 +40,8 @@ from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices
 from ragboard.store import RunRef, Store
 
-__all__ = ["STOPPED", "evaluate", "evaluate_with_bar", "retry", "runs_meant"]
+__all__ = ["STOPPED", "evaluate", "evaluate_with_bar", "plan", "retry"]
+
 
 LOOKED_AT = 100
 """Samples that the estimate is made from, which what was spent is held against."""
@@ -259,3 +261,97 @@ def _beyond(end: Finished) -> Iterator[str]:
         yield f"{end.unanswered} requests got no reply but may still be billed{most}"
     if end.over_limit:
         yield f"the limit of cost was exceeded by ${end.over_limit:.2g}: calls used more tokens than estimated"
+
+
+HEAD = ("metric", "tasks", "answered", "chat calls", "embeddings", "tokens in", "tokens out", "cost", "at worst")
+
+
+@click.command()
+@click.argument("run")
+@metrics_option
+@judging_options
+@no_cache_option
+@prices_option
+@plugin_option
+@click.option("--statements", type=click.IntRange(1), help="Statements of an answer; else as its text suggests.")
+@click.option("--reference-statements", type=click.IntRange(1), help="Statements of a reference; else the same.")
+@click.option("--characters-per-token", type=float, default=4.0, show_default=True, help="Of Latin text.")
+@click.option(
+    "--planned-on",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Samples of a larger run that are gone through; the rest is reckoned from them.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="For drawing these samples.")
+@reading_options
+@store_option
+@as_json
+def plan(
+    run: str,
+    names: str | None,
+    judging: JudgeOptions,
+    no_cache: bool,
+    prices: Prices,
+    plugins: tuple[Path, ...],
+    statements: int | None,
+    reference_statements: int | None,
+    characters_per_token: float,
+    planned_on: int,
+    seed: int,
+    store: Store,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Tell what evaluating a RUN would ask and cost; nothing is sent. A run file is read and kept first.
+
+    \b
+    ragboard plan answers.jsonl --judge openai:gpt-4o-mini --embed embedded
+    ragboard plan rerank --metrics ragas,ragchecker --judge openai:my-model --prices prices.toml
+    """
+    known = metrics_with(plugins)
+    metrics = metrics_named(split_names(names), known) if names else DEFAULT_METRICS
+    assumed = Assumptions(characters_per_token=characters_per_token, samples=planned_on, seed=seed)
+    expected = replace(assumed.expected, statements=statements, reference_statements=reference_statements)
+    panel = panel_named(judging, {"OPENAI_API_KEY": UNSENT})
+    refs, report = runs_meant(store, run, reading)
+    if report is not None and not as_json:
+        print_report(report)
+    plans = {
+        ref.name: plan_run(
+            store,
+            ref.run_id,
+            metrics,
+            panel,
+            replace(assumed, expected=expected),
+            known=known,
+            prices=prices,
+            cache=not no_cache,
+        )
+        for ref in refs
+    }
+    if as_json:
+        print_json({"plans": plans})
+        return
+    for name, found in plans.items():
+        _print_plan(name, found)
+
+
+def _print_plan(name: str, found: Plan) -> None:
+    click.echo(one_line(f"{name}: {found.samples:,} samples; nothing was sent"))
+    rows: Mapping[str, Planned] = {**found.metrics, "all together": found.total}
+    print_table(HEAD, [_row(title, planned) for title, planned in rows.items()])
+    for line in plan_notes(found):
+        click.echo(one_line(line))
+
+
+def _row(title: str, planned: Planned) -> tuple[str, ...]:
+    use, worst = planned.expected, planned.worst
+    counts = (planned.tasks, planned.answered, use.chat_calls, use.embedding_calls)
+    tokens = (use.prompt_tokens, use.completion_tokens)
+    at_worst = f"{worst.chat_calls + worst.embedding_calls:,} calls, {_dollars(worst)}"
+    return (title, *(f"{number:,}" for number in (*counts, *tokens)), _dollars(use), at_worst)
+
+
+def _dollars(use: Usage) -> str:
+    return "unknown" if use.cost is None else f"${use.cost:,.4f}"

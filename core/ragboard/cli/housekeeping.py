@@ -1,4 +1,4 @@
-"""The command that says whether this installation and its store are in order."""
+"""Commands about ragboard itself: kept answers, the metrics, and whether this installation is in order."""
 
 from __future__ import annotations
 
@@ -7,21 +7,126 @@ import platform
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 
 import click
 import duckdb
 
-from ragboard.cli.options import as_json, store_option
-from ragboard.cli.output import print_json
+from ragboard.analysis import BETTER, metric_range, metric_settings
+from ragboard.cli.options import as_json, plugin_option, store_option
+from ragboard.cli.output import plain, print_json, print_table
 from ragboard.cli.settings_file import SettingsFile
-from ragboard.errors import RagboardError, StoreError
+from ragboard.errors import RagboardError, SettingError, StoreError
+from ragboard.evaluation.cache import CachedFrom, cache_contents, prune_cache
+from ragboard.metrics import describe, metrics_named
+from ragboard.metrics.plugins import metrics_with
+from ragboard.records import MetricDescription
 from ragboard.store import Store
 
-__all__ = ["doctor"]
+__all__ = ["cache", "doctor", "metrics"]
+
+
+DAY_SECONDS = 86_400
+
+
+@click.command()
+@click.option("--prune", is_flag=True, help="Delete answers instead of listing them.")
+@click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", help="With --prune: those kept for longer.")
+@click.option("--judge", help="With --prune: those of one judge, as the list names it.")
+@store_option
+@as_json
+def cache(prune: bool, older_than: float | None, judge: str | None, store: Store, as_json: bool) -> None:
+    """List the answers of models that evaluations share, or delete them.
+
+    What was paid for once is taken from here; an evaluation's own journal keeps its answers in any case.
+
+    \b
+    ragboard cache
+    ragboard cache --prune --older-than 90
+    ragboard cache --prune --judge openai:gpt-4o-mini
+    """
+    if prune:
+        gone = prune_cache(store.cache_path, older_than=(older_than or 0) * DAY_SECONDS, judge=judge)
+        print_json({"deleted": gone}) if as_json else click.echo(f"{gone:,} answers deleted")
+        return
+    if older_than is not None or judge is not None:
+        raise SettingError("--older-than and --judge say what to delete; give them with --prune")
+    found = cache_contents(store.cache_path)
+    if as_json:
+        print_json({"path": store.cache_path, "answers": found})
+    elif not found:
+        click.echo("no answer of a model is kept yet")
+    else:
+        print_table(["judge", "task", "answers", "size", "oldest", "newest"], [_row(one) for one in found])
+
+
+def _row(one: CachedFrom) -> list[str]:
+    return [one.judge, one.task, f"{one.answers:,}", _size(one.bytes), _day(one.oldest), _day(one.newest)]
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.1f} kB"
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@plugin_option
+@as_json
+def metrics(names: tuple[str, ...], plugins: tuple[Path, ...], as_json: bool) -> None:
+    """List the metrics, or explain those of a NAME or source.
+
+    \b
+    ragboard metrics
+    ragboard metrics faithfulness
+    ragboard metrics ragchecker --json
+    """
+    known = metrics_with(plugins)
+    found = [describe(metric) for metric in (metrics_named(names, known) if names else known.values())]
+    if as_json:
+        print_json({"metrics": found})
+    elif names:
+        click.echo("\n\n".join(map(_explained, found)))
+    else:
+        _print_list(found)
+
+
+def _print_list(found: Sequence[MetricDescription]) -> None:
+    print_table(
+        ["metric", "title", "range", "better", "needs"],
+        [
+            [
+                metric.spec,
+                metric.label,
+                metric_range(metric),
+                metric.direction,
+                ", ".join(metric.requires) or "-",
+            ]
+            for metric in found
+        ],
+    )
+
+
+def _explained(metric: MetricDescription) -> str:
+    lines = {
+        "formula": metric.formula,
+        "range": f"{metric_range(metric)}, {BETTER[metric.direction]}",
+        "needs": ", ".join(metric.requires) or "nothing but the question",
+        "asks a judge": metric.calls,
+        "settings": metric_settings(metric) or "none",
+        "source": metric.paper,
+    }
+    said = "\n".join(f"  {what:<13} {text}" for what, text in lines.items())
+    return plain(f"{metric.spec}: {metric.label}\n\n{metric.text}\n\n{said}")
+
 
 LOOK_SECONDS = 20.0
 """For reading the tables; a writer waits as long."""
