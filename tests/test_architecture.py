@@ -29,7 +29,7 @@ LAYERS = (
     ("store",),
     ("evaluation", "analysis", "query"),
     ("human",),
-    ("exporting", "htmlreport"),
+    ("export",),
     ("api", "training"),
     ("cli",),
 )

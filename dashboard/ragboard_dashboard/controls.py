@@ -16,7 +16,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from ragboard.analysis import ListedRun, RunSummary, UnscoredPolicy
 from ragboard.errors import NotFoundError, RagboardError, StoreError
-from ragboard.exporting import TABLE_FORMATS, table_bytes
+from ragboard.export import TABLE_FORMATS, table_bytes
 from ragboard.spans import inert
 from ragboard.store import RunRef
 from ragboard_dashboard.data import get_evaluations, get_runs, resolve, store, writable

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import sync_playwright
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
-from ragboard.htmlreport import run_report
+from ragboard.export.run_report import run_report
 from ragboard.metrics import metrics_named
 from ragboard_dashboard.server import wait_until_healthy
 

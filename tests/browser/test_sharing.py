@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import OpenPage, serving, settled
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
-from ragboard.htmlreport import comparison_report, run_report
+from ragboard.export.comparison_report import comparison_report
+from ragboard.export.run_report import run_report
 
 HOSTILE = (
     "<script>window.hacked=1</script></style></title><img src=https://example.com/x.png onerror=window.hacked=1>"

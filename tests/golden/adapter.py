@@ -55,7 +55,8 @@ from ragboard.analysis import (
     verdict_of,
 )
 from ragboard.evaluation.plan import LIKELY, WORST, EmbeddedSizes
-from ragboard.htmlreport import comparison_report, run_report
+from ragboard.export.comparison_report import comparison_report
+from ragboard.export.run_report import run_report
 from ragboard.human.agreement import (
     agreements,
     item_detail,

@@ -8,7 +8,7 @@ from typing import get_args
 
 import click
 
-from ragboard import exporting
+from ragboard import export as exporting
 from ragboard.analysis import (
     UNSUPPORTED,
     Diagnosis,
@@ -35,8 +35,9 @@ from ragboard.analysis import (
 from ragboard.cli.options import as_json, force_option, store_option, unscored_option
 from ragboard.cli.output import MARKS, one_line, print_json, print_table
 from ragboard.errors import SettingError
-from ragboard.exporting import TABLE_FORMATS, write_table
-from ragboard.htmlreport import PAIRS, SAMPLES, comparison_report, run_report
+from ragboard.export import TABLE_FORMATS, write_table
+from ragboard.export.comparison_report import PAIRS, comparison_report
+from ragboard.export.run_report import SAMPLES, run_report
 from ragboard.outputs import check_output, write_output
 from ragboard.query import QueryLimits, QueryResult, run_query
 from ragboard.store import RunRef, Store

@@ -20,7 +20,7 @@ from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.runner import TaskRunner
 from ragboard.evaluation.terms import Terms
-from ragboard.exporting.ares import ares_tsv
+from ragboard.export.ares import ares_tsv
 from ragboard.judges.panel import Panel
 from ragboard.outputs import check_output, write_output
 from ragboard.readers.ares import ARES_QUALITIES, AresRow

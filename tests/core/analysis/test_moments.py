@@ -20,7 +20,7 @@ from ragboard.analysis import (
     overruled,
     run_summary,
 )
-from ragboard.htmlreport import run_report
+from ragboard.export.run_report import run_report
 from ragboard.human.draws import draw_samples
 from ragboard.human.estimates import estimate_runs
 from ragboard.human.labels import label_statement

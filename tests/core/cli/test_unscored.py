@@ -13,7 +13,7 @@ from tests.core.conftest import PlainJudge, make_run
 from ragboard import Panel, Store, evaluate_run
 from ragboard.analysis import UnscoredPolicy
 from ragboard.cli import main
-from ragboard.exporting import table, table_bytes
+from ragboard.export import table, table_bytes
 from ragboard.metrics import metrics_named
 
 

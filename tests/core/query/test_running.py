@@ -19,7 +19,7 @@ from tests.core.conftest import make_run
 from ragboard import Store
 from ragboard.cli import main
 from ragboard.errors import QueryError, StoreBusyError, StoreError
-from ragboard.exporting import table_bytes
+from ragboard.export import table_bytes
 from ragboard.query import QueryColumn, QueryLimits, run_query
 from ragboard.query.running import _environment
 

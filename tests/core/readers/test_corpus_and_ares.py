@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard.errors import RunFileError
-from ragboard.exporting.ares import ares_tsv
+from ragboard.export.ares import ares_tsv
 from ragboard.readers.ares import AresRow, read_ares
 from ragboard.readers.corpus import read_corpus
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.local_models import needed, small_model
 
-from ragboard.exporting.ares import ares_tsv
+from ragboard.export.ares import ares_tsv
 from ragboard.readers.ares import AresRow
 
 PARTS = {"train": 24, "validation": 12, "held out": 12}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from tests.dashboard.views.conftest import Draw
 
-from ragboard.exporting import table_bytes
+from ragboard.export import table_bytes
 
 
 def test_a_column_may_be_called_as_python_calls_an_argument(draw: Draw) -> None:

@@ -22,8 +22,8 @@ from ragboard.analysis import (
     pair_runs,
 )
 from ragboard.errors import NotFoundError
-from ragboard.exporting import comparison_frame, pairs_frame
-from ragboard.htmlreport import comparison_report
+from ragboard.export import comparison_frame, pairs_frame
+from ragboard.export.comparison_report import comparison_report
 from ragboard.spans import inert
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from ragboard.analysis import BETTER, metric_groups, metric_range, metric_settings
-from ragboard.exporting import metrics_frame
+from ragboard.export import metrics_frame
 from ragboard.records import MetricDescription
 from ragboard_dashboard.controls import export_control
 from ragboard_dashboard.data import get_metrics

@@ -11,7 +11,7 @@ import streamlit as st
 
 from ragboard.analysis import EXAMPLES, StoreTable
 from ragboard.errors import RagboardError
-from ragboard.exporting import table_bytes
+from ragboard.export import table_bytes
 from ragboard.query import QueryLimits, QueryResult, run_query
 from ragboard.spans import inert
 from ragboard_dashboard.data import get_tables, store

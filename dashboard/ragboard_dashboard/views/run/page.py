@@ -11,7 +11,7 @@ import streamlit as st
 from ragboard.analysis import Bin, Columns, Distribution, RunSummary, Share, UnscoredPolicy, ragas_score
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
-from ragboard.htmlreport import run_report
+from ragboard.export.run_report import run_report
 from ragboard.records import Score
 from ragboard.stats import Interval
 from ragboard.store import RunRef

@@ -12,7 +12,7 @@ import streamlit as st
 
 from ragboard.analysis import STANDINGS, ListedRun, MetricSummary, RunSummary, UnscoredPolicy, runs_matching, runs_sql
 from ragboard.analysis.verdict_style import VERDICTS
-from ragboard.exporting import runs_frame
+from ragboard.export import runs_frame
 from ragboard.records import MetricDescription
 from ragboard.spans import inert
 from ragboard.stats import Interval

@@ -10,7 +10,8 @@ import pytest
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
 from ragboard.analysis import run_summary
 from ragboard.errors import NotFoundError
-from ragboard.htmlreport import comparison_report, run_report
+from ragboard.export.comparison_report import comparison_report
+from ragboard.export.run_report import run_report
 from ragboard.stats import Interval
 
 HOSTILE = (

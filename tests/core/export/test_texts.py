@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ragboard.analysis import JudgedStatement
 from ragboard.analysis.verdict_style import VERDICTS
-from ragboard.htmlreport.elements import element, html
-from ragboard.htmlreport.texts import LONGEST, answer_marked, cut, passage_marked
+from ragboard.export.html import LONGEST, answer_marked, cut, element, html, passage_marked
 from ragboard.records import Label, Span, Statement, Verdict
 
 ANSWER = "It is red. It is old."

@@ -24,16 +24,28 @@ from ragboard.analysis import (
 )
 from ragboard.analysis.runs import judge_identity
 from ragboard.analysis.verdict_style import ARROWS, CHANGE_STYLES, CHANGES, KINDS, MATCHED_BY, statement_style
-from ragboard.htmlreport.charts import difference_chart
-from ragboard.htmlreport.document import document, facts_list, made_section, run_facts, section, table
-from ragboard.htmlreport.elements import Element, Node, element
-from ragboard.htmlreport.samples import answer_note, outcome_words, passages_section, titled
-from ragboard.htmlreport.texts import LONGEST, cut, verdict_words
+from ragboard.export.html import (
+    LONGEST,
+    Element,
+    Node,
+    cut,
+    difference_chart,
+    document,
+    element,
+    facts_list,
+    made_section,
+    run_facts,
+    section,
+    table,
+    verdict_words,
+)
+from ragboard.export.run_report import answer_note, outcome_words, passages_section, titled
 from ragboard.records import MetricDescription
 from ragboard.stats import Interval
 from ragboard.store import RunRef, Store
 
 __all__ = ["PAIRS", "comparison_report"]
+
 
 PAIRS = 20
 

@@ -15,7 +15,7 @@ from tests.core.conftest import PlainJudge, make_run
 from ragboard import EmbeddedJudge, Panel, Sample, SettingError, Store, evaluate_run, read_runs, sample_runs
 from ragboard.analysis import run_summary
 from ragboard.cli import main
-from ragboard.exporting import ragchecker_bytes
+from ragboard.export import ragchecker_bytes
 from ragboard.metrics import Metric, metrics_named
 
 TABLES = ("answer2response", "response2answer", "retrieved2response", "retrieved2answer")

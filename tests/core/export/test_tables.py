@@ -17,7 +17,7 @@ from ragboard import DEFAULT_METRICS, Panel, Run, Sample, Store, evaluate_run
 from ragboard.analysis import SampleQuery, sample_table
 from ragboard.cli import main
 from ragboard.errors import SettingError
-from ragboard.exporting import TABLE_FORMATS, TABLES, table, table_bytes
+from ragboard.export import TABLE_FORMATS, TABLES, table, table_bytes
 from ragboard.store import RunRef
 
 

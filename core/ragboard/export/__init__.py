@@ -10,9 +10,17 @@ import pandas as pd
 
 from ragboard.analysis import UnscoredPolicy
 from ragboard.errors import SettingError
-from ragboard.exporting.frames import comparison_frame, metrics_frame, pairs_frame, runs_frame
-from ragboard.exporting.ragchecker import ragchecker_bytes
-from ragboard.exporting.tables import TABLE_FORMATS, TABLES, table, table_bytes
+from ragboard.export.ragchecker import ragchecker_bytes
+from ragboard.export.tables import (
+    TABLE_FORMATS,
+    TABLES,
+    comparison_frame,
+    metrics_frame,
+    pairs_frame,
+    runs_frame,
+    table,
+    table_bytes,
+)
 from ragboard.outputs import check_output, write_output
 from ragboard.store import RunRef, Store
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.htmlreport.elements import element, html, readable
+from ragboard.export.html import element, html, readable
 
 HOSTILE = (
     "<script>window.hacked=1</script>",
