@@ -130,7 +130,7 @@ SQL = re.compile(
 ELSEWHERE = {
     "database.py": "it opens the database and applies its migrations",
     "evaluation/cache.py": "answers are kept in a database of their own",
-    "cli/doctor.py": "it looks at a database that may be damaged",
+    "cli/housekeeping.py": "it looks at a database that may be damaged",
 }
 """Where SQL is outside of the store, and why."""
 
