@@ -133,7 +133,7 @@ def estimate(
 @as_json
 @markdown_option
 @click.pass_context
-def rank(context: click.Context, **given: Any) -> None:
+def rank(context: click.Context, /, **given: Any) -> None:
     """Estimate and rank RUNs with a labelled file; use `ragboard estimate --from FILE` instead.
 
     \b

@@ -377,7 +377,7 @@ async def _planned(
         Estimator(
             panel,
             EmbeddedSizes(**asdict(sizes)),
-            EmbeddedSizes(**asdict(sizes) | {"statements": sizes.reference_statements}),
+            EmbeddedSizes(**asdict(replace(sizes, statements=sizes.reference_statements))),
             assumed,
             there,
             {needs: _Tally() for needs in groups},
