@@ -1,6 +1,6 @@
 -- The one place that says which evaluation of a run is shown, what the verdict on a statement is, and which questions
 -- two runs share. Pages, exports and people's own queries all read it here.
-CREATE VIEW ranked_evaluations AS
+CREATE OR REPLACE VIEW ranked_evaluations AS
 SELECT *, row_number() OVER (PARTITION BY run_id, judge ORDER BY place) AS place_of_judge
 FROM (
     SELECT e.run_id, r.name AS run, e.evaluation_id, e.judge, e.heuristic, e.finished, e.covered, r.samples,
@@ -18,7 +18,7 @@ FROM ranked_evaluations
 WHERE place = 1;
 
 -- The passages together, where a judge held the statement against them all; else what single passages come to.
-CREATE VIEW answer_verdicts AS
+CREATE OR REPLACE VIEW answer_verdicts AS
 SELECT evaluation_id, position, statement, label AS verdict, score, reason, true AS together
 FROM verdicts
 WHERE side = 'response' AND target = 'joint'
@@ -33,7 +33,7 @@ ANTI JOIN (FROM verdicts WHERE side = 'response' AND target = 'joint') j USING (
 WHERE side = 'response' AND starts_with(target, 'passage:')
 GROUP BY evaluation_id, position, statement;
 
-CREATE VIEW latest_human_verdicts AS
+CREATE OR REPLACE VIEW latest_human_verdicts AS
 SELECT evaluation_id, position, statement, arg_max(label, number) AS human, arg_max(annotator, number) AS annotator,
        arg_max(note, number) AS note
 FROM human_verdicts
@@ -54,7 +54,7 @@ WHERE t.side = 'response';
 
 -- Two samples ask the same where question and history are equal: first those whose ids are equal too, then those whose
 -- question is there once on either side. A sample without a partner is in a row by itself.
-CREATE MACRO paired_questions(run_a, run_b) AS TABLE
+CREATE OR REPLACE MACRO paired_questions(run_a, run_b) AS TABLE
 WITH asked AS MATERIALIZED (
     SELECT sample_id, question, history::VARCHAR AS history, position AS a, NULL::INTEGER AS b
     FROM samples WHERE run_id = run_a
