@@ -14,13 +14,14 @@ from tests.golden.scenes import SCENES
 SHOWN = 25
 
 
-@pytest.mark.parametrize("name", SCENES)
+KEPT = [name for name in SCENES if (EXPECTED / f"{name}.json.gz").exists()]
+"""Those in the repository: keys, prompts, schemas and journals. Others are written before a change, and compared after."""
+
+
+@pytest.mark.parametrize("name", KEPT)
 @pytest.mark.filterwarnings("default")
 def test_it_is_as_it_was(name: str, tmp_path: Path) -> None:
-    path = EXPECTED / f"{name}.json.gz"
-    if not path.exists():
-        pytest.skip(f"{path.name} was never written")
-    expected = read(path)
+    expected = read(EXPECTED / f"{name}.json.gz")
     actual, _ = played(name)
     actual = json.loads(json.dumps(actual))
     changed = list(differences(expected, actual))
