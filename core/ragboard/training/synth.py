@@ -129,7 +129,7 @@ def synthesise(
         },
         calls=runner.budget.calls,
         planned=planned_calls(len(chosen), config.questions, len(KINDS[config.kind]), by_meaning=_by_meaning(panel)),
-        failed=asked.problems,
+        failed=dict(asked.problems),
         stopped=runner.budget.stopped,
     )
     digest = blake2b(lines.encode(), digest_size=8).hexdigest()

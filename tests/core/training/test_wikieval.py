@@ -61,3 +61,14 @@ def test_a_person_chooses_between_both_answers_and_the_choices_are_held_against_
     grounded = {json.loads(line)["grounded_answer"] for line in pairs.read_text(encoding="utf-8").splitlines()}
     assert chosen <= grounded
     assert "2 pairs judged by embedded" in ragboard("agree", labels)
+
+
+def test_what_no_judge_wrote_is_counted_by_its_reason_in_json(tmp_path: Path) -> None:
+    documents = Path(__file__).parents[3] / "sample_data" / "documents"
+    said = json.loads(
+        ragboard(
+            "synth", documents, "--out", tmp_path, "--kind", "wikieval", "--passages", 3, "--questions", 1, "--json"
+        )
+    )
+    assert said["failed"]
+    assert all(isinstance(count, int) for count in said["failed"].values())
