@@ -75,3 +75,11 @@ def test_a_scatter_holds_the_samples_that_have_both(evaluated: Store) -> None:
     found = scatter(evaluated, evaluated.resolve("run"), FAITHFULNESS, "metadata.a/b~c")
     assert (len(found.points), found.both, found.total) == (40, 40, 60)
     assert all(point.y == pytest.approx(LATENCIES[int(point.sample_id[1:])]) for point in found.points)
+
+
+def test_numbers_too_large_to_be_counted_are_left_out(store: Store) -> None:
+    sizes = (1e308, -1e280, 1.0, 2.0, 3.0)
+    samples = tuple(replace(make_sample(n), metadata={"size": size}) for n, size in enumerate(sizes))
+    store.add_runs([Run(name="run", samples=samples)])
+    found = distribution(store, store.resolve("run"), "metadata.size")
+    assert (found.mean, found.scored, found.total) == (2.0, 3, 5)

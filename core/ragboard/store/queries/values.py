@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from ragboard.stats.checks import SQUARABLE
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import Known, moments_by, shown_scores
@@ -75,12 +76,13 @@ class GroupSize(NamedTuple):
 def column_values(run: RunRef, column: str, name: str = "v", fill: float | None = None) -> Query:
     """(position, value), one row a sample; every value is bound by a name that ends with `name`.
 
-    `fill` stands for the score of a sample that was evaluated and has none.
+    `fill` stands for the score of a sample that was evaluated and has none. A metadata number whose square would
+    overflow is no value.
     """
     if column.startswith(META):
         return Query(
-            sql="SELECT position, CASE WHEN isfinite(number) THEN number END AS value FROM (SELECT position,"
-            f" TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS number FROM samples"
+            sql=f"SELECT position, CASE WHEN abs(number) <= {SQUARABLE:g} THEN number END AS value FROM"
+            f" (SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS number FROM samples"
             f" WHERE run_id = $run_{name})",
             given={f"run_{name}": run.run_id, f"at_{name}": _pointer(column)},
         )
