@@ -10,6 +10,7 @@ from ragboard.errors import RagboardError
 from ragboard.evaluation.background import lends_key, start_evaluation
 from ragboard.evaluation.live import LiveEvaluation, LiveState, cancel_evaluation, live_evaluations
 from ragboard.judges import JudgeOptions
+from ragboard.judges.registry import asks_models
 from ragboard.store import RunRef
 from ragboard_dashboard.data import evaluates, get_runs, store, surroundings
 from ragboard_dashboard.links import open_run
@@ -68,7 +69,7 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
 
 def key_field(judging: JudgeOptions, where: str) -> str | None:
     """Where a key may be typed, inside a form that is cleared; None where no model is asked or nothing is typed."""
-    if not judging.asks_models:
+    if not asks_models(judging):
         return None
     there = "Else the one in the server's environment" if lends_key(judging) else "None is set here for that address"
     typed = st.text_input(

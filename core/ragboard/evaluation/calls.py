@@ -17,7 +17,8 @@ from ragboard.evaluation.loop import wait_for
 from ragboard.judges.llm import judge as llm
 from ragboard.judges.llm.dialogue import Dialogue
 from ragboard.judges.llm.prompts import Prompts
-from ragboard.judges.registry import JudgeOptions, asks_server, no_prompt
+from ragboard.judges.options import JudgeOptions
+from ragboard.judges.registry import asks_server, no_prompt
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.metrics.base import resolve
 from ragboard.prices import Price, cost

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.evaluation.terms import LIMITS, Terms
-from ragboard.judges.registry import JudgeOptions, options_kept, options_read
+from ragboard.judges.options import JudgeOptions, options_kept, options_read
 from ragboard.records import Evaluation, JsonValue
 
 __all__ = ["Choice", "Header", "header_data", "read_header"]

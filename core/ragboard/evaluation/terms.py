@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ragboard.errors import SettingError
 from ragboard.evaluation.spending import Expected
-from ragboard.judges.registry import JudgeOptions
+from ragboard.judges.options import JudgeOptions
 from ragboard.metrics import METRICS, Metric
 from ragboard.prices import Prices, read_prices
 

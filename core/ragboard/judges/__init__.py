@@ -6,8 +6,9 @@ from ragboard.judges.base import Judge
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import LlmJudge, OpenAiEmbedder, judge_from
 from ragboard.judges.local import NliJudge, StEmbedder
+from ragboard.judges.options import JudgeOptions
 from ragboard.judges.panel import Panel
-from ragboard.judges.registry import JudgeOptions, embedder_named, judge_named, panel_named
+from ragboard.judges.registry import embedder_named, judge_named, panel_named
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
 from ragboard.judges.trained import TrainedJudge
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, StoreError
-from ragboard.judges.registry import JudgeOptions, options_read
+from ragboard.judges.options import JudgeOptions, options_read
 from ragboard.prices import Price
 from ragboard.readers.labels import Item
 from ragboard.records import Evaluation, MetricDescription, Run, Sample

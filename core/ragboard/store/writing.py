@@ -12,7 +12,7 @@ from typing import Any, Literal
 import duckdb
 
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
-from ragboard.judges.registry import JudgeOptions, options_kept
+from ragboard.judges.options import JudgeOptions, options_kept
 from ragboard.records import (
     Evaluation,
     FileScores,

@@ -10,7 +10,7 @@ import pytest
 from ragboard import JudgeError, SettingError
 from ragboard.judges import JudgeOptions, LlmJudge, OpenAiEmbedder, embedder_named, judge_named, panel_named
 from ragboard.judges.llm import openai_endpoint
-from ragboard.judges.registry import options_kept, options_read
+from ragboard.judges.options import options_kept, options_read
 from ragboard.tasks import ExtractStatements, Rate, Similarity, Verify
 
 
