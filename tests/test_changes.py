@@ -332,7 +332,10 @@ store = ragboard.Store(pathlib.Path("store"))
 plain = store.add_runs([ragboard.Run(name="plain", samples=tuple(samples))])[0].id
 timed = ragboard.Run(name="timed", samples=tuple(dataclasses.replace(one, **more) for one in samples))
 kept = [one for _, one in store.samples(store.add_runs([timed])[0].id)]
-print(json.dumps({"from": ragboard.__file__, "id": plain, "kept": [getattr(one, "latency", None) for one in kept]}))
+same = store.same_run(dataclasses.replace(timed, name="plain")) == plain
+print(json.dumps({
+    "from": ragboard.__file__, "id": plain, "same": same, "kept": [getattr(one, "latency", None) for one in kept]
+}))
 """
     before = copy.run(script)
     shutil.rmtree(copy.folder / "store")
@@ -358,4 +361,5 @@ print(json.dumps({"from": ragboard.__file__, "id": plain, "kept": [getattr(one, 
     after = copy.run(script)
     assert (before["kept"], after["kept"]) == ([None], [1.5])
     assert after["id"] == before["id"]
+    assert (before["same"], after["same"]) == (True, False)  # a column that is filled in later is a change of the run
     assert copy.touched() == {"schema/099_latency.sql", "records.py", "store/rows.py", "store/reading.py"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path, PurePath
@@ -97,17 +97,14 @@ def _filled(cell: Any) -> Any:
 
 def _row_of(sample: Sample) -> dict[str, Any]:
     """A sample as a row, so that it is held to what a file is held to; passages in the order of their ranks."""
-    passages = None if sample.contexts is None else sorted(sample.contexts, key=lambda passage: passage.rank)
-    return {
-        "id": sample.id,
-        "question": sample.question,
-        "answer": sample.answer,
-        "contexts": None if passages is None else [asdict(passage) for passage in passages],
-        "reference": sample.reference,
-        "reference_contexts": None if sample.reference_contexts is None else list(sample.reference_contexts),
-        "history": [asdict(turn) for turn in sample.history],
-        "metadata": dict(sample.metadata),
-    }
+    row = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    for name, items in (("contexts", sample.contexts), ("history", sample.history)):
+        row[name] = None if items is None else [asdict(item) for item in items]
+    if row["contexts"]:
+        row["contexts"].sort(key=lambda passage: passage["rank"])
+    if sample.reference_contexts is not None:
+        row["reference_contexts"] = list(sample.reference_contexts)
+    return row
 
 
 SCALARS = (str, int, float, bytes, datetime.date, datetime.time, datetime.timedelta, Decimal, PurePath, UUID)

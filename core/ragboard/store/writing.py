@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import MISSING, asdict, fields, replace
 from hashlib import blake2b
 from itertools import chain, count
 from typing import Any, Literal
@@ -129,18 +129,21 @@ def _digest(
 
 
 def _content(sample: Sample) -> dict[str, Any]:
-    """What a sample has, without the fields that its file did not."""
-    content: dict[str, Any] = {"id": sample.id, "question": sample.question}
-    content |= {name: given for name in ("answer", "reference") if (given := getattr(sample, name)) is not None}
-    if sample.contexts is not None:
-        content["contexts"] = [[one.id, one.text, one.rank, one.score] for one in sample.contexts]
-    if sample.reference_contexts is not None:
-        content["reference_contexts"] = sample.reference_contexts
-    if sample.history:
-        content["history"] = [[turn.role, turn.text] for turn in sample.history]
-    if sample.metadata:
-        content["metadata"] = sample.metadata
+    """What a sample has, without the fields that its file did not: a new field leaves old ids as they are."""
+    given = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    content = {name: value for name, value in given.items() if value not in _EMPTY.get(name, ())}
+    for name in ("contexts", "history"):
+        if name in content:
+            content[name] = [[getattr(item, field.name) for field in fields(item)] for item in content[name]]
     return content
+
+
+_EMPTY: dict[str, tuple[Any, ...]] = {
+    field.name: (field.default if field.default_factory is MISSING else field.default_factory(),)
+    for field in fields(Sample)
+    if field.default is not MISSING or field.default_factory is not MISSING
+}
+"""By field the value of a sample whose file does not have it."""
 
 
 def _outcomes(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
