@@ -97,7 +97,7 @@ class Preferences:
 
 
 def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Panel) -> Preferences:
-    """AnswerTask, in both orders, which of two runs is better on each question they share.
+    """Ask, in both orders, which of two runs is better on each question they share.
 
     For faithfulness both answers are held against the passages of both. What was asked before is taken
     from the journal. Raises JudgeError before anything is asked where the judge does not compare.
@@ -150,7 +150,7 @@ async def _ask_all(
 
 
 async def choose_better(quality: Quality, a: Sample, b: Sample, ask: AnswerTask) -> PairChoice:
-    """AnswerTask in both orders which of two is better."""
+    """Ask in both orders which of two is better."""
     first, second = await asyncio.gather(ask(_task(quality, a, b)), ask(_task(quality, b, a)))
     problems = [said.detail for said in (first, second) if isinstance(said, Failure)]
     return PairChoice(
