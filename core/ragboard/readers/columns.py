@@ -14,7 +14,8 @@ __all__ = ["FIELDS", "column_uses", "format_name", "match_columns", "named", "un
 _NAMES = {
     "id": "id query_id item_id sample_id question_id qid",
     "question": "question user_input query prompt input user_query",
-    "answer": "answer response output actual_output generated_answer predicted_answer agent_answer prediction completion",
+    "answer": "answer response output actual_output generated_answer predicted_answer agent_answer prediction"
+    " completion",
     "contexts": "contexts retrieved_contexts retrieved_context retrieval_context context passages documents docs chunks"
     " document passage source_documents source_nodes",
     "reference": "reference ground_truth ground_truths gt_answer gold_answer expected_output expected_answer"
