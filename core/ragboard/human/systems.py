@@ -171,7 +171,20 @@ class KnownOrder:
 def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
     """One system's mean by labels alone, judge alone, PPI and PPI++."""
     labels, judged, _ = system.arrays()
-    agreement = _agreement(judged, labels)
+    agreement: Interval | NoInterval
+    accuracy: Interval | NoInterval = NoInterval(reason="there are no labels to hold the judge against", n=0)
+    coin = ""
+    if labels.size:
+        accuracy = wilson_interval(float(np.mean((judged >= CUT) == (labels >= CUT))), labels.size)
+    if np.unique(judged).size < 2 or np.unique(labels).size < 2:
+        agreement = NoInterval(reason="judge or people say one and the same throughout", n=labels.size)
+        if np.unique(judged).size == 1 and np.unique(labels).size > 1:
+            coin = f"the judge is no better than a coin: it says {judged[0]:g} of every labelled sample"
+    else:
+        agreement = correlation_interval(judged, labels, kind="pearson")
+        if isinstance(agreement, Interval) and agreement.low <= 0:
+            found = f"{agreement.estimate:.2f} {interval_text(agreement, '.2f')}"
+            coin = f"the judge is not shown to be better than a coin: its scores correlate with the labels by {found}"
     return SystemEstimate(
         name=system.name,
         items=len(system.scores),
@@ -179,8 +192,8 @@ def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
         means=system.means(level),
         refusal=system.refusal,
         agreement=agreement,
-        accuracy=_accuracy(judged, labels),
-        notes=(*system.notes, *_coin(agreement, judged, labels)),
+        accuracy=accuracy,
+        notes=(*system.notes, *filter(None, [coin])),
     )
 
 
@@ -252,27 +265,6 @@ def _estimates(found: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> 
 
 def _kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
     return kendall(x, y) if len(set(x)) > 1 and len(set(y)) > 1 else None
-
-
-def _accuracy(judged: Floats, labels: Floats) -> Interval | NoInterval:
-    if not labels.size:
-        return NoInterval(reason="there are no labels to hold the judge against", n=0)
-    return wilson_interval(float(np.mean((judged >= CUT) == (labels >= CUT))), labels.size)
-
-
-def _agreement(judged: Floats, labels: Floats) -> Interval | NoInterval:
-    if np.unique(judged).size < 2 or np.unique(labels).size < 2:
-        return NoInterval(reason="judge or people say one and the same throughout", n=labels.size)
-    return correlation_interval(judged, labels, kind="pearson")
-
-
-def _coin(agreement: Interval | NoInterval, judged: Floats, labels: Floats) -> tuple[str, ...]:
-    if isinstance(agreement, Interval) and agreement.low <= 0:
-        found = f"{agreement.estimate:.2f} {interval_text(agreement, '.2f')}"
-        return (f"the judge is not shown to be better than a coin: its scores correlate with the labels by {found}",)
-    if np.unique(judged).size == 1 and np.unique(labels).size > 1:
-        return (f"the judge is no better than a coin: it says {judged[0]:g} of every labelled sample",)
-    return ()
 
 
 def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsReport:
