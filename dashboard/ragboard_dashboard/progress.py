@@ -8,7 +8,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import lends_key, start_evaluation
-from ragboard.evaluation.live import LiveEvaluation, LiveState, cancel_evaluation, live_evaluations
+from ragboard.evaluation.progress import LiveEvaluation, LiveState, cancel_evaluation, live_evaluations
 from ragboard.judges import JudgeOptions
 from ragboard.judges.registry import asks_models
 from ragboard.store import RunRef

@@ -12,7 +12,7 @@ from tests.browser.test_pages import HOSTILE, keep_rows
 
 from ragboard import Store
 from ragboard.cli import main
-from ragboard.human.draws import draw_of, labelled_samples
+from ragboard.human.annotation import draw_of, labelled_samples
 
 
 def rows() -> list[dict[str, object]]:

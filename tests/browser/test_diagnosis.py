@@ -49,12 +49,12 @@ def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_p
     page.get_by_role("button", name="Diagnose").click()
     page.wait_for_url("**/diagnosis?run=bm25-k3")
     expect(page.get_by_role("heading", name="Diagnosis of bm25-k3")).to_be_visible()
-    expect(page.get_by_text("More is lost in retrieval than in generation")).to_be_visible()
+    expect(page.get_by_text("Retrieval loses more than generation")).to_be_visible()
     expect(page.get_by_text(re.compile(r"Claim recall 0\.\d\d \(0\.\d\d to 0\.\d\d\), n = 52")).first).to_be_visible()
     table = page.get_by_role("table")
     expect(table.get_by_role("row")).to_have_count(21)
-    spoke, silent = table.get_by_text("● spoke").count(), table.get_by_text("○ silent").count()
-    assert (spoke + silent, spoke) == (20, page.get_by_text("The rule speaks where all of it lies").count())
+    spoke, silent = table.get_by_text("● applies").count(), table.get_by_text("○ does not apply").count()
+    assert (spoke + silent, spoke) == (20, page.get_by_text("The rule applies if all of it is").count())
     page.get_by_role("link", name="Read the samples: Claim recall, lowest first").first.click()
     page.wait_for_url("**/run?*")
     expect(page.get_by_role("combobox", name="Column", exact=True)).to_have_value("Claim recall")
@@ -71,7 +71,7 @@ def test_statements_questions_and_topics_lead_to_what_they_speak_of(sample: str,
     page.wait_for_url("**/hallucinations?*bm25-rerank-k5*")
     expect(page.get_by_role("heading", name="statements are not supported")).to_be_visible()
     settled(page).go_back()  # in the middle of a run the way back is lost
-    question = page.get_by_role("list", name="Questions that carry most").get_by_role("link").first
+    question = page.get_by_role("list", name="Questions with most").get_by_role("link").first
     asked, count = question.locator(".said").inner_text(), question.locator(".verdict").inner_text()
     question.click()
     page.wait_for_url("**/hallucinations?*question=*")

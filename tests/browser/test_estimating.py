@@ -11,7 +11,7 @@ from tests.browser.conftest import OpenPage, settled
 from tests.browser.test_pages import keep_rows
 
 from ragboard import Store
-from ragboard.human.draws import draw_samples
+from ragboard.human.annotation import draw_samples
 from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels
 from ragboard.records import Span
 from ragboard.store.rows import answer_key

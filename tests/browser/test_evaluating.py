@@ -15,7 +15,7 @@ from tests.chat_server import ChatServer, chat_server, status
 
 from ragboard import Passage, Run, Sample, Store
 from ragboard.analysis import failures, leaderboard
-from ragboard.evaluation.live import live_evaluations
+from ragboard.evaluation.progress import live_evaluations
 
 SECRET = "sk-typed-by-a-person"
 SLOW = 0.4

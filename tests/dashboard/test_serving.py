@@ -22,8 +22,8 @@ from ragboard import Store, StoreError
 from ragboard.cli import main
 from ragboard.errors import SettingError
 from ragboard.evaluation.background import start_evaluation, start_retry
-from ragboard.evaluation.header import Choice
-from ragboard.evaluation.live import cancel_evaluation
+from ragboard.evaluation.identity import Choice
+from ragboard.evaluation.progress import cancel_evaluation
 from ragboard.store import RunRef
 from ragboard_dashboard import data, server
 from ragboard_dashboard.security import RequestGuard, content_policy, names_of, security_headers

@@ -66,8 +66,6 @@ from ragboard.human.agreement import (
 from ragboard.human.annotation import (
     annotation_queue,
     annotator_agreement,
-)
-from ragboard.human.draws import (
     draw_samples,
 )
 from ragboard.human.estimates import (

@@ -12,7 +12,7 @@ from ragboard.cli.markdown import escaped, markdown_table
 from ragboard.cli.options import SEED, Finite, as_json, markdown_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import SettingError
-from ragboard.human.draws import Measured
+from ragboard.human.annotation import Measured
 from ragboard.human.estimates import Estimates, estimate_runs, needed_for
 from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import RankedRuns, Ranking, rank_runs

@@ -30,8 +30,7 @@ from ragboard.evaluation.engine import Finished, evaluate_run, positions_meant
 from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_notes, plan_run
 from ragboard.evaluation.progress import Progress
-from ragboard.evaluation.spending import Expected
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.terms import Expected, Terms
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.base import Sender
 from ragboard.judges.panel import Panel

@@ -10,7 +10,7 @@ import click
 
 from ragboard.cli.options import as_json, force_option, store_option
 from ragboard.cli.output import one_line, print_json
-from ragboard.human.draws import draw_samples
+from ragboard.human.annotation import draw_samples
 from ragboard.human.label_files import export_labels, import_labels
 from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.outputs import check_output, write_output

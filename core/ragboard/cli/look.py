@@ -141,7 +141,7 @@ def _more(shown: int, total: int) -> None:
 def diagnose_run(run: str, store: Store, as_json: bool) -> None:
     """Say what the numbers of a RUN suggest: retriever or generator at fault, where the loss sits, what to try.
 
-    A sentence is said only where the 95% interval of its figure lies wholly beyond the limit of its rule.
+    A rule applies only where the whole 95% interval of its figure is beyond its limit.
 
     \b
     ragboard diagnose my-run
@@ -163,23 +163,23 @@ def _print_findings(found: Diagnosis) -> None:
         click.echo(one_line(f"  {one.figure}"))
         click.echo(one_line(f"  {one.rule.advice}"))
     if not found.findings:
-        click.echo("No rule speaks: no interval lies wholly beyond its limit.")
+        click.echo("No rule applies: no whole interval is beyond its limit.")
 
 
 def _print_losses(store: Store, found: Diagnosis) -> None:
     if found.carried is not None:
         count = len(found.questions)
-        click.echo(f"\n{count} questions carry {found.carried:.0%} of the {found.loose:,} unsupported statements")
+        click.echo(f"\n{count} questions have {found.carried:.0%} of the {found.loose:,} unsupported statements")
         for question in found.questions:
             click.echo(one_line(f"  {question.statements}  {question.question}"))
     for passage in found.passages:
-        said = f"supplies {passage.wrong} wrong" if passage.wrong else f"contradicts {passage.contradicted}"
-        click.echo(one_line(f"passage {passage.passage_id} {said} statements"))
+        what = f"supports {passage.wrong} wrong" if passage.wrong else f"contradicts {passage.contradicted}"
+        click.echo(one_line(f"passage {passage.passage_id} {what} statements"))
     labels = {spec: metric.label for spec, metric in metric_descriptions(store).items()}
     for topic in found.topics:
         click.echo(one_line(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
     if found.looked_at.groups and not found.topics:
-        click.echo(f"no topic is worse than the rest beyond chance; {found.looked_at.groups} groups looked at")
+        click.echo(f"no topic is significantly worse than the rest; {found.looked_at.groups} groups compared")
 
 
 def _print_silent(found: Diagnosis) -> None:
@@ -187,12 +187,12 @@ def _print_silent(found: Diagnosis) -> None:
     measured = [one for one in found.silent if one.figure]
     rows = [[condition_of(one.rule), str(one.figure), why_silent(one)] for one in measured]
     if rows:
-        print_table(["silent rule", "figure", "why"], rows)
-    ignore_call = len(found.silent) - len(measured)
-    if ignore_call:
-        click.echo(f"\n{ignore_call} rules wait for metrics that were not evaluated")
+        print_table(["rule that does not apply", "figure", "why"], rows)
+    waiting = len(found.silent) - len(measured)
+    if waiting:
+        click.echo(f"\n{waiting} rules need metrics that were not evaluated")
     if found.missing:
-        click.echo(one_line(f"to hear them: {command_for(found)}"))
+        click.echo(one_line(f"to apply them: {command_for(found)}"))
 
 
 @click.command()

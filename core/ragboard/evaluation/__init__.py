@@ -1,1 +1,1 @@
-"""Evaluation: what to ask (gather), asking it once (asker, journal), and the run of it all (engine)."""
+"""Evaluation: what it would ask (plan), asking each task once (runner, journal, cache, budget), doing it (engine)."""

@@ -14,11 +14,9 @@ from pathlib import Path
 
 from ragboard.errors import SettingError, StoreBusyError
 from ragboard.evaluation.budget import Budget
-from ragboard.evaluation.header import Choice, header_data
-from ragboard.evaluation.identity import evaluation_of
-from ragboard.evaluation.live import live_evaluation
+from ragboard.evaluation.identity import Choice, evaluation_of, header_data
 from ragboard.evaluation.plan import Plan, plan_run
-from ragboard.evaluation.progress import Progress, read_progress, write_progress
+from ragboard.evaluation.progress import Progress, live_evaluation, read_progress, write_progress
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.llm.endpoint import OFFICIAL, require_address

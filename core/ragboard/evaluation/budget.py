@@ -1,4 +1,4 @@
-"""When to stop asking: a limit is reached, nothing succeeds any more, or somebody says so.
+"""What was spent, and when to stop asking: a limit is reached, nothing succeeds any more, or somebody says so.
 
 A request is counted before it is sent: one call, and under a limit of cost the most that it may cost. What it did
 cost takes the place of that once it is known, so that the limits hold whatever is under way.
@@ -9,18 +9,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ragboard.errors import SettingError
-from ragboard.evaluation.journal import Heard
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.journal import Answers, Usage
+from ragboard.evaluation.terms import Expected, Terms
 from ragboard.judges.base import NotAskedError, RequestSize, Sender
 from ragboard.judges.panel import Panel
 from ragboard.prices import Prices, cost
-from ragboard.tasks import TASKS, Exchange, Failure, Reply, Task
+from ragboard.records import Spend
+from ragboard.tasks import TASK_NAMED, TASKS, Exchange, Failure, Reply, Task
 
-__all__ = ["FAILURES", "Account", "Budget"]
+__all__ = ["FAILURES", "Account", "Budget", "spent"]
 
 FAILURES = 50
 """After so many failures in a row nothing more is asked."""
@@ -148,7 +149,9 @@ class Budget:
         else:
             self._learn(task, exchange, reservation)
         self.tokens += (exchange.prompt_tokens or 0) + (exchange.completion_tokens or 0)
-        price = _price(self.terms.prices, self.models.get(type(task), ""), exchange)
+        usage = Usage()
+        usage.add(exchange)
+        price = usage.cost(self.terms.prices.get(self.models.get(type(task), "")))
         self.cost = None if price is None or self.cost is None else self.cost + price
         if reservation:
             self._release(reservation)
@@ -241,13 +244,13 @@ class Account:
     """The meter for one task: its requests go one after another."""
 
     budget: Budget
-    heard: list[Exchange] = field(default_factory=list[Exchange])
+    exchanges: list[Exchange] = field(default_factory=list[Exchange])
     """The calls that were answered."""
     _open: _Reservation | None = None
 
     def __call__(self, task: Task, exchange: Exchange) -> None:
         """As `Meter`."""
-        self.heard.append(exchange)
+        self.exchanges.append(exchange)
         reservation, self._open = self._open, None
         self.budget.settle(task, exchange, reservation)
 
@@ -266,11 +269,29 @@ class Account:
         self.unanswered(task, billed=True)
 
 
-def _price(prices: Prices, model: str, exchange: Exchange) -> float | None:
-    heard = Heard()
-    heard.add(exchange)
-    if heard.uncounted:
-        return None
-    return cost(
-        prices.get(model), prompt=heard.prompt_tokens, completion=heard.completion_tokens, cached=heard.cached_tokens
+def spent(journal: Answers, panel: Panel, prices: Prices, expected: Sequence[Expected] = ()) -> tuple[Spend, ...]:
+    """What all calls in the journal took, by model, beside what was expected."""
+    usage: dict[tuple[str, bool], Usage] = {(one.model, one.embedding): Usage() for one in expected}
+    for task, taken in journal.usage.items():
+        judge = panel.for_task(TASK_NAMED[task])
+        model = judge.model if isinstance(judge, Sender) else judge.name
+        usage.setdefault((model, TASK_NAMED[task].role == "embed"), Usage()).join(taken)
+    planned = {(one.model, one.embedding): one for one in expected}
+    return tuple(
+        Spend(
+            model=model,
+            embedding=embedding,
+            calls=taken.calls,
+            uncounted=taken.uncounted,
+            prompt_tokens=taken.prompt_tokens,
+            cached_tokens=taken.cached_tokens,
+            completion_tokens=taken.completion_tokens,
+            cost=taken.cost(price := prices.get(model)),
+            planned_calls=plan.calls if (plan := planned.get((model, embedding))) else None,
+            planned_tokens=plan.tokens if plan else None,
+            prompt_price=price.prompt if price else None,
+            cached_price=price.cached if price else None,
+            completion_price=price.completion if price else None,
+        )
+        for (model, embedding), taken in usage.items()
     )

@@ -58,7 +58,7 @@ class AnswerCache:
 
     def get(self, key: str) -> Reply | None:
         """The answer kept under this key, or None; what is no answer counts as none."""
-        with _told(self._path):
+        with _store_errors(self._path):
             found = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
             row = found.fetchone()
         if row is None:
@@ -71,21 +71,21 @@ class AnswerCache:
 
     def has(self, key: str) -> bool:
         """Whether something is kept under this key."""
-        with _told(self._path):
+        with _store_errors(self._path):
             found = self._connection.execute("SELECT 1 FROM answers WHERE key = ?", [bytes.fromhex(key)])
             return found.fetchone() is not None
 
     def put(self, key: str, judge: str, task: Task, reply: Reply) -> None:
         """Keep an answer, for every process to see."""
         row = (bytes.fromhex(key), judge, type(task).__name__, encode(reply), time.time())
-        with _told(self._path), self._connection:
+        with _store_errors(self._path), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
     def claim(self, key: str) -> bool:
         """Say that this evaluation asks for the key; False as long as another one does."""
         if self._journal is None:
             return True
-        with _told(self._path), self._connection:
+        with _store_errors(self._path), self._connection:
             mine = (bytes.fromhex(key), self._journal.name)
             self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", mine)
             (name,) = self._connection.execute("SELECT journal FROM claims WHERE key = ?", mine[:1]).fetchone()
@@ -97,13 +97,13 @@ class AnswerCache:
     def release(self, key: str) -> None:
         """Others need not wait for an answer to this key any more."""
         if self._journal:
-            with _told(self._path), self._connection:
+            with _store_errors(self._path), self._connection:
                 mine = (bytes.fromhex(key), self._journal.name)
                 self._connection.execute("DELETE FROM claims WHERE key = ? AND journal = ?", mine)
 
     def release_all(self) -> None:
         """Give up what this evaluation claimed when it was killed."""
-        with _told(self._path), self._connection:
+        with _store_errors(self._path), self._connection:
             self._connection.execute(CLAIMS)
             if self._journal:
                 self._connection.execute("DELETE FROM claims WHERE journal = ?", [self._journal.name])
@@ -115,7 +115,7 @@ def open_cache(path: Path, journal: Path | None = None) -> Generator[AnswerCache
 
     Raises StoreError where it cannot be opened or written.
     """
-    with _told(path):
+    with _store_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = _connect(path)
     with closing(connection):
@@ -127,7 +127,7 @@ def open_cache(path: Path, journal: Path | None = None) -> Generator[AnswerCache
 @contextmanager
 def read_cache(path: Path) -> Generator[AnswerCache | None]:
     """The cache at `path` to look answers up in; None where there is none yet."""
-    with _told(path):
+    with _store_errors(path):
         connection = _connect_to_read(path) if path.exists() else None
     if connection is None:
         yield None
@@ -140,7 +140,7 @@ def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
     """What the cache holds, by judge and task type; nothing where there is none."""
     if not path.exists():
         return ()
-    with _told(path), closing(_connect_to_read(path)) as connection:
+    with _store_errors(path), closing(_connect_to_read(path)) as connection:
         rows = connection.execute(
             "SELECT CAST(judge AS TEXT), CAST(task AS TEXT), count(*), sum(length(reply)),"
             " min(CAST(kept AS REAL)), max(CAST(kept AS REAL)) FROM answers GROUP BY 1, 2 ORDER BY 1, 2"
@@ -155,7 +155,7 @@ def prune_cache(path: Path, *, older_than: float = 0.0, judge: str | None = None
     """Delete answers kept for longer than so many seconds, of one judge or all, and say how many."""
     if not path.exists():
         return 0
-    with _told(path), closing(_connect(path)) as connection:
+    with _store_errors(path), closing(_connect(path)) as connection:
         with connection:
             gone = connection.execute(
                 "DELETE FROM answers WHERE kept <= ? AND (? IS NULL OR judge = ?)",
@@ -166,7 +166,7 @@ def prune_cache(path: Path, *, older_than: float = 0.0, judge: str | None = None
 
 
 @contextmanager
-def _told(path: Path) -> Generator[None]:
+def _store_errors(path: Path) -> Generator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:

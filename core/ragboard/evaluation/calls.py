@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ragboard.errors import RunFileError, SettingError, StoreError
-from ragboard.evaluation.journal import Heard, Kept, read_kept
-from ragboard.evaluation.loop import wait_for
+from ragboard.evaluation.journal import Kept, Usage, read_kept
+from ragboard.evaluation.runner import wait_for
 from ragboard.judges.llm import judge as llm
 from ragboard.judges.llm.dialogue import Dialogue
 from ragboard.judges.llm.prompts import Prompts
@@ -21,7 +21,7 @@ from ragboard.judges.options import JudgeOptions
 from ragboard.judges.registry import asks_server, no_prompt
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.metrics.base import resolve
-from ragboard.prices import Price, cost
+from ragboard.prices import Price
 from ragboard.records import Evaluation, Sample
 from ragboard.store import RunRef, Store
 from ragboard.tasks import PROMPTED, TASK_NAMED, Exchange, Failure, NotAsked, Reply, Task, fits, task_key
@@ -221,7 +221,7 @@ class _Reader:
             no_prompt=reason,
             outcome=line.answer.detail if isinstance(line.answer, Failure) else line.answer.describe(),
             failed=isinstance(line.answer, Failure),
-            **self._taken(identity, line.heard),
+            **self._taken(identity, line.exchanges),
         )
 
     def _described(self, task: Task) -> str:
@@ -234,18 +234,18 @@ class _Reader:
             return "nobody"
         if line.sample != self.sample.id:
             return "shared"
-        if line.heard or isinstance(line.answer, Failure):
+        if line.exchanges or isinstance(line.answer, Failure):
             return "asked"
         plain = task is not None and isinstance(self.prompts, Prompts) and _is_plain(task, self.prompts)
         return "nobody" if plain else "elsewhere"
 
     def _messages(self, identity: str, line: Kept, task: Task | None) -> tuple[tuple[Message, ...], str]:
         """Prompts and replies, and why no prompt is among them."""
-        replies = tuple(Message(role="reply", text=one.said) for one in line.heard if one.said)
+        replies = tuple(Message(role="reply", text=one.said) for one in line.exchanges if one.said)
         reason = self._no_prompt(identity, line.task, task)
         if reason or task is None or isinstance(self.prompts, str):
             return replies, reason
-        lines = [one.text for one in _dialogue(task, self.prompts, line.heard).lines if one.role == "user"]
+        lines = [one.text for one in _dialogue(task, self.prompts, line.exchanges).lines if one.role == "user"]
         if not lines:
             return replies, "The answer is plain without asking."
         prompts = [Message(role="prompt", text=text) for text in lines]
@@ -266,18 +266,15 @@ class _Reader:
         return ""
 
     def _taken(self, identity: str, exchanges: Iterable[Exchange]) -> dict[str, Any]:
-        heard = Heard()
+        usage = Usage()
         for exchange in exchanges:
-            heard.add(exchange)
-        price = self.prices.get(_named(identity, self.prices))
-        prompt, said, kept = heard.prompt_tokens, heard.completion_tokens, heard.cached_tokens
-        dollars = cost(price, prompt=prompt, completion=said, cached=kept) if heard.calls else 0.0
+            usage.add(exchange)
         return {
-            "calls": heard.calls,
-            "uncounted": heard.uncounted,
-            "prompt_tokens": prompt,
-            "completion_tokens": said,
-            "cost": None if heard.uncounted else dollars,
+            "calls": usage.calls,
+            "uncounted": usage.uncounted,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cost": usage.cost(self.prices.get(_named(identity, self.prices))),
         }
 
 
@@ -294,10 +291,10 @@ def _same(identity: str, kind: type[Task], prompts: Prompts) -> bool:
     return version and kind in PROMPTED and identity.endswith(f"/{prompts.digest(kind)}/{kind.__name__}")
 
 
-def _dialogue(task: Task, prompts: Prompts, heard: Iterable[Exchange]) -> Dialogue:
+def _dialogue(task: Task, prompts: Prompts, exchanges: Iterable[Exchange]) -> Dialogue:
     """The dialogue on this task as it went."""
     dialogue = Dialogue(task, prompts)
-    for exchange in heard:
+    for exchange in exchanges:
         if dialogue.result is None:
             dialogue.receive(exchange.said, cut=exchange.cut)
     return dialogue

@@ -1,4 +1,4 @@
-"""Results of samples as rows, collected in one Parquet file a table until they are loaded."""
+"""Evaluates a run: samples are judged some at a time, and results are Parquet files until the store loads them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ragboard.errors import JudgeError, SettingError, StoreError
-from ragboard.evaluation.budget import Budget
+from ragboard.evaluation.budget import Budget, spent
 from ragboard.evaluation.cache import open_cache
-from ragboard.evaluation.header import header_data
-from ragboard.evaluation.identity import evaluation_of, tasks_by_metric
+from ragboard.evaluation.identity import evaluation_of, header_data, tasks_by_metric
 from ragboard.evaluation.journal import is_being_written, open_journal
-from ragboard.evaluation.loop import wait_for
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
-from ragboard.evaluation.runner import TaskRunner
-from ragboard.evaluation.spending import spent
+from ragboard.evaluation.runner import TaskRunner, wait_for
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.base import Sender
 from ragboard.judges.panel import NOBODY, Panel
@@ -44,64 +41,26 @@ FLUSH_ROWS = 20_000
 
 PREFIX = "results-"
 
-_INT, _LONG, _TEXT, _REAL, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.float64(), pa.bool_()
+_TYPES = {"int": pa.int32(), "long": pa.int64(), "text": pa.string(), "real": pa.float64(), "bool": pa.bool_()}
 
+_COLUMNS = {
+    "scores": "position int, metric text, value real, counted text, reason text, detail text",
+    "sides": "position int, side text, refuses bool",
+    "statements": "position int, side text, statement int, text text, span_start int, span_end int, span_how text,"
+    " origin text",
+    "verdicts": "position int, side text, statement int, target text, label text, reason text, score real,"
+    " evidence text",
+    "questions": "position int, number int, question text, similarity real",
+    "sentences": "position int, rank int, start int, stop int, chosen bool",
+    "spending": "model text, embedding bool, calls long, uncounted long, prompt_tokens long, cached_tokens long,"
+    " completion_tokens long, cost real, planned_calls long, planned_tokens long, prompt_price real, cached_price real,"
+    " completion_price real",
+    "answer_places": "position int, place long",
+    "judgements": "position int, about text, number int, says text, value real, reason text",
+}
 TABLES: dict[str, dict[str, pa.DataType]] = {
-    "scores": {
-        "position": _INT,
-        "metric": _TEXT,
-        "value": _REAL,
-        "counted": _TEXT,
-        "reason": _TEXT,
-        "detail": _TEXT,
-    },
-    "sides": {"position": _INT, "side": _TEXT, "refuses": _BOOL},
-    "statements": {
-        "position": _INT,
-        "side": _TEXT,
-        "statement": _INT,
-        "text": _TEXT,
-        "span_start": _INT,
-        "span_end": _INT,
-        "span_how": _TEXT,
-        "origin": _TEXT,
-    },
-    "verdicts": {
-        "position": _INT,
-        "side": _TEXT,
-        "statement": _INT,
-        "target": _TEXT,
-        "label": _TEXT,
-        "reason": _TEXT,
-        "score": _REAL,
-        "evidence": _TEXT,
-    },
-    "questions": {"position": _INT, "number": _INT, "question": _TEXT, "similarity": _REAL},
-    "sentences": {"position": _INT, "rank": _INT, "start": _INT, "stop": _INT, "chosen": _BOOL},
-    "spending": {
-        "model": _TEXT,
-        "embedding": _BOOL,
-        "calls": _LONG,
-        "uncounted": _LONG,
-        "prompt_tokens": _LONG,
-        "cached_tokens": _LONG,
-        "completion_tokens": _LONG,
-        "cost": _REAL,
-        "planned_calls": _LONG,
-        "planned_tokens": _LONG,
-        "prompt_price": _REAL,
-        "cached_price": _REAL,
-        "completion_price": _REAL,
-    },
-    "answer_places": {"position": _INT, "place": _LONG},
-    "judgements": {
-        "position": _INT,
-        "about": _TEXT,
-        "number": _INT,
-        "says": _TEXT,
-        "value": _REAL,
-        "reason": _TEXT,
-    },
+    table: {name: _TYPES[kind] for name, kind in map(str.split, columns.split(","))}
+    for table, columns in _COLUMNS.items()
 }
 """The columns of each table, in order."""
 
@@ -114,7 +73,7 @@ class ResultFiles:
     def __init__(self, folder: Path) -> None:
         self.paths: Mapping[str, Path] = {table: folder / f"{table}.parquet" for table in TABLES}
         self._schemas = {table: pa.schema(list(columns.items())) for table, columns in TABLES.items()}
-        with _told(folder):
+        with _store_errors(folder):
             self._writers = {table: pq.ParquetWriter(self.paths[table], self._schemas[table]) for table in TABLES}
         self._rows: dict[str, list[Row]] = {table: [] for table in TABLES}
 
@@ -138,7 +97,7 @@ class ResultFiles:
         """Write what is left; the files are whole afterwards."""
         for table in TABLES:
             self._flush(table)
-            with _told(self.paths[table]):
+            with _store_errors(self.paths[table]):
                 self._writers[table].close()
 
     def _put(self, table: str, row: Row) -> None:
@@ -150,7 +109,7 @@ class ResultFiles:
         columns: list[Any] = list(zip(*self._rows[table], strict=True)) or [()] * len(TABLES[table])
         schema = self._schemas[table]
         arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-        with _told(self.paths[table]):
+        with _store_errors(self.paths[table]):
             self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
         self._rows[table].clear()
 
@@ -162,7 +121,7 @@ def result_files(folder: Path, journal: Path) -> Generator[ResultFiles]:
     Folders that killed processes left there are deleted first: nobody writes their journals.
     """
     own = folder / f"{PREFIX}{journal.stem}"
-    with _told(folder):
+    with _store_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for left in folder.glob(f"{PREFIX}*"):
             if left == own or not is_being_written(journal.with_name(f"{left.name.removeprefix(PREFIX)}.jsonl")):
@@ -175,7 +134,7 @@ def result_files(folder: Path, journal: Path) -> Generator[ResultFiles]:
 
 
 @contextmanager
-def _told(path: Path) -> Generator[None]:
+def _store_errors(path: Path) -> Generator[None]:
     """What goes wrong with the files; what a judge raises meanwhile is not about them."""
     try:
         yield

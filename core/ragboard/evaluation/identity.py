@@ -1,4 +1,4 @@
-"""Which evaluation of a run some metrics and judges belong to.
+"""Which evaluation of a run some metrics and judges belong to, and the header of its journal that says so.
 
 An evaluation is identified by the judges and prompts that its metrics ask, and by nothing else: a judge that nobody
 asks, or a task type that a new version adds, leaves it what it is.
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import count
+from pathlib import Path
+from typing import Any
 
-from ragboard.evaluation.header import read_header
+from ragboard.evaluation.terms import LIMITS, Terms
+from ragboard.judges.options import JudgeOptions, options_kept, options_read
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.metrics.base import tasks_for
@@ -19,7 +23,33 @@ from ragboard.records import Evaluation, JsonValue
 from ragboard.store import Store
 from ragboard.tasks import Task
 
-__all__ = ["evaluation_of", "judge_setup", "tasks_by_metric"]
+__all__ = ["Choice", "Header", "evaluation_of", "header_data", "judge_setup", "read_header", "tasks_by_metric"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What a person chose to evaluate: by which metrics, by whose judgement, how much of it. Holds no key."""
+
+    metrics: tuple[str, ...]
+    judging: JudgeOptions = field(default_factory=JudgeOptions)
+    limits: Mapping[str, float] = field(default_factory=dict[str, float])
+    """By the names of `terms.LIMITS`; what is not there is not limited."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """Which evaluation a journal belongs to."""
+
+    evaluation_id: str
+    run_id: str
+    judge: str
+    """The judges as a person would name them."""
+    choice: Choice | None
+    """What was chosen last; None where the judges were given in Python."""
+    identity: Mapping[str, JsonValue]
+    """As `Evaluation.identity`."""
+    metrics: tuple[str, ...]
+    """Those that were asked for last."""
 
 
 def judge_setup(panel: Panel, metrics: Iterable[Metric]) -> dict[str, str]:
@@ -104,3 +134,44 @@ def _new_id(run_id: str, setup: Mapping[str, str], taken: Collection[str]) -> st
         if found not in taken:
             return found
     raise AssertionError
+
+
+def header_data(evaluation: Evaluation, terms: Terms) -> dict[str, Any]:
+    """The header as JSON-ready data; nothing in it is secret."""
+    return {
+        "evaluation": evaluation.id,
+        "run": evaluation.run_id,
+        "judge": evaluation.judge,
+        "identity": evaluation.identity,
+        "metrics": evaluation.metrics,
+        "judging": None if terms.judging is None else options_kept(terms.judging),
+        "limits": {name: value for name in LIMITS if (value := getattr(terms, name)) is not None},
+    }
+
+
+def read_header(path: Path) -> Header | None:
+    """The header in that file; None where there is none, only a part of one yet, or something else."""
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        texts = [said["evaluation"], said["run"], said.get("judge", ""), *said.get("metrics", ())]
+        if not all(isinstance(text, str) for text in texts):
+            return None
+        return Header(
+            evaluation_id=said["evaluation"],
+            run_id=said["run"],
+            judge=said.get("judge", ""),
+            choice=_choice(said),
+            identity=dict(said["identity"]),
+            metrics=tuple(said["metrics"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _choice(said: Mapping[str, Any]) -> Choice | None:
+    if said.get("judging") is None:
+        return None
+    limits = said.get("limits") or {}
+    if any(name not in LIMITS or type(limit) not in (int, float) for name, limit in limits.items()):
+        raise ValueError("limits")
+    return Choice(metrics=tuple(said["metrics"]), judging=options_read(said["judging"]), limits=limits)

@@ -21,18 +21,19 @@ from typing import Any, BinaryIO
 from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
+from ragboard.prices import Price, cost
 from ragboard.store.journals import GLANCE_SECONDS
 from ragboard.tasks import TASK_NAMED, Exchange, Failure, Reply, Task, decode_reply, encode
 
-__all__ = ["Answers", "Heard", "Journal", "Kept", "is_being_written", "open_journal", "read_answers", "read_kept"]
+__all__ = ["Answers", "Journal", "Kept", "Usage", "is_being_written", "open_journal", "read_answers", "read_kept"]
 
 SYNC_SECONDS = 0.5
 """At most this long between two syncs while lines are being written."""
 
 
 @dataclass
-class Heard:
-    """What the calls for one type of task took, as far as the server said."""
+class Usage:
+    """What some calls took, as far as the server said."""
 
     calls: int = 0
     uncounted: int = 0
@@ -49,8 +50,16 @@ class Heard:
         self.cached_tokens += exchange.cached_tokens or 0
         self.completion_tokens += exchange.completion_tokens or 0
 
-    def join(self, other: Heard) -> None:
-        """The calls of another count too."""
+    def cost(self, price: Price | None) -> float | None:
+        """US dollars: 0 for no call; None if the tokens of a call or the price is not known."""
+        if not self.calls:
+            return 0.0
+        if self.uncounted:
+            return None
+        return cost(price, prompt=self.prompt_tokens, completion=self.completion_tokens, cached=self.cached_tokens)
+
+    def join(self, other: Usage) -> None:
+        """Count the calls of another too."""
         self.calls += other.calls
         self.uncounted += other.uncounted
         self.prompt_tokens += other.prompt_tokens
@@ -67,7 +76,7 @@ class Kept:
     """The name of the task's type."""
     sample: str
     """The id of the sample that it was asked for first."""
-    heard: tuple[Exchange, ...]
+    exchanges: tuple[Exchange, ...]
     """The calls that it took; none where no model was asked, or an answer was taken from elsewhere."""
     answer: Reply | Failure
 
@@ -79,7 +88,7 @@ class Answers:
         self._path = path
         self._reader = reader
         self._places: dict[bytes, int] = {}
-        self.heard: dict[str, Heard] = {}
+        self.usage: dict[str, Usage] = {}
         """What all calls took, by type of task; those of failed and of repeated tasks too."""
         self._end = self._index()
 
@@ -126,12 +135,12 @@ class Answers:
         try:
             said = json.loads(line)
             key, task, _ = _read_head(said)
-            heard = _exchanges(said)
+            exchanges = _exchanges(said)
         except _WRONG as error:
             raise self._damaged(place) from error
         if "reply" in said or "failure" in said:
             self._places[bytes.fromhex(key)] = place
-        self._hear(task, heard)
+        self._count(task, exchanges)
 
     def _damaged(self, place: int) -> StoreError:
         with _reading(self._path):
@@ -142,9 +151,9 @@ class Answers:
             " to evaluate afresh"
         )
 
-    def _hear(self, task: str, heard: Sequence[Exchange]) -> None:
-        for exchange in heard:
-            self.heard.setdefault(task, Heard()).add(exchange)
+    def _count(self, task: str, exchanges: Sequence[Exchange]) -> None:
+        for exchange in exchanges:
+            self.usage.setdefault(task, Usage()).add(exchange)
 
 
 class Journal(Answers):
@@ -156,27 +165,29 @@ class Journal(Answers):
         self._writer = writer
         self._synced = time.monotonic()
 
-    def put(self, key: str, sample_id: str, task: Task, reply: Reply | Failure, heard: Sequence[Exchange] = ()) -> None:
+    def put(
+        self, key: str, sample_id: str, task: Task, reply: Reply | Failure, exchanges: Sequence[Exchange] = ()
+    ) -> None:
         """Keep an answer and the calls it took. Raises StoreError where it cannot be written; what was kept stays."""
-        head = self._head(key, sample_id, task, heard)
+        head = self._head(key, sample_id, task, exchanges)
         if isinstance(reply, Failure):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:
             line = json.dumps(head).encode()[:-1] + b', "reply": ' + encode(reply) + b"}"
         self._places[bytes.fromhex(key)] = self._append(line + b"\n")
-        self._hear(type(task).__name__, heard)
+        self._count(type(task).__name__, exchanges)
 
-    def put_calls(self, key: str, sample_id: str, task: Task, heard: Sequence[Exchange]) -> None:
+    def put_calls(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> None:
         """Keep what calls took that led to no answer, where there were any. Raises StoreError as `put` does."""
-        if heard:
-            self._append(json.dumps(self._head(key, sample_id, task, heard)).encode() + b"\n")
-            self._hear(type(task).__name__, heard)
+        if exchanges:
+            self._append(json.dumps(self._head(key, sample_id, task, exchanges)).encode() + b"\n")
+            self._count(type(task).__name__, exchanges)
 
-    def _head(self, key: str, sample_id: str, task: Task, heard: Sequence[Exchange]) -> dict[str, object]:
+    def _head(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> dict[str, object]:
         """What a line begins with; where calls are in it also its place, so that no two lines are the same."""
         head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
-        if heard:
-            head["heard"] = [_heard(exchange) for exchange in heard]
+        if exchanges:
+            head["heard"] = [_exchange_data(exchange) for exchange in exchanges]
             head["at"] = self._end
         return head
 
@@ -251,7 +262,7 @@ def _kept(path: Path, reader: BinaryIO, place: int) -> Kept:
     try:
         line = json.loads(reader.readline())
         key, task, sample = _read_head(line)
-        return Kept(key=key, task=task, sample=sample, heard=_exchanges(line), answer=_answer(line))
+        return Kept(key=key, task=task, sample=sample, exchanges=_exchanges(line), answer=_answer(line))
     except _WRONG as error:
         raise StoreError(f"{path}: no answer begins at byte {place}; evaluate again to find them anew") from error
 
@@ -277,13 +288,13 @@ def _answer(line: Mapping[str, Any]) -> Reply | Failure:
 
 
 def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
-    heard: list[dict[str, Any]] = list(line.get("heard", ()))
-    if not all(isinstance(one.get("said", ""), str) and isinstance(one.get("cut", False), bool) for one in heard):
+    exchanges: list[dict[str, Any]] = list(line.get("heard", ()))
+    if not all(isinstance(one.get("said", ""), str) and isinstance(one.get("cut", False), bool) for one in exchanges):
         raise TypeError("heard")
-    return tuple(Exchange(**one) for one in heard)
+    return tuple(Exchange(**one) for one in exchanges)
 
 
-def _heard(exchange: Exchange) -> dict[str, object]:
+def _exchange_data(exchange: Exchange) -> dict[str, object]:
     """What it was; `cut` only where it was, which is seldom."""
     said = asdict(exchange)
     return said if exchange.cut else {name: value for name, value in said.items() if name != "cut"}

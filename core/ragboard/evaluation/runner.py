@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from ragboard.evaluation.budget import Account, Budget
 from ragboard.evaluation.cache import AnswerCache
@@ -16,7 +18,9 @@ from ragboard.metrics.base import AnswerTask
 from ragboard.problems import kind_of_problem
 from ragboard.tasks import Exchange, Failure, NotAsked, OnCall, Reply, Task, fits, fitting, task_key
 
-__all__ = ["Batcher", "Tally", "TaskRunner"]
+__all__ = ["Batcher", "Tally", "TaskRunner", "run_all", "wait_for"]
+
+T = TypeVar("T")
 
 CLAIMED_SECONDS = 0.2
 """Between two looks for an answer that another evaluation asks for."""
@@ -243,9 +247,9 @@ class TaskRunner:
         finally:
             account.close(task)
         if isinstance(reply, NotAsked):
-            self.journal.put_calls(key, sample_id, task, account.heard)
+            self.journal.put_calls(key, sample_id, task, account.exchanges)
             return self.journal.get(key) or reply
-        self.journal.put(key, sample_id, task, reply, account.heard)
+        self.journal.put(key, sample_id, task, reply, account.exchanges)
         self.budget.note(task, reply)
         self.tally.asked += 1
         if isinstance(reply, Failure):
@@ -264,3 +268,40 @@ class TaskRunner:
                 size = RequestSize(prompt_bytes=len(sent.text.encode(errors="replace")), reply_tokens=None)
                 await account.admit(task, size)
         return fitting(task, await self.batcher.answer(judge, task, account))
+
+
+async def run_all(
+    work: Sequence[Callable[[], Awaitable[T]]],
+    together: int,
+    watch: Callable[[int, int], None] = lambda _done, _all: None,
+) -> list[T]:
+    """What comes of each part, in order, `together` of them at a time.
+
+    `watch` is called with how many are done, of how many. Raises what the first part that fails raises.
+    """
+    found: dict[int, T] = {}
+    waiting = iter(enumerate(work))
+
+    async def worker() -> None:
+        for place, part in waiting:
+            found[place] = await part()
+            watch(len(found), len(work))
+            await asyncio.sleep(0)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(together):
+                group.create_task(worker())
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from errors
+    return [found[place] for place in range(len(work))]
+
+
+def wait_for(work: Coroutine[Any, Any, T]) -> T:
+    """Wait for asynchronous work, in a thread of its own if this one has an event loop already, as notebooks do."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, work).result()

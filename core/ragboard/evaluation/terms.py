@@ -6,15 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragboard.errors import SettingError
-from ragboard.evaluation.spending import Expected
 from ragboard.judges.options import JudgeOptions
 from ragboard.metrics import METRICS, Metric
 from ragboard.prices import Prices, read_prices
 
-__all__ = ["LIMITS", "Terms"]
+__all__ = ["LIMITS", "Expected", "Terms"]
 
 LIMITS = ("sample", "seed", "max_calls", "max_cost", "max_minutes")
 """Those of the terms that say how much is asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What an evaluation is expected to ask of one model."""
+
+    model: str
+    embedding: bool
+    calls: int
+    tokens: int
+    """Of prompts and replies together."""
 
 
 @dataclass(frozen=True, kw_only=True)

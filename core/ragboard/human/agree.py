@@ -15,8 +15,7 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.engine import check_roles
 from ragboard.evaluation.journal import open_journal
-from ragboard.evaluation.loop import wait_for
-from ragboard.evaluation.runner import TaskRunner
+from ragboard.evaluation.runner import TaskRunner, run_all, wait_for
 from ragboard.evaluation.terms import Terms
 from ragboard.human.pairwise import choose_better, comparable
 from ragboard.human.scorers import GPT_RANKING, QUALITIES, LineUp, judge_scorers, line_up, trivial_outcomes
@@ -78,10 +77,11 @@ def agree(
         open_cache(store.cache_path, path) as cache,
     ):
         asker = TaskRunner(panel, journal, Budget.of(terms, panel), cache if terms.cache else None)
-        work = list(_work(labelled, panel, lined, asker))
-        results = [*wait_for(_all(work, terms.together, watch)), *_unasked(labelled, seed)]
-    scored = {one.scorer for one in results}
-    agreement = replace(agreement, contenders=tuple(one for one in agreement.contenders if one.name in scored))
+        work = _work(labelled, panel, lined, asker)
+        scored = wait_for(run_all(work, terms.together, watch))
+        results = [*(one for part in scored for one in part), *_unasked(labelled, seed)]
+    names = {one.scorer for one in results}
+    agreement = replace(agreement, contenders=tuple(one for one in agreement.contenders if one.name in names))
     store.keep_agreement(agreement, labelled.items, sorted(results, key=lambda one: one.position))
     tally = asker.tally
     return Agreed(
@@ -128,49 +128,31 @@ def _agreement(labelled: LabelFile, panel: Panel, lined: LineUp, seed: int) -> A
     )
 
 
-async def _all(work: Sequence[Work], together: int, watch: Callable[[int, int], None]) -> list[ScorerResult]:
-    """All of it, so many parts at a time, in order."""
-    found: list[list[ScorerResult]] = [[] for _ in work]
-    waiting = iter(enumerate(work))
-    done = 0
+def _work(labelled: LabelFile, panel: Panel, lined: LineUp, asker: TaskRunner) -> list[Work]:
+    """What to ask, in parts: each item, or the statements of one answer at once."""
 
-    async def worker() -> None:
-        nonlocal done
-        for place, part in waiting:
-            found[place] = await part()
-            done += 1
-            watch(done, len(work))
-            await asyncio.sleep(0)
+    def answer_of(numbered: NumberedItem) -> tuple[object, ...]:
+        _, item = numbered
+        side = item.sides[0]
+        return (item.cluster, side.question, side.history, side.contexts, tuple(item.human_ratings))
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(together):
-                group.create_task(worker())
-    except ExceptionGroup as errors:
-        raise errors.exceptions[0] from errors
-    return [result for part in found for result in part]
-
-
-def _work(labelled: LabelFile, panel: Panel, lined: LineUp, asker: TaskRunner) -> Iterator[Work]:
     numbered = list(enumerate(labelled.items))
-    if labelled.form != "statements":
-        yield from (partial(_item, each, lined, asker) for each in numbered)
-        return
-    for _, group in groupby(numbered, key=_answer_of):
-        yield partial(_statements, list(group), panel.name, asker)
-
-
-def _answer_of(numbered: NumberedItem) -> tuple[object, ...]:
-    """What a judge is asked about at once: the statements of one answer."""
-    _, item = numbered
-    side = item.sides[0]
-    return (item.cluster, side.question, side.history, side.contexts, tuple(item.human_ratings))
+    if labelled.form == "statements":
+        return [partial(_statements, list(group), panel.name, asker) for _, group in groupby(numbered, key=answer_of)]
+    return [partial(_item, each, lined, asker) for each in numbered]
 
 
 async def _item(numbered: NumberedItem, lined: LineUp, asker: TaskRunner) -> list[ScorerResult]:
+    """Every metric of every side, and GPT Ranking of a pair."""
     position, item = numbered
-    asks = {sample.id: asker.for_sample(sample.id) for sample in item.sides}
-    counted = await asyncio.gather(*(_outcomes(sample, item, lined, asker, asks[sample.id]) for sample in item.sides))
+    metrics = [metric for dimension in item.human_ratings for _, metric in lined.metrics[dimension]]
+
+    async def outcomes(sample: Sample) -> dict[Metric, Outcome]:
+        needs = (need for metric in metrics for need in metric.needs())
+        findings = await resolve(sample, needs, asker.for_sample(sample.id), asker.knows)
+        return {metric: outcome(metric, sample, findings) for metric in metrics}
+
+    counted = await asyncio.gather(*map(outcomes, item.sides))
     results = [
         ScorerResult(
             position=position, dimension=dimension, scorer=name, outcomes=tuple(each[metric] for each in counted)
@@ -182,34 +164,22 @@ async def _item(numbered: NumberedItem, lined: LineUp, asker: TaskRunner) -> lis
     return [*results, *[await _ranked(position, item, quality, asker.for_sample(item.id)) for quality in ranked]]
 
 
-async def _outcomes(
-    sample: Sample, item: Item, lined: LineUp, asker: TaskRunner, ask: AnswerTask
-) -> dict[Metric, Outcome]:
-    metrics = [metric for dimension in item.human_ratings for _, metric in lined.metrics[dimension]]
-    findings = await resolve(sample, (need for metric in metrics for need in metric.needs()), ask, asker.knows)
-    return {metric: outcome(metric, sample, findings) for metric in metrics}
-
-
 async def _ranked(position: int, item: Item, quality: Quality, ask: AnswerTask) -> ScorerResult:
     """In how many of the two orders each side was chosen; if the order decides neither is better."""
     a, b = item.sides
-    outcomes: tuple[Outcome, Outcome]
-    if not comparable(quality, a, b):
-        missing = Unscored(reason="skipped", detail="a side lacks what the dimension is about")
-        outcomes = (missing, missing)
-    else:
+    problem: Outcome | None = None
+    chosen = 0
+    if comparable(quality, a, b):
         choice = await choose_better(quality, a, b, ask)
+        chosen = [choice.a_first, choice.b_first].count("a")
         if choice.a_first is None or choice.b_first is None:
-            failed = Unscored(reason="failed", detail=choice.problem)
-            outcomes = (failed, failed)
-        else:
-            chosen = [choice.a_first, choice.b_first].count("a")
-            outcomes = (_chosen(chosen), _chosen(2 - chosen))
-    return ScorerResult(position=position, dimension=quality, scorer=GPT_RANKING, outcomes=outcomes)
-
-
-def _chosen(times: int) -> Score:
-    return Score(value=times, counted=f"chosen in {times} of 2 orders")
+            problem = Unscored(reason="failed", detail=choice.problem)
+    else:
+        problem = Unscored(reason="skipped", detail="a side lacks what the dimension is about")
+    outcomes = (
+        problem or Score(value=times, counted=f"chosen in {times} of 2 orders") for times in (chosen, 2 - chosen)
+    )
+    return ScorerResult(position=position, dimension=quality, scorer=GPT_RANKING, outcomes=tuple(outcomes))
 
 
 async def _statements(group: Sequence[NumberedItem], judge: str, asker: TaskRunner) -> list[ScorerResult]:

@@ -13,6 +13,7 @@ from ragboard.stats import CORRELATIONS, Interval, NoInterval, alpha_interval, c
 from ragboard.store import Store
 from ragboard.store.queries.agreements import (
     Outcomes,
+    Scorer,
     StoredAgreement,
     agreement_item,
     agreement_items,
@@ -63,11 +64,31 @@ class AgreementData:
         rated = {at: item[dimension] for at, item in enumerate(self.human_ratings) if dimension in item}
         return {at: [rating for rating in ratings if rating is not None] for at, ratings in rated.items()}
 
+    def means(self, dimension: str) -> dict[int, float]:
+        """By item the mean rating in a dimension, of those that anybody rated."""
+        return {at: sum(ratings) / len(ratings) for at, ratings in self.given(dimension).items() if ratings}
+
+    def rated_twice(self, dimension: str) -> dict[int, list[float]]:
+        """By item the ratings in a dimension, of those that several annotators rated."""
+        return {at: ratings for at, ratings in self.given(dimension).items() if len(ratings) > 1}
+
+    def annotators(self, dimension: str) -> int:
+        """The most annotators that one item has in a dimension."""
+        return max((len(item.get(dimension, ())) for item in self.human_ratings), default=0)
+
+    def scorers(self, dimension: str) -> tuple[Scorer, ...]:
+        """Who scored in a dimension."""
+        return tuple(one for one in self.stored.agreement.contenders if (dimension, one.name) in self.outcomes)
+
     def scores(self, dimension: str, scorer: str) -> dict[int, tuple[float | None, ...]]:
         """By item a score for each side, turned so that more is better; None if unscored."""
         lower = any(one.lower for one in self.stored.agreement.contenders if one.name == scorer)
         found = self.outcomes.get((dimension, scorer), {})
-        return {at: tuple(_turned(outcome, lower=lower) for outcome in sides) for at, sides in found.items()}
+        sign = -1 if lower else 1
+        return {
+            at: tuple(None if isinstance(outcome, Unscored) else sign * outcome.value for outcome in sides)
+            for at, sides in found.items()
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,16 +208,13 @@ def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashab
     return Correlations(n=len(x), **{kind: correlation(kind) for kind in CORRELATIONS})
 
 
-def annotators_alpha(data: AgreementData, several: Mapping[int, Sequence[float]]) -> Measure:
-    """Krippendorff's alpha of the items that several annotators rated, of ratings as ranks."""
+def annotators_alpha(data: AgreementData, dimension: str) -> Measure | None:
+    """Krippendorff's alpha of the items that several annotators rated, of ratings as ranks; None without any."""
+    several = data.rated_twice(dimension)
     groups, ratings = [data.clusters[position] for position in several], list(several.values())
+    if not several:
+        return None
     return measure(
         lambda: krippendorff_alpha(ratings, scale="ordinal"),
         lambda: alpha_interval(ratings, groups, scale="ordinal", draws=DRAWS, seed=data.seed),
     )
-
-
-def _turned(outcome: Outcome, *, lower: bool) -> float | None:
-    if isinstance(outcome, Unscored):
-        return None
-    return -outcome.value if lower else outcome.value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +10,7 @@ from ragboard.analysis.gates import spec_named
 from ragboard.analysis.metrics import described, in_order
 from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.errors import SettingError
-from ragboard.human.draws import LabelledSamples, Measured, draw_of, labelled_samples
+from ragboard.human.annotation import LabelledSamples, Measured, draw_of, labelled_samples
 from ragboard.human.systems import System, SystemsReport, systems_report
 from ragboard.readers.labels import Design
 from ragboard.records import MetricDescription
@@ -113,28 +113,37 @@ def needed_for(estimated: Estimated, width: float) -> LabelsNeeded | None:
     system = estimated.system
     if len(system.labels) < FEWEST_LABELS or system.refusal:
         return None
-    labels, judged = list(system.labels.values()), [system.scores[key] for key in system.labels]
-    rest = [score for key, score in system.scores.items() if key not in system.labels]
+    labels, judged, rest = system.arrays()
     return labels_needed(labels, judged, rest, width=width) if len(rest) > 1 else None
 
 
 def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: Measured) -> Estimated:
+    """The judge's scores and people's labels of one run, or why these must not be used."""
     judged = summary.metrics[spec].judged or judged_by(summary)
     found = _labelled(store, run, measured)
     scores, unscored = judged_scores(store, run, spec, measured)
     usable = [row for row in (found.leading if found.draw else found.rows) if row.position in scores]
-    refusal = _refusal(store, run, found, measured) or ("" if usable else _uncounted(found))
-    keys = {position: key for position, (key, _) in scores.items()}
+    refusal = ""
+    if found.rows and found.design != "random":
+        refusal = not_random(len(found.rows), found.design)
+    elif not found.rows and not found.draw:
+        refusal = _nobody_labelled(store, run, measured)
+    elif not usable and found.draw:
+        refusal = "no sample is labelled in full yet, from the first of the draw on: Annotate, the random queue"
+    elif not usable:
+        refusal = "the judge has no score of any sample that is labelled"
+    dependent = (
+        f"the samples come from {summary.clustered} but are treated as independent, so the intervals are too narrow",
+    )
     system = System(
         name=run.name,
         scores=dict(scores.values()),
-        labels={keys[row.position]: row.outcome for row in usable},
+        labels={scores[row.position][0]: row.outcome for row in usable},
         refusal=refusal,
         notes=(
             *unscored,
-            *(() if refusal else _dependent(summary)),
-            *_notes(found),
-            *_never_drawn(store, run, found, measured),
+            *(dependent if summary.clustered and not refusal else ()),
+            *_notes(store, run, found, measured),
         ),
     )
     return Estimated(run=run.name, judged=judged, labels=found, left_out=len(found.rows) - len(usable), system=system)
@@ -173,26 +182,20 @@ def _labelled(store: Store, run: RunRef, measured: Measured) -> LabelledSamples:
         return labelled_samples(store, run, queue, kind="grade", dimension=measured)
 
     drawn = labels_of("random")
-    if drawn.draw:
-        return drawn
-    imported = labels_of("imported")
-    return imported if imported.rows else drawn
+    imported = None if drawn.draw else labels_of("imported")
+    return imported if imported and imported.rows else drawn
 
 
-def _uncounted(found: LabelledSamples) -> str:
-    """Why none of the labels of a random sample counts."""
-    if found.draw:
-        return "no sample is labelled in full yet, from the first of the draw on: Annotate, the random queue"
-    return "the judge has no score of any sample that is labelled"
-
-
-def _refusal(store: Store, run: RunRef, found: LabelledSamples, measured: Measured) -> str:
-    if found.rows and found.design != "random":
-        return not_random(len(found.rows), found.design)
-    if found.rows or found.draw:
-        return ""
-    if measured == "verdicts" and (other := _drawn_elsewhere(store, run)):
-        return f"the labels are of the statements that {other} found; estimate with that evaluation, or label this one"
+def _nobody_labelled(store: Store, run: RunRef, measured: Measured) -> str:
+    """That there are no labels, or are some of another evaluation of the run that samples were drawn for."""
+    with store.database.read() as connection:
+        others = other_evaluations(connection, run) if measured == "verdicts" else ()
+    for judge, evaluation in others:
+        if draw_of(store, RunRef(run_id=run.run_id, name=run.name, evaluation_id=evaluation)):
+            return (
+                f"the labels are of the statements that {judge} ({run.name}@{evaluation}) found; estimate with that"
+                " evaluation, or label this one"
+            )
     return "nobody has labelled a random sample of this run yet"
 
 
@@ -202,46 +205,23 @@ def not_random(count: int, design: Design) -> str:
     return f"the {count} labelled samples were {chosen}: nothing follows from them for the others"
 
 
-def _drawn_elsewhere(store: Store, run: RunRef) -> str:
-    """The judge of another evaluation of the run that samples were drawn for; empty if there is none."""
-    with store.database.read() as connection:
-        rows = other_evaluations(connection, run)
-    for judge, evaluation in rows:
-        other = RunRef(run_id=run.run_id, name=run.name, evaluation_id=evaluation)
-        if draw_of(store, other):
-            return f"{judge} ({run.name}@{evaluation})"
-    return ""
-
-
-def _never_drawn(store: Store, run: RunRef, found: LabelledSamples, measured: Measured) -> tuple[str, ...]:
-    """A note if more samples could be drawn now than when they were."""
-    with store.database.read() as connection:
-        could = len(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
-    if not found.draw or found.population >= could:
-        return ()
-    return (
-        f"the labelled samples were drawn when {found.population:,} could be; {could:,} can be now, and of the others"
-        " none had a chance: draw more with the same seed",
-    )
-
-
-def _dependent(run: RunSummary) -> tuple[str, ...]:
-    if not run.clustered:
-        return ()
-    return (f"the samples come from {run.clustered} but are treated as independent, so the intervals are too narrow",)
-
-
-def _notes(found: LabelledSamples) -> tuple[str, ...]:
-    said: list[str] = []
-    if found.draw and len(found.leading) < len(found.rows):
-        behind = len(found.rows) - len(found.leading)
-        said.append(
+def _notes(store: Store, run: RunRef, found: LabelledSamples, measured: Measured) -> Iterator[str]:
+    """What to know of the labels that were found."""
+    behind = len(found.rows) - len(found.leading)
+    if found.draw and behind:
+        yield (
             f"{behind:,} labelled samples stand in the draw behind one that is not labelled in full: until that is"
             " done they do not count, for what is passed over may be what is hard"
         )
     if found.rows and not found.draw and found.design == "random":
-        said.append("the labels were imported; that they are a random sample is what the import declared")
-    return tuple(said)
+        yield "the labels were imported; that they are a random sample is what the import declared"
+    with store.database.read() as connection:
+        could = len(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
+    if found.draw and found.population < could:
+        yield (
+            f"the labelled samples were drawn when {found.population:,} could be; {could:,} can be now, and of the"
+            " others none had a chance: draw more with the same seed"
+        )
 
 
 def _like_labels(metric: MetricDescription) -> bool:

@@ -130,20 +130,17 @@ def grade_report(
     scorer the score from which on it says good. Raises SettingError for a dimension that is not there, or where
     all items are good or none is.
     """
-    name = _dimension(data, dimension)
-    means = _means(data, name)
-    grades = [grade for item in data.human_ratings for grade in item.get(name, ()) if grade is not None]
-    threshold = (min(grades) + max(grades)) / 2 if at_least is None else at_least
+    if dimension and dimension not in data.stored.dimensions:
+        raise SettingError(f"nobody judged {dimension!r}; there are {', '.join(data.stored.dimensions)}")
+    name = dimension or data.stored.dimensions[0]
+    means, levels = data.means(name), _levels(data, name)
+    threshold = (levels[0] + levels[-1]) / 2 if at_least is None else at_least
     good = sum(mean >= threshold for mean in means.values())
     if not 0 < good < len(means):
         raise SettingError(
             f"{good} of {len(means)} items are good in {name} from {threshold:g} on; choose another with --at-least"
         )
-    lines = (
-        _line(data, name, scorer, means, threshold, (cuts or {}).get(scorer.name))
-        for scorer in data.stored.agreement.contenders
-        if (name, scorer.name) in data.outcomes
-    )
+    lines = (_line(data, name, scorer, threshold, (cuts or {}).get(scorer.name)) for scorer in data.scorers(name))
     return GradeReport(
         kept=data.stored,
         dimension=name,
@@ -152,18 +149,22 @@ def grade_report(
         good=good,
         clusters=len({data.clusters[position] for position in means}),
         lines=tuple(line for line in lines if line is not None),
-        people=_people(data, name, threshold),
+        people=GradePeople(
+            raters=data.annotators(name),
+            rated=len(data.rated_twice(name)),
+            ratings=_people(data, name, threshold),
+            alpha=annotators_alpha(data, name),
+        ),
     )
 
 
 def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
     """Every graded item, those first on which the scorer is farthest from people; unscored ones last."""
-    means = _means(data, dimension)
+    means = data.means(dimension)
     scores = _scores(data, dimension, scorer)
-    known = [position for position in means if scores.get(position) is not None]
-    ours = _places([scores[position] or 0.0 for position in known])
-    theirs = _places([means[position] for position in known])
-    gaps = {position: mine - yours for position, mine, yours in zip(known, ours, theirs, strict=True)}
+    ours = _places(list(scores.values()))
+    theirs = _places([means[position] for position in scores])
+    gaps = {position: mine - yours for position, mine, yours in zip(scores, ours, theirs, strict=True)}
     found = (
         GradeVerdict(
             position=position,
@@ -178,63 +179,51 @@ def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[Gr
     return tuple(sorted(found, key=lambda one: (one.gap is None, -abs(one.gap or 0.0), one.position)))
 
 
-def _dimension(data: AgreementData, wanted: str) -> str:
-    if wanted and wanted not in data.stored.dimensions:
-        raise SettingError(f"nobody judged {wanted!r}; there are {', '.join(data.stored.dimensions)}")
-    return wanted or data.stored.dimensions[0]
-
-
-def _means(data: AgreementData, dimension: str) -> dict[int, float]:
-    """By item the mean grade, of those that anybody graded."""
-    return {at: sum(grades) / len(grades) for at, grades in data.given(dimension).items() if grades}
-
-
-def _scores(data: AgreementData, dimension: str, scorer: str) -> dict[int, float | None]:
-    return {position: sides[0] for position, sides in data.scores(dimension, scorer).items()}
+def _scores(data: AgreementData, dimension: str, scorer: str) -> dict[int, float]:
+    """By graded item the scorer's score, of those that it scored."""
+    scores = data.scores(dimension, scorer)
+    found = {position: scores[position][0] for position in data.means(dimension) if position in scores}
+    return {position: score for position, score in found.items() if score is not None}
 
 
 def _line(
-    data: AgreementData,
-    dimension: str,
-    scorer: Scorer,
-    means: Mapping[int, float],
-    at_least: float,
-    cut: float | None,
+    data: AgreementData, dimension: str, scorer: Scorer, at_least: float, chosen: float | None
 ) -> GradeLine | None:
+    """A scorer's numbers; None if it scored no graded item."""
+    means, levels = data.means(dimension), _levels(data, dimension)
     scores = _scores(data, dimension, scorer.name)
-    known = [position for position in means if scores.get(position) is not None]
-    given = [scores[position] or 0.0 for position in known]
-    if not given:
+    if not scores:
         return None
-    mean = [means[position] for position in known]
+    given = list(scores.values())
+    mean = [means[position] for position in scores]
     good = [value >= at_least for value in mean]
     points = roc(given, good) if 0 < sum(good) < len(good) else ()
-    taken = _cut(points, given, good, cut)
-    levels = _levels(data, dimension)
+    if chosen is None:
+        cut = best_cut(points) if points else None
+    else:
+        cut = Cut(threshold=chosen, agreement=binary_agreement([score >= chosen for score in given], good))
+    rounded = [_nearest(value, levels) for value in mean]
+    # each score as a grade: the highest get the grades that people gave most highly, and so on
+    ranked = sorted(rounded)
+    matched = [ranked[min(len(ranked) - 1, round(place * (len(ranked) - 1)))] for place in _places(given)]
     return GradeLine(
         contender=scorer,
         metric=scorer.metrics.get(dimension, ""),
-        unscored=len(means) - len(known),
+        unscored=len(means) - len(scores),
         ratings=_ratings(
             given,
             mean,
             good,
-            [score >= taken.threshold for score in given] if taken else [],
-            (_matched(given, mean, levels), [_nearest(value, levels) for value in mean], levels),
-            [data.clusters[position] for position in known],
+            [score >= cut.threshold for score in given] if cut else [],
+            (matched, rounded, levels),
+            [data.clusters[position] for position in scores],
             data.seed,
         ),
-        cut=taken,
-        chosen=cut is not None,
+        cut=cut,
+        chosen=chosen is not None,
         roc=points,
         calibration=calibration(given, good) if all(0 <= score <= 1 for score in given) else None,
     )
-
-
-def _cut(points: Sequence[Cut], scores: Sequence[float], good: Sequence[bool], chosen: float | None) -> Cut | None:
-    if chosen is None:
-        return best_cut(points) if points else None
-    return Cut(threshold=chosen, agreement=binary_agreement([score >= chosen for score in scores], good))
 
 
 def _ratings(
@@ -272,12 +261,6 @@ def _nearest(value: float, levels: Sequence[float]) -> float:
     return min(levels, key=lambda level: (abs(level - value), level))
 
 
-def _matched(scores: Sequence[float], means: Sequence[float], levels: Sequence[float]) -> list[float]:
-    """Each score as a grade: the highest are given the grades that people gave most highly, and so on."""
-    given = sorted(_nearest(value, levels) for value in means)
-    return [given[min(len(given) - 1, round(place * (len(given) - 1)))] for place in _places(scores)]
-
-
 def _places(values: Sequence[float]) -> list[float]:
     """The place of each value among the others, in [0, 1]; equal ones share the mean place."""
     if len(values) < 2:
@@ -291,24 +274,15 @@ def _places(values: Sequence[float]) -> list[float]:
     return [(first[value] + last[value]) / 2 / (len(values) - 1) for value in values]
 
 
-def _people(data: AgreementData, dimension: str, at_least: float) -> GradePeople:
-    several = {position: grades for position, grades in data.given(dimension).items() if len(grades) > 1}
-    return GradePeople(
-        raters=max((len(item.get(dimension, ())) for item in data.human_ratings), default=0),
-        rated=len(several),
-        ratings=_with_each_other(data, dimension, several, at_least) if several else None,
-        alpha=annotators_alpha(data, several) if several else None,
-    )
-
-
-def _with_each_other(
-    data: AgreementData, dimension: str, several: Mapping[int, Sequence[float]], at_least: float
-) -> Ratings:
+def _people(data: AgreementData, dimension: str, at_least: float) -> Ratings | None:
+    """Each annotator with the mean of the others; None if nobody judged twice."""
     alone = [
         (grade, (sum(grades) - grade) / (len(grades) - 1), data.clusters[position])
-        for position, grades in several.items()
+        for position, grades in data.rated_twice(dimension).items()
         for grade in grades
     ]
+    if not alone:
+        return None
     levels = _levels(data, dimension)
     own, others, groups = [row[0] for row in alone], [row[1] for row in alone], [row[2] for row in alone]
     good = [value >= at_least for value in others]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+import timeit
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from ragboard.human.agree import ask_about_texts
 from ragboard.human.scorers import compare_scorers, trivial_scores
 from ragboard.judges.base import Judge
 from ragboard.readers.labels import read_label_rows
-from ragboard.records import Passage, Sample, Score, Turn
+from ragboard.records import Sample, Score
 from ragboard.stats import Calibration, Interval, NoInterval, binary_agreement, calibration
 from ragboard.tasks import Extraction, ExtractStatements, Failure, Reply, Task, fitting
 
@@ -70,14 +71,18 @@ class JudgedRow:
 
     kind: Kind
     """Statements that the passages should support; sentences that help with the question or do not; whole answers."""
-    question: str
-    contexts: tuple[str, ...]
-    history: tuple[Turn, ...] = ()
+    sample: Sample
+    """The question, its history and the passages."""
     texts: tuple[str, ...]
     labels: tuple[bool | None, ...]
     """For each text: supported (or helping) or not; None if people left it open."""
     cluster: str
     """What rows have in common that are not independent of each other."""
+
+    @property
+    def passages(self) -> list[str]:
+        """The texts of the passages."""
+        return [passage.text for passage in self.sample.contexts or ()]
 
 
 def read_judged_rows(
@@ -104,9 +109,7 @@ def read_judged_rows(
         rows.append(
             JudgedRow(
                 kind=kind,
-                question=answer.question,
-                contexts=tuple(passage.text for passage in answer.contexts or ()),
-                history=answer.history,
+                sample=answer,
                 texts=texts,
                 labels=tuple(None if rating is None else rating >= limit for rating in ratings),
                 cluster=row.cluster or (texts or ("",))[0],
@@ -118,7 +121,7 @@ def read_judged_rows(
 
 
 async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0) -> JudgeReport:
-    """AnswerTask the judge about every labelled text. Raises SettingError if nothing of one class is scored."""
+    """Ask the judge about every labelled text. Raises SettingError if nothing of one class is scored."""
     start = time.perf_counter()
     answers = [await _ask(judge, row) for row in rows]
     seconds = time.perf_counter() - start
@@ -134,8 +137,15 @@ async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0
     scores = [score for _, _, _, score, _ in found]
     clusters = [row.cluster for row, *_ in found]
     trivial = [
-        trivial_scores(row.question, text, None if row.kind == "sentences" else row.contexts) for row, text, *_ in found
+        trivial_scores(row.sample.question, text, None if row.kind == "sentences" else row.passages)
+        for row, text, *_ in found
     ]
+    shown = [text for row in rows for text in (row.sample.question, *row.passages, *row.texts)]
+
+    def one_pass() -> None:
+        for text in shown:
+            re.findall(r"\w+", text)
+
     judged, *baselines = compare_scorers(
         {"judge": scores, **{name: [one[name] for one in trivial] for name in trivial[0]}}, truth, clusters, seed=seed
     )
@@ -155,7 +165,7 @@ async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0
             if one.judge_better_by
         },
         seconds=seconds,
-        plain_seconds=_plain_seconds(rows),
+        plain_seconds=max(min(timeit.repeat(one_pass, number=1, repeat=3)), 1e-9),
     )
 
 
@@ -166,12 +176,10 @@ async def _ask(judge: Judge, row: JudgedRow) -> Sequence[tuple[float, bool] | No
         (reply,) = await judge.answer([task])
         return fitting(task, reply)
 
-    texts = row.texts
+    sample, texts = row.sample, row.texts
     if row.kind == "answers":
-        extracted = await ask(ExtractStatements(question=row.question, text=texts[0], history=row.history))
+        extracted = await ask(ExtractStatements(question=sample.question, text=texts[0], history=sample.history))
         texts = tuple(each.text for each in extracted.statements) if isinstance(extracted, Extraction) else ()
-    passages = tuple(Passage(id=str(rank), text=text, rank=rank) for rank, text in enumerate(row.contexts, 1))
-    sample = Sample(id="", question=row.question, contexts=passages, history=row.history)
     outcomes = await ask_about_texts(sample, texts, ask, helping=row.kind == "sentences") if texts else []
     answers = [
         (score.value if isinstance(score, Score) else verdict.value, verdict.value == 1)
@@ -183,15 +191,3 @@ async def _ask(judge: Judge, row: JudgedRow) -> Sequence[tuple[float, bool] | No
         return answers
     scored = [answer for answer in answers if answer]
     return [(sum(score for score, _ in scored) / len(scored), all(yes for _, yes in scored)) if scored else None]
-
-
-def _plain_seconds(rows: Sequence[JudgedRow]) -> float:
-    """Seconds for one plain pass over everything that the judge was shown; the best of three."""
-    texts = [text for row in rows for text in (row.question, *row.contexts, *row.texts)]
-    passes: list[float] = []
-    for _ in range(3):
-        start = time.perf_counter()
-        for text in texts:
-            re.findall(r"\w+", text)
-        passes.append(time.perf_counter() - start)
-    return max(min(passes), 1e-9)

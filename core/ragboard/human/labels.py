@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 import duckdb
@@ -200,27 +200,9 @@ def add_labels(store: Store, answers: Iterable[LabelledAnswer], labels: Iterable
         for answer in answers:
             keep_answer(connection, answer.key, answer.sample)
         for label in new:
-            span = label.span
-            append_label(
-                connection,
-                {
-                    "annotator": label.annotator.strip(),
-                    "kind": label.kind,
-                    "answer_key": label.answer_key,
-                    "other_key": label.other_key,
-                    "dimension": label.dimension,
-                    "statement": label.statement,
-                    "span_start": span.start if span else None,
-                    "span_end": span.end if span else None,
-                    "span_how": span.how if span else None,
-                    "value": label.value,
-                    "note": label.note.strip(),
-                    "queue": label.queue,
-                    "design": label.design,
-                    "run_id": label.run_id,
-                    "sample_id": label.sample_id,
-                },
-            )
+            row = asdict(label) | {"annotator": label.annotator.strip(), "note": label.note.strip()}
+            span = row.pop("span") or {}
+            append_label(connection, row | {f"span_{name}": span.get(name) for name in ("start", "end", "how")})
 
 
 def _check_annotator(annotator: str, note: str = "") -> None:

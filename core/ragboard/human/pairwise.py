@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
-from itertools import islice
 from statistics import mean
 from typing import Literal, TypeAlias
 
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.journal import open_journal
-from ragboard.evaluation.loop import wait_for
-from ragboard.evaluation.runner import TaskRunner
+from ragboard.evaluation.runner import TaskRunner, run_all, wait_for
 from ragboard.evaluation.terms import Terms
 from ragboard.judges.panel import Panel
 from ragboard.metrics.base import AnswerTask
@@ -97,7 +96,7 @@ class Preferences:
 
 
 def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Panel) -> Preferences:
-    """AnswerTask, in both orders, which of two runs is better on each question they share.
+    """Ask, in both orders, which of two runs is better on each question they share.
 
     For faithfulness both answers are held against the passages of both. What was asked before is taken
     from the journal. Raises JudgeError before anything is asked where the judge does not compare.
@@ -116,7 +115,8 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
         store.journal_path(f"prefer-{key}"), {"runs": [a.run_id, b.run_id], "quality": quality}
     ) as journal:
         asker = TaskRunner(panel, journal, Budget.of(Terms(), panel))
-        choices = wait_for(_ask_all(unlike, quality, asker.for_sample))
+        asked = [partial(choose_better, quality, one, other, asker.for_sample(one.id)) for one, other in unlike]
+        choices = tuple(wait_for(run_all(asked, TOGETHER)))
     return Preferences(
         quality=quality,
         judge=judge.name,
@@ -139,18 +139,8 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     )
 
 
-async def _ask_all(
-    pairs: list[tuple[Sample, Sample]], quality: Quality, for_sample: Callable[[str], AnswerTask]
-) -> tuple[PairChoice, ...]:
-    found: list[PairChoice] = []
-    waiting = iter(pairs)
-    while some := list(islice(waiting, TOGETHER)):
-        found += await asyncio.gather(*(choose_better(quality, a, b, for_sample(a.id)) for a, b in some))
-    return tuple(found)
-
-
 async def choose_better(quality: Quality, a: Sample, b: Sample, ask: AnswerTask) -> PairChoice:
-    """AnswerTask in both orders which of two is better."""
+    """Ask in both orders which of two is better."""
     first, second = await asyncio.gather(ask(_task(quality, a, b)), ask(_task(quality, b, a)))
     problems = [said.detail for said in (first, second) if isinstance(said, Failure)]
     return PairChoice(

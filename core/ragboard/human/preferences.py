@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragboard.errors import SettingError
@@ -13,7 +13,6 @@ from ragboard.human.agreement import (
     annotators_alpha,
     correlations,
 )
-from ragboard.readers.labels import HumanRating
 from ragboard.stats import (
     Interval,
     NoInterval,
@@ -181,19 +180,18 @@ def pair_verdicts(
     data: AgreementData, dimension: str, scorer: str, *, ties: Ties = "random"
 ) -> tuple[PairVerdict, ...]:
     """What became of every pair that people decided: the wrong ones first, then undecided, unscored and right ones."""
-    pairs = _pairs(data, dimension, scorer)
+    means, pairs = data.means(dimension), _pairs(data, dimension, scorer)
     won = outcomes(list(pairs.values()), ties=ties, seed=data.seed)
-    found = [
+    found = (
         PairVerdict(
             position=position,
             item_id=pair.id,
-            people=mean,
-            contender=_difference(pair, mean),
+            people=means[position],
+            contender=_difference(pair, means[position]),
             right=won[pair.id],
         )
         for position, pair in pairs.items()
-        if (mean := _mean(data.human_ratings[position][dimension])) is not None
-    ]
+    )
     return tuple(sorted(found, key=_wrong_first))
 
 
@@ -212,18 +210,11 @@ def _difference(pair: Pair, mean: float) -> float | None:
     return (pair.preferred - pair.other) * (1 if mean > 0 else -1)
 
 
-def _mean(ratings: Sequence[HumanRating]) -> float | None:
-    """None if nobody said anything, and 0 if people prefer neither."""
-    given = [rating for rating in ratings if rating is not None]
-    return sum(given) / len(given) if given else None
-
-
 def _pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int, Pair]:
-    """The pairs of which people prefer one, by item; without scores where the scorer says nothing of one."""
-    found: dict[int, Pair] = {}
+    """The pairs of which people prefer one, by item; without scores if the scorer did not score one."""
     scores = data.scores(dimension, scorer)
-    for position, said in enumerate(data.human_ratings):
-        mean = _mean(said.get(dimension, ()))
+    found: dict[int, Pair] = {}
+    for position, mean in data.means(dimension).items():
         if mean:
             a, b = scores.get(position, (None, None))
             preferred, other = (b, a) if mean > 0 else (a, b)
@@ -232,13 +223,9 @@ def _pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int, Pair]:
 
 
 def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairCell]:
-    seed = data.seed
-    pairs = {
-        scorer.name: _pairs(data, dimension, scorer.name)
-        for scorer in data.stored.agreement.contenders
-        if (dimension, scorer.name) in data.outcomes
-    }
-    won = {name: outcomes(list(found.values()), ties=ties, seed=seed) for name, found in pairs.items()}
+    """By name every scorer in a dimension."""
+    pairs = {scorer.name: _pairs(data, dimension, scorer.name) for scorer in data.scorers(dimension)}
+    won = {name: outcomes(list(found.values()), ties=ties, seed=data.seed) for name, found in pairs.items()}
     groups = dict(zip(data.ids, data.clusters, strict=True))
     duels = {
         name: compare_contenders(won[reference], won[name], groups=groups)
@@ -246,18 +233,20 @@ def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> 
         if reference in won and name != reference
     }
     corrected = dict(zip(duels, holm([duel.p for duel in duels.values()]), strict=True))
-    metrics = {one.name: one.metrics.get(dimension, "") for one in data.stored.agreement.contenders}
-    return {
-        name: PairCell(
-            metric=metrics[name],
-            accuracy=(accuracy := _accuracy(data, list(found.items()), ties)),
-            interval=accuracy.bootstrap if _grouped(data, found) else accuracy.wilson,
+    cells: dict[str, PairCell] = {}
+    for scorer in data.scorers(dimension):
+        name, found = scorer.name, pairs[scorer.name]
+        accuracy = _accuracy(data, list(found.items()), ties)
+        grouped = len({data.clusters[position] for position in found}) < len(found)
+        cells[name] = PairCell(
+            metric=scorer.metrics.get(dimension, ""),
+            accuracy=accuracy,
+            interval=accuracy.bootstrap if grouped else accuracy.wilson,
             duel=duels.get(name),
             p=corrected.get(name),
             votes=_votes(data, dimension, name),
         )
-        for name, found in pairs.items()
-    }
+    return cells
 
 
 def _accuracy(data: AgreementData, pairs: Sequence[tuple[int, Pair]], ties: Ties) -> PairwiseAccuracy:
@@ -265,62 +254,49 @@ def _accuracy(data: AgreementData, pairs: Sequence[tuple[int, Pair]], ties: Ties
     return pairwise_accuracy([pair for _, pair in pairs], ties=ties, seed=data.seed, groups=groups)
 
 
-def _grouped(data: AgreementData, pairs: Mapping[int, Pair]) -> bool:
-    """Whether pairs share what they belong to."""
-    return len({data.clusters[position] for position in pairs}) < len(pairs)
-
-
 def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | None:
-    if not _graded(data, dimension):
-        return None
-    rows = [
-        (b - a, vote, data.clusters[position])
-        for position, (a, b) in data.scores(dimension, scorer).items()
-        if a is not None and b is not None
-        for vote in data.human_ratings[position][dimension]
-        if vote is not None
-    ]
-    differences, votes, groups = ([row[place] for row in rows] for place in range(3))
-    return correlations(differences, votes, groups, data.seed)  # type: ignore[arg-type]
-
-
-def _graded(data: AgreementData, dimension: str) -> bool:
-    """Whether votes say more than one side: several annotators, how much better, or neither."""
-    said = [item[dimension] for item in data.human_ratings if dimension in item]
-    return any(len(votes) > 1 for votes in said) or len({abs(vote) for votes in said for vote in votes if vote}) > 1
-
-
-def _people(data: AgreementData, dimension: str, ties: Ties) -> PairPeople:
+    """The scorer's differences with every vote; None if each pair has one vote that only names a side."""
     given = data.given(dimension)
-    several = {position: votes for position, votes in given.items() if len(votes) > 1}
-    return PairPeople(
-        pairs=len(given),
-        undecided=sum(not sum(votes) for votes in given.values()),
-        raters=max((len(item.get(dimension, ())) for item in data.human_ratings), default=0),
-        accuracy=_accuracy(data, list(_one_against_others(data, several)), ties) if several else None,
-        votes=_with_each_other(data, several) if several else None,
-        alpha=annotators_alpha(data, several) if several else None,
+    several = any(len(item.get(dimension, ())) > 1 for item in data.human_ratings)
+    if not several and len({abs(vote) for votes in given.values() for vote in votes if vote}) <= 1:
+        return None
+    return _correlated(
+        data,
+        [
+            (b - a, vote, position)
+            for position, (a, b) in data.scores(dimension, scorer).items()
+            if a is not None and b is not None
+            for vote in given[position]
+        ],
     )
 
 
-def _one_against_others(data: AgreementData, several: Mapping[int, Sequence[float]]) -> Iterator[tuple[int, Pair]]:
-    for position, votes in several.items():
-        for place, vote in enumerate(votes):
-            others = sum(votes) - vote
-            if others:
-                yield (
-                    position,
-                    Pair(id=f"{data.ids[position]}#{place}", preferred=vote * (1 if others > 0 else -1), other=0),
-                )
+def _correlated(data: AgreementData, rows: Sequence[tuple[float, float, int]]) -> Correlations:
+    """Two numbers of each row, with the position of its item."""
+    x, y = [row[0] for row in rows], [row[1] for row in rows]
+    return correlations(x, y, [data.clusters[position] for *_, position in rows], data.seed)
 
 
-def _with_each_other(data: AgreementData, several: Mapping[int, Sequence[float]]) -> Correlations:
-    rows = [
-        (one, other, data.clusters[position])
+def _people(data: AgreementData, dimension: str, ties: Ties) -> PairPeople:
+    given, several = data.given(dimension), data.rated_twice(dimension)
+    one_against_others = [
+        (position, Pair(id=f"{data.ids[position]}#{place}", preferred=vote * (1 if others > 0 else -1), other=0))
+        for position, votes in several.items()
+        for place, vote in enumerate(votes)
+        if (others := sum(votes) - vote)
+    ]
+    with_each_other = [
+        (one, other, position)
         for position, votes in several.items()
         for place, one in enumerate(votes)
         for again, other in enumerate(votes)
         if place != again
     ]
-    x, y, groups = ([row[place] for row in rows] for place in range(3))
-    return correlations(x, y, groups, data.seed)  # type: ignore[arg-type]
+    return PairPeople(
+        pairs=len(given),
+        undecided=sum(not sum(votes) for votes in given.values()),
+        raters=data.annotators(dimension),
+        accuracy=_accuracy(data, one_against_others, ties) if several else None,
+        votes=_correlated(data, with_each_other) if several else None,
+        alpha=annotators_alpha(data, dimension),
+    )

@@ -7,7 +7,7 @@ Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.3; Angelopoulos et a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -74,7 +74,29 @@ class System:
     bounds: tuple[float, float] = (0.0, 1.0)
     refusal: str = ""
     """Why these labels must not be used for an estimate; empty if they may."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+
+    def arrays(self) -> tuple[Floats, Floats, Floats]:
+        """Labels, the judge's scores of the same items, and those of the others."""
+        both = [key for key in self.labels if key in self.scores]
+        rest = [score for key, score in self.scores.items() if key not in self.labels]
+        labels, judged = [self.labels[key] for key in both], [self.scores[key] for key in both]
+        return np.array(labels, dtype=float), np.array(judged, dtype=float), np.array(rest, dtype=float)
+
+    def means(self, level: float) -> PoweredMeans | None:
+        """None without labels, or if they must not be used."""
+        if not self.labels or self.refusal:
+            return None
+        return powered_means(*self.arrays(), bounds=self.bounds, level=level)
+
+    def __sub__(self, other: System) -> System:
+        """The difference to another system, on each item that both have."""
+        return System(
+            name=f"{self.name} less {other.name}",
+            scores={key: score - other.scores[key] for key, score in self.scores.items() if key in other.scores},
+            labels={key: label - other.labels[key] for key, label in self.labels.items() if key in other.labels},
+            bounds=(other.bounds[0] - self.bounds[1], self.bounds[1] - other.bounds[0]),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,17 +170,30 @@ class KnownOrder:
 
 def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
     """One system's mean by labels alone, judge alone, PPI and PPI++."""
-    labels, judged, _ = arrays_of(system)
-    agreement = _agreement(judged, labels)
+    labels, judged, _ = system.arrays()
+    agreement: Interval | NoInterval
+    accuracy: Interval | NoInterval = NoInterval(reason="there are no labels to hold the judge against", n=0)
+    coin = ""
+    if labels.size:
+        accuracy = wilson_interval(float(np.mean((judged >= CUT) == (labels >= CUT))), labels.size)
+    if np.unique(judged).size < 2 or np.unique(labels).size < 2:
+        agreement = NoInterval(reason="judge or people say one and the same throughout", n=labels.size)
+        if np.unique(judged).size == 1 and np.unique(labels).size > 1:
+            coin = f"the judge is no better than a coin: it says {judged[0]:g} of every labelled sample"
+    else:
+        agreement = correlation_interval(judged, labels, kind="pearson")
+        if isinstance(agreement, Interval) and agreement.low <= 0:
+            found = f"{agreement.estimate:.2f} {interval_text(agreement, '.2f')}"
+            coin = f"the judge is not shown to be better than a coin: its scores correlate with the labels by {found}"
     return SystemEstimate(
         name=system.name,
         items=len(system.scores),
         labels=labels.size,
-        means=_means(system, level),
+        means=system.means(level),
         refusal=system.refusal,
         agreement=agreement,
-        accuracy=_accuracy(judged, labels),
-        notes=(*system.notes, *_coin(agreement, judged, labels)),
+        accuracy=accuracy,
+        notes=(*system.notes, *filter(None, [coin])),
     )
 
 
@@ -177,40 +212,16 @@ def _ordered(
     caution: str = "",
 ) -> SystemsReport:
     """The report of these estimates, with the difference of each two that have one, and their order."""
-    known = means_found((one.name, one.best) for one in estimates)
+    known = _estimates((one.name, one.best) for one in estimates)
     by_name = {system.name: system for system in systems if system.name in known}
+    judged = [float(np.mean(list(by_name[name].scores.values()))) for name in known]
     return SystemsReport(
         systems=estimates,
         differences=tuple(difference(by_name[a], by_name[b], level) for a, b in combinations(by_name, 2)),
         ranking=rank_systems(known, lambda a, b, sure: difference(by_name[a], by_name[b], sure).interval, level=level),
-        tau=judge_order(known, by_name),
+        tau=_kendall(judged, list(known.values())),
         level=level,
         caution=caution,
-    )
-
-
-def _means(system: System, level: float) -> PoweredMeans | None:
-    if not system.labels or system.refusal:
-        return None
-    labels, judged, rest = arrays_of(system)
-    return powered_means(labels, judged, rest, bounds=system.bounds, level=level)
-
-
-def arrays_of(system: System) -> tuple[Floats, Floats, Floats]:
-    """Labels, the judge's scores of the same items, and those of the others."""
-    both = [key for key in system.labels if key in system.scores]
-    rest = [score for key, score in system.scores.items() if key not in system.labels]
-    labels = np.array([system.labels[key] for key in both], dtype=float)
-    return labels, np.array([system.scores[key] for key in both], dtype=float), np.array(rest, dtype=float)
-
-
-def difference_of(a: System, b: System) -> System:
-    """`b` minus `a` on each item that both have."""
-    return System(
-        name=f"{b.name} less {a.name}",
-        scores={key: score - a.scores[key] for key, score in b.scores.items() if key in a.scores},
-        labels={key: label - a.labels[key] for key, label in b.labels.items() if key in a.labels},
-        bounds=(a.bounds[0] - b.bounds[1], b.bounds[1] - a.bounds[0]),
     )
 
 
@@ -219,12 +230,12 @@ def _difference(a: System, b: System, level: float) -> SystemDifference:
 
     Fewer pairs say less than all the labels do; which way it is hangs on their number, never on what they say.
     """
-    apart = difference_of(a, b)
-    paired = _best(_means(apart, level))
+    apart = b - a
+    paired = _best(apart.means(level))
     shared = len(apart.labels) >= SHARED * min(len(a.labels), len(b.labels))
     if isinstance(paired, PoweredMean) and shared:
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=paired.labels, interval=paired.clipped)
-    ours, theirs = (_best(_means(system, level)) for system in (a, b))
+    ours, theirs = (_best(system.means(level)) for system in (a, b))
     if not isinstance(ours, PoweredMean) or not isinstance(theirs, PoweredMean):
         none = NoInterval(reason="one of the two has no estimate", n=0)
         return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=none)
@@ -236,8 +247,8 @@ def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
     """How near the estimates come to an order that is known, best first. Raises ValueError for a name twice."""
     if len(set(order)) < len(order):
         raise ValueError(f"an order names each system once, got {', '.join(order)}")
-    ours = means_found([(one.name, one.best) for one in report.systems])
-    judge = means_found([(one.name, one.means.judge_only) for one in report.systems if one.means])
+    ours = _estimates([(one.name, one.best) for one in report.systems])
+    judge = _estimates([(one.name, one.means.judge_only) for one in report.systems if one.means])
     names = [name for name in order if name in ours]
     places = [-float(place) for place, _ in enumerate(names)]
     return KnownOrder(
@@ -247,39 +258,13 @@ def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
     )
 
 
-def means_found(found: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
+def _estimates(found: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
     """The estimates of those that have one."""
     return {name: one.interval.estimate for name, one in found if isinstance(one, PoweredMean)}
 
 
-def judge_order(known: Mapping[str, float], systems: Mapping[str, System]) -> float | None:
-    """Kendall's tau-b of the estimates with the judge's own means; None without any order."""
-    return _kendall([float(np.mean(list(systems[name].scores.values()))) for name in known], list(known.values()))
-
-
 def _kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
     return kendall(x, y) if len(set(x)) > 1 and len(set(y)) > 1 else None
-
-
-def _accuracy(judged: Floats, labels: Floats) -> Interval | NoInterval:
-    if not labels.size:
-        return NoInterval(reason="there are no labels to hold the judge against", n=0)
-    return wilson_interval(float(np.mean((judged >= CUT) == (labels >= CUT))), labels.size)
-
-
-def _agreement(judged: Floats, labels: Floats) -> Interval | NoInterval:
-    if np.unique(judged).size < 2 or np.unique(labels).size < 2:
-        return NoInterval(reason="judge or people say one and the same throughout", n=labels.size)
-    return correlation_interval(judged, labels, kind="pearson")
-
-
-def _coin(agreement: Interval | NoInterval, judged: Floats, labels: Floats) -> tuple[str, ...]:
-    if isinstance(agreement, Interval) and agreement.low <= 0:
-        found = f"{agreement.estimate:.2f} {interval_text(agreement, '.2f')}"
-        return (f"the judge is not shown to be better than a coin: its scores correlate with the labels by {found}",)
-    if np.unique(judged).size == 1 and np.unique(labels).size > 1:
-        return (f"the judge is no better than a coin: it says {judged[0]:g} of every labelled sample",)
-    return ()
 
 
 def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsReport:
@@ -290,7 +275,7 @@ def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsR
     all of a system's items and the correction count as independent, though some items are in both: for a judge that
     says yes or no this errs to the wide side.
     """
-    pool = [arrays_of(one)[:2] for one in systems if one.labels and not one.refusal]
+    pool = [one.arrays()[:2] for one in systems if one.labels and not one.refusal]
     if not pool:
         alone = tuple(estimate_system(system, level=level) for system in systems)
         return SystemsReport(systems=alone, differences=(), ranking=(), tau=None, level=level)
@@ -313,7 +298,7 @@ def _pooled(system: System, labels: Floats, judged: Floats, level: float) -> Sys
 
 def _pooled_difference(a: System, b: System, level: float) -> SystemDifference:
     """Of the judge's scores: the correction is the same on both sides."""
-    apart = difference_of(a, b)
+    apart = b - a
     values = list(apart.scores.values())
     if values:
         found = mean_interval(moments(values), bounds=apart.bounds, level=level)

@@ -9,8 +9,9 @@ import math
 import re
 import tokenize
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
@@ -24,6 +25,7 @@ __all__ = [
     "BadCellError",
     "Conversation",
     "Note",
+    "UniqueIds",
     "clean",
     "kind_of_value",
     "read_answer",
@@ -85,6 +87,23 @@ class Conversation:
     question: str
     before: tuple[Turn, ...] = ()
     after: tuple[Turn, ...] = ()
+
+
+@dataclass
+class UniqueIds:
+    """Gives out each id once."""
+
+    taken: set[str] = field(default_factory=set[str])
+    again: Counter[str] = field(default_factory=Counter[str])
+
+    def assign(self, wanted: str) -> str:
+        """The id itself, or `wanted#2` and so on where it is taken."""
+        assigned = wanted
+        while assigned in self.taken:
+            self.again[wanted] += 1
+            assigned = f"{wanted}#{self.again[wanted] + 1}"
+        self.taken.add(assigned)
+        return assigned
 
 
 def storable(text: str) -> str:

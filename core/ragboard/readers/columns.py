@@ -11,69 +11,29 @@ from ragboard.readers.report import ColumnUse
 
 __all__ = ["FIELDS", "column_uses", "format_name", "match_columns", "named", "unclear_answer"]
 
-FIELDS: dict[str, tuple[str, ...]] = {
-    "id": ("id", "query_id", "item_id", "sample_id", "question_id", "qid"),
-    "question": ("question", "user_input", "query", "prompt", "input", "user_query"),
-    "answer": (
-        "answer",
-        "response",
-        "output",
-        "actual_output",
-        "generated_answer",
-        "predicted_answer",
-        "agent_answer",
-        "prediction",
-        "completion",
-    ),
-    "contexts": (
-        "contexts",
-        "retrieved_contexts",
-        "retrieved_context",
-        "retrieval_context",
-        "context",
-        "passages",
-        "documents",
-        "docs",
-        "chunks",
-        "document",
-        "passage",
-        "source_documents",
-        "source_nodes",
-    ),
-    "reference": (
-        "reference",
-        "ground_truth",
-        "ground_truths",
-        "gt_answer",
-        "gold_answer",
-        "expected_output",
-        "expected_answer",
-        "reference_answer",
-    ),
-    "reference_contexts": ("reference_contexts", "gold_contexts"),
-    "history": ("history", "chat_history", "conversation"),
-    "metadata": ("metadata",),
+_NAMES = {
+    "id": "id query_id item_id sample_id question_id qid",
+    "question": "question user_input query prompt input user_query",
+    "answer": "answer response output actual_output generated_answer predicted_answer agent_answer prediction"
+    " completion",
+    "contexts": "contexts retrieved_contexts retrieved_context retrieval_context context passages documents docs chunks"
+    " document passage source_documents source_nodes",
+    "reference": "reference ground_truth ground_truths gt_answer gold_answer expected_output expected_answer"
+    " reference_answer",
+    "reference_contexts": "reference_contexts gold_contexts",
+    "history": "history chat_history conversation",
+    "metadata": "metadata",
 }
+FIELDS: dict[str, tuple[str, ...]] = {field: tuple(names.split()) for field, names in _NAMES.items()}
 """For each field of a sample the column names it is found under, likeliest first."""
 
 NAMED = 40
 """At most so many columns are named in a message, each by so many characters."""
 
-BESIDE_ANSWER = frozenset(
-    f"{whose}{what}"
-    for whose in ("", "model", "predicted", "generated", "actual", "system", "agent", "bot", "llm", "rag", "candidate")
-    for what in ("answer", "response", "output", "prediction", "completion")
-) | {
-    "result",
-    "results",
-    "prediction",
-    "predictions",
-    "predictedanswers",
-    "generation",
-    "generatedtext",
-    "hypothesis",
-    "pred",
-}
+_WHOSE = " model predicted generated actual system agent bot llm rag candidate"
+_WHAT = "answer response output prediction completion"
+_OTHER = "result results prediction predictions predictedanswers generation generatedtext hypothesis pred"
+BESIDE_ANSWER = frozenset(f"{whose}{what}" for whose in _WHOSE.split(" ") for what in _WHAT.split()) | {*_OTHER.split()}
 """Columns, without signs between words, beside which `answer` may be the reference."""
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from ragboard.errors import RunFileError
+from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
-from ragboard.readers.cells import BadCellError, clean, kind_of_value, read_history, read_passages, read_text
-from ragboard.readers.hub import hub_rows, is_of_hub
+from ragboard.readers.cells import BadCellError, UniqueIds, clean, kind_of_value, read_history, read_passages, read_text
 from ragboard.readers.tables import BadRow, RawRow, read_table, table_of
 from ragboard.records import JsonValue, Label, Passage, Sample, Turn
 
@@ -37,6 +36,8 @@ HumanRating: TypeAlias = float | None
 Design: TypeAlias = Literal["random", "not random", "unknown"]
 """How the answers of an imported file were chosen, as whoever imported it declares."""
 
+HUB = "hf:"
+"""Before the name of a data set of the Hugging Face hub."""
 WIKIEVAL = frozenset({"question", "context_v1", "context_v2", "grounded_answer", "ungrounded_answer", "poor_answer"})
 SIDES = {"a": -1.0, "b": 1.0, "tie": 0.0}
 GRADES = ("grades", "human")
@@ -159,11 +160,13 @@ def read_labels(source: str, *, cluster: str | None = None) -> LabelFile:
         rating is not None for item in items for given in item.human_ratings.values() for rating in given
     ):
         raise RunFileError(path, "has no labels")
-    unique, renamed = _unique(items)
-    hub = is_of_hub(source)
+    ids = UniqueIds()
+    unique = tuple(replace(item, id=ids.assign(item.id)) for item in items)
+    renamed = sum(item.id != given.id for item, given in zip(unique, items, strict=True))
+    hub = source.startswith(HUB)
     return LabelFile(
         form=first.form,
-        name=source.removeprefix("hf:").rpartition("/")[2] if hub else path.stem,
+        name=source.removeprefix(HUB).rpartition("/")[2] if hub else path.stem,
         source=source if hub else path.name,
         items=unique,
         notes=(f"{renamed} ids that were taken got a number",) if renamed else (),
@@ -179,10 +182,10 @@ def read_label_rows(source: str, *, cluster: str | None = None, rating: str | No
     expected`, and SettingError if the hub cannot be asked.
     """
     path = Path(source)
-    table = table_of(path, hub_rows(source)) if is_of_hub(source) else read_table(path)
+    table = table_of(path, _hub_rows(source)) if source.startswith(HUB) else read_table(path)
     if cluster is not None and cluster not in table.columns:
         raise RunFileError(path, f"has no column {cluster!r}; it has {', '.join(table.columns)}")
-    if not is_of_hub(source) and set(table.columns) & set(ARES_QUALITIES.values()):
+    if not source.startswith(HUB) and set(table.columns) & set(ARES_QUALITIES.values()):
         return tuple(_ares(number, row) for number, row in enumerate(read_ares(path), 2))
     found: list[LabelRow] = []
     for row in table.rows:
@@ -195,6 +198,21 @@ def read_label_rows(source: str, *, cluster: str | None = None, rating: str | No
             raise RunFileError(path, str(error), line=row.line, field=place) from error
         found += [replace(one, cluster=_cluster(row, cluster) or one.cluster) for one in read]
     return tuple(found)
+
+
+def _hub_rows(source: str) -> Iterable[Mapping[str, Any]]:
+    """The rows of all splits. Raises SettingError where `datasets` is missing or the hub gives nothing."""
+    name = source.removeprefix(HUB)
+    try:
+        datasets = import_module("datasets")
+    except ImportError as error:
+        raise SettingError(f"{source}: needs the package `datasets` (pip install datasets), or a file") from error
+    try:
+        splits: Mapping[str, Iterable[Mapping[str, Any]]] = datasets.load_dataset(name)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise SettingError(f"{source}: the hub gives nothing: {reason}; a file of the same columns will do") from error
+    return [row for split in splits.values() for row in split]
 
 
 class _Row:
@@ -544,16 +562,3 @@ def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
             for name in dimensions
         }
         yield replace(group[0][0], human_ratings=ratings)
-
-
-def _unique(items: Sequence[Item]) -> tuple[tuple[Item, ...], int]:
-    taken, again = set[str](), Counter[str]()
-    found: list[Item] = []
-    for item in items:
-        name = item.id
-        while name in taken:
-            again[item.id] += 1
-            name = f"{item.id}#{again[item.id] + 1}"
-        taken.add(name)
-        found.append(replace(item, id=name))
-    return tuple(found), sum(one.id != given.id for one, given in zip(found, items, strict=True))

@@ -20,14 +20,15 @@ from ragboard.stats.agreement import (
 )
 from ragboard.stats.bootstrap import clustered_interval
 from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fisher_interval, kendall, pearson, spearman
-from ragboard.stats.gate import GateVerdict, gate
 from ragboard.stats.groups import GroupDifference, group_difference
 from ragboard.stats.intervals import (
     ClusterMoments,
+    GateVerdict,
     Interval,
     Moments,
     NoInterval,
     cluster_moments,
+    gate,
     interval_text,
     mean_interval,
     moments,

@@ -15,7 +15,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import overload
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,13 @@ __all__ = [
     "SAME",
     "ClusterMoments",
     "Floats",
+    "GateVerdict",
     "Interval",
     "Moments",
     "NoInterval",
     "Values",
     "cluster_moments",
+    "gate",
     "interval_text",
     "lower_limit",
     "mean_interval",
@@ -43,6 +45,7 @@ __all__ = [
     "wilson_interval",
 ]
 
+GateVerdict = Literal["pass", "fail", "inconclusive"]
 
 MOST_STEPS = 100
 SMALLEST = 1e-100
@@ -518,3 +521,20 @@ def _even_ties(values: Floats, low: float, high: float) -> float:
     sides = 2 * np.minimum(below, above) / np.maximum(below + above, 1)
     middle = 2 * np.minimum(common - low, high - common) / (high - low)
     return float((times * (times - 1) * sides * middle).sum()) / (values.size * (values.size - 1))
+
+
+def gate(found: Interval | NoInterval, *, threshold: float, fail: Literal["below", "above"] = "below") -> GateVerdict:
+    """Pass or fail only where the whole interval is on one side of the threshold, else inconclusive.
+
+    The threshold itself passes. Without an interval the verdict is inconclusive. Raises ValueError for a
+    threshold that is NaN.
+    """
+    if math.isnan(threshold):
+        raise ValueError("the threshold is NaN")
+    if isinstance(found, NoInterval):
+        return "inconclusive"
+    worst, best = (found.low, found.high) if fail == "below" else (-found.high, -found.low)
+    limit = threshold if fail == "below" else -threshold
+    if worst >= limit:
+        return "pass"
+    return "fail" if best < limit else "inconclusive"

@@ -17,8 +17,7 @@ from typing import Literal, NamedTuple
 from ragboard.errors import SettingError
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.journal import open_journal
-from ragboard.evaluation.loop import wait_for
-from ragboard.evaluation.runner import TaskRunner
+from ragboard.evaluation.runner import TaskRunner, wait_for
 from ragboard.evaluation.terms import Terms
 from ragboard.export.ares import ares_tsv
 from ragboard.judges.panel import Panel

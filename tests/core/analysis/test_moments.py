@@ -21,7 +21,7 @@ from ragboard.analysis import (
     run_summary,
 )
 from ragboard.export.run_report import run_report
-from ragboard.human.draws import draw_samples
+from ragboard.human.annotation import draw_samples
 from ragboard.human.estimates import estimate_runs
 from ragboard.human.labels import label_statement
 from ragboard.stats import NoInterval, mean_interval, moments

@@ -26,9 +26,8 @@ from ragboard.evaluation.background import (
     start_evaluation,
     start_retry,
 )
-from ragboard.evaluation.header import Choice
-from ragboard.evaluation.identity import evaluation_of
-from ragboard.evaluation.live import LiveEvaluation, live_evaluation, live_evaluations
+from ragboard.evaluation.identity import Choice, evaluation_of
+from ragboard.evaluation.progress import LiveEvaluation, live_evaluation, live_evaluations
 from ragboard.judges import panel_named
 from ragboard.metrics import metrics_named
 from ragboard.metrics.plugins import metrics_with

@@ -10,8 +10,7 @@ from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run
 from ragboard.evaluation import progress
-from ragboard.evaluation.live import cancel_evaluation, live_evaluations
-from ragboard.evaluation.progress import Progress
+from ragboard.evaluation.progress import Progress, cancel_evaluation, live_evaluations
 from ragboard.evaluation.terms import Terms
 from ragboard.tasks import Failure, Task
 

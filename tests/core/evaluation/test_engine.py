@@ -25,8 +25,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import SampleQuery, sample_report, sample_rows
-from ragboard.evaluation.spending import Expected
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.terms import Expected, Terms
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import metrics_named
 from ragboard.records import Run

@@ -11,10 +11,17 @@ import pytest
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import DEFAULT_METRICS, JudgeOptions, Panel, Store, evaluate_run
-from ragboard.evaluation.header import Choice
+from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.journal import open_journal
-from ragboard.evaluation.live import START_SECONDS, cancel_evaluation, live_evaluation, live_evaluations
-from ragboard.evaluation.progress import Progress, read_progress, write_progress
+from ragboard.evaluation.progress import (
+    START_SECONDS,
+    Progress,
+    cancel_evaluation,
+    live_evaluation,
+    live_evaluations,
+    read_progress,
+    write_progress,
+)
 from ragboard.evaluation.terms import Terms
 from ragboard.tasks import Failure, Task
 

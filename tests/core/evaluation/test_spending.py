@@ -13,8 +13,7 @@ from ragboard import EmbeddedJudge, Panel, Store, evaluate_run
 from ragboard.analysis import run_summary
 from ragboard.analysis.runs import spending_of
 from ragboard.evaluation.plan import plan_run
-from ragboard.evaluation.spending import Expected
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.terms import Expected, Terms
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
 from ragboard.metrics import metrics_named
 from ragboard.prices import Price

@@ -23,8 +23,8 @@ from ragboard import Panel, Store, StoreError, evaluate_run
 from ragboard.cli import main
 from ragboard.evaluation.cache import cache_contents
 from ragboard.evaluation.calls import sample_calls
-from ragboard.evaluation.live import live_evaluations
 from ragboard.evaluation.plan import plan_run
+from ragboard.evaluation.progress import live_evaluations
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions
 from ragboard.judges.llm import Endpoint, LlmJudge

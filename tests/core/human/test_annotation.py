@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
-from tests.core.human.test_draws import kept, say
+from tests.core.human.test_annotation_draws import kept, say
 
 from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, Verdict, evaluate_run
-from ragboard.human.annotation import annotation_queue, annotator_agreement
-from ragboard.human.draws import draw_samples, labelled_samples
+from ragboard.human.annotation import annotation_queue, annotator_agreement, draw_samples, labelled_samples
 from ragboard.human.labels import grade_answer, label_statement, prefer_answer, undo
 from ragboard.store import RunRef
 from ragboard.tasks import Verification, Verify

@@ -12,7 +12,7 @@ from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, evaluate_run
 from ragboard.cli import main
-from ragboard.human.draws import draw_samples
+from ragboard.human.annotation import draw_samples
 from ragboard.human.estimates import Estimates, estimate_runs, estimated_metrics, needed_for
 from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels
 from ragboard.metrics import metrics_named

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.core.human.test_draws import kept, say
+from tests.core.human.test_annotation_draws import kept, say
 
 from ragboard import RunFileError, Store, sample_runs
-from ragboard.human.draws import draw_samples, labelled_samples
+from ragboard.human.annotation import draw_samples, labelled_samples
 from ragboard.human.label_files import export_labels, import_labels
 from ragboard.human.labels import grade_answer, prefer_answer, withdraw_statement
 from ragboard.samples import sample_folder

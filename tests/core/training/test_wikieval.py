@@ -11,7 +11,7 @@ from tests.chat_server import chat_server
 
 from ragboard import Store
 from ragboard.cli import main
-from ragboard.human.draws import draw_samples
+from ragboard.human.annotation import draw_samples
 from ragboard.human.labels import prefer_answer
 from ragboard.readers.labels import read_labels
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import Passage, Run, Sample, Store
-from ragboard.human.draws import draw_samples
+from ragboard.human.annotation import draw_samples
 
 
 def test_going_back_leads_to_the_run_that_was_left(draw: Draw) -> None:

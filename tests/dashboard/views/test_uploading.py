@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw, Went
 
 from ragboard import Store
-from ragboard.evaluation.live import live_evaluation
-from ragboard.evaluation.progress import Progress, write_progress
+from ragboard.evaluation.progress import Progress, live_evaluation, write_progress
 
 ROW = {"question": "When?", "answer": "It opened in 2000.", "contexts": ["It opened in July 2000."]}
 

@@ -10,73 +10,23 @@ from ragboard.readers.scores import Cells, Direction, ScoreColumns, is_score
 
 __all__ = ["FORMATS"]
 
-METRICS = frozenset(
-    {
-        "answer_accuracy",
-        "answer_correctness",
-        "answer_relevance",
-        "answer_relevancy",
-        "answer_similarity",
-        "agent_goal_accuracy",
-        "bleu_score",
-        "chrf_score",
-        "coherence",
-        "conciseness",
-        "context_entity_recall",
-        "context_precision",
-        "context_recall",
-        "context_relevance",
-        "context_relevancy",
-        "context_utilization",
-        "correctness",
-        "data_compare_score",
-        "exact_match",
-        "factual_correctness",
-        "faithful_rate",
-        "faithfulness",
-        "faithfulness_with_hhem",
-        "harmfulness",
-        "id_based_context_precision",
-        "id_based_context_recall",
-        "llm_context_precision_with_reference",
-        "llm_context_precision_without_reference",
-        "llm_sql_equivalence_with_reference",
-        "maliciousness",
-        "noise_sensitivity",
-        "noise_sensitivity_irrelevant",
-        "noise_sensitivity_relevant",
-        "non_llm_context_precision_with_reference",
-        "non_llm_context_recall",
-        "non_llm_string_similarity",
-        "nv_accuracy",
-        "nv_context_relevance",
-        "nv_response_groundedness",
-        "ragas_score",
-        "relevance_rate",
-        "response_groundedness",
-        "response_relevancy",
-        "rouge_score",
-        "semantic_similarity",
-        "string_present",
-        "summary_score",
-        "tool_call_accuracy",
-        "tool_call_f1",
-        "topic_adherence",
-    }
-)
+_METRICS = """
+agent_goal_accuracy answer_accuracy answer_correctness answer_relevance answer_relevancy answer_similarity bleu_score
+chrf_score coherence conciseness context_entity_recall context_precision context_recall context_relevance
+context_relevancy context_utilization correctness data_compare_score exact_match factual_correctness faithful_rate
+faithfulness faithfulness_with_hhem harmfulness id_based_context_precision id_based_context_recall
+llm_context_precision_with_reference llm_context_precision_without_reference llm_sql_equivalence_with_reference
+maliciousness noise_sensitivity noise_sensitivity_irrelevant noise_sensitivity_relevant
+non_llm_context_precision_with_reference non_llm_context_recall non_llm_string_similarity nv_accuracy
+nv_context_relevance nv_response_groundedness ragas_score relevance_rate response_groundedness response_relevancy
+rouge_score semantic_similarity string_present summary_score tool_call_accuracy tool_call_f1 topic_adherence
+"""
+METRICS = frozenset(_METRICS.split())
 """What ragas calls its metrics, in any version; settings follow in brackets."""
 
 _DIRECTIONS: dict[str, Direction] = {
-    **dict.fromkeys(
-        (
-            "harmfulness",
-            "maliciousness",
-            "noise_sensitivity",
-            "noise_sensitivity_irrelevant",
-            "noise_sensitivity_relevant",
-        ),
-        "lower",
-    ),
+    **dict.fromkeys(("harmfulness", "maliciousness"), "lower"),
+    **dict.fromkeys((name for name in METRICS if name.startswith("noise_sensitivity")), "lower"),
     **dict.fromkeys(("coherence", "conciseness", "correctness"), "neutral"),
 }
 

@@ -7,8 +7,7 @@ from typing import Any, get_args
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard.human.annotation import AnnotationQueue, QueueItem
-from ragboard.human.draws import draw_samples
+from ragboard.human.annotation import AnnotationQueue, QueueItem, draw_samples
 from ragboard.human.labels import undo
 from ragboard.store import RunRef
 from ragboard.store.queries.labels import LabelKind, Queue

@@ -43,7 +43,7 @@ STYLES = Path(__file__).with_name("diagnosis.css")
 PARTS: Mapping[str, str] = MappingProxyType(
     {"retriever": "⌕ Retriever", "generator": "✎ Generator", "answers": "❡ Answers"}
 )
-"""Whom a rule speaks of: an icon and a word."""
+"""What a rule is about: an icon and a word."""
 
 
 def draw() -> None:
@@ -81,15 +81,15 @@ def _split(found: Diagnosis, name: str) -> None:
         row = st.container(horizontal=True, vertical_alignment="center")
         with row:
             waiting = sum(bool(one.missing) for one in found.silent)
-            plain(f"{waiting} rules wait for metrics: {command_for(found)}", "note")
+            plain(f"{waiting} rules need metrics: {command_for(found)}", "note")
             if evaluates():
                 link_to("evaluate", "Evaluate", {"run": name}, ":material/gavel:")
 
 
 def _findings(found: Diagnosis, name: str) -> None:
     if not found.findings:
-        st.subheader("No rule speaks", anchor=False)
-        plain("No interval lies wholly beyond the limit of its rule: these numbers alone suggest nothing to change.")
+        st.subheader("No rule applies", anchor=False)
+        plain("No whole interval is beyond the limit of its rule: these numbers alone suggest nothing to change.")
     for one in found.findings:
         says, figure = st.columns([3, 2], gap="medium")
         says.html(finding_html(one))
@@ -142,7 +142,7 @@ def _questions(found: Diagnosis, name: str) -> None:
         plain("No statement is unsupported.", "note")
         return
     plain(
-        f"{len(found.questions)} of {found.samples:,} carry {found.carried:.0%} of the {found.loose:,} statements that"
+        f"{len(found.questions)} of {found.samples:,} have {found.carried:.0%} of the {found.loose:,} statements that"
         " are not supported. Counted, not estimated: this is about these questions.",
         "note",
     )
@@ -152,20 +152,18 @@ def _questions(found: Diagnosis, name: str) -> None:
             for one in found.questions
             for page, query, _ in [_address(one.look, name)]
         ],
-        "Questions that carry most of the unsupported statements",
+        "Questions with most of the unsupported statements",
     )
 
 
 def _passages(found: Diagnosis, name: str) -> None:
     st.subheader("Passages", anchor=False)
     if not found.passages:
-        plain("No passage is known to supply a wrong statement or to contradict one.", "note")
+        plain("No passage is known to support a wrong statement or to contradict one.", "note")
         return
     supplies = found.passages[0].wrong > 0
     plain(
-        "Those that say most of what answers say wrongly."
-        if supplies
-        else "Those that contradict most of what answers say.",
+        "Those that support most of the wrong statements." if supplies else "Those that contradict most statements.",
         "note",
     )
     _open([_passage(one, name) for one in found.passages], "Passages behind most of what is wrong")
@@ -195,9 +193,9 @@ def _topics(found: Diagnosis, name: str) -> None:
         return
     columns = ", ".join(one.removeprefix("metadata.") for one in looked.columns)
     metrics = ", ".join(map(column_title, looked.metrics))
-    none = "" if found.topics else "None is worse than the rest beyond chance. "
+    none = "" if found.topics else "None is significantly worse than the rest. "
     plain(
-        f"{none}Looked at: {looked.groups} groups ({columns}) by {metrics}; p adjusted for all of them (Holm).", "note"
+        f"{none}Compared: {looked.groups} groups ({columns}) by {metrics}; p adjusted for all of them (Holm).", "note"
     )
     for one in found.topics:
         plain(topic_in_words(one, column_title(one.metric)))
@@ -214,7 +212,7 @@ def _open(links: list[Link], name: str) -> None:
 def _rules(found: Diagnosis) -> None:
     st.subheader("Every rule", anchor=False)
     plain(
-        "A rule speaks only where the 95% interval lies wholly beyond its limit. The limits are our rules of thumb."
+        "A rule applies only where the whole 95% interval is beyond its limit. The limits are our rules of thumb."
         " Samples without a score are left out here, whatever is chosen on other pages.",
         "note",
     )
@@ -231,7 +229,7 @@ def finding_html(found: Finding) -> str:
 
 def figure_html(found: Finding) -> str:
     """The figure in words, under a drawing of its interval against the limit of the rule."""
-    limit = f"The rule speaks where all of it lies {found.rule.side} {found.rule.limit:g}, the dashed line."
+    limit = f"The rule applies if all of it is {found.rule.side} {found.rule.limit:g}, the dashed line."
     return (
         f'<div class="rb-finding">{_scale(found)}<p>{safe(str(found.figure))}</p>'
         f'<p class="rb-note">{safe(limit)}</p></div>'
@@ -261,19 +259,17 @@ def _scale(found: Finding) -> str:
 
 
 def rules_html(found: Diagnosis) -> str:
-    """Every rule: its condition, its figure, whether it spoke or why not, where it comes from."""
+    """Every rule: its condition, its figure, whether it applies or why not, where it comes from."""
     every: list[Finding | Silent] = [*found.findings, *found.silent]
     by_rule = {one.rule.id: one for one in every}
     rows = "".join(_row(by_rule[rule.id]) for rule in RULES)
-    head = "".join(
-        f'<th scope="col">{title}</th>' for title in ("It speaks where", "Figure here", "What it did", "Source")
-    )
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("It applies if", "Figure here", "Result", "Source"))
     return f'<table class="rb-rules"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def _row(one: Finding | Silent) -> str:
     spoke = isinstance(one, Finding)
-    did = "● spoke" if isinstance(one, Finding) else f"○ silent: {why_silent(one)}"
+    did = "● applies" if isinstance(one, Finding) else f"○ does not apply: {why_silent(one)}"
     quantity = QUANTITIES[one.rule.quantity]
     return (
         f'<tr><th scope="row">{safe(condition_of(one.rule))}<div class="rb-note">{safe(quantity.text)}</div></th>'

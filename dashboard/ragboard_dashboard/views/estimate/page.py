@@ -10,7 +10,7 @@ import streamlit as st
 
 from ragboard.analysis import ListedRun
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.human.draws import Measured
+from ragboard.human.annotation import Measured
 from ragboard.human.estimates import Estimated, Estimates, needed_for
 from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, against_order
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, interval_text

@@ -10,7 +10,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import plan_choice, start_evaluation
-from ragboard.evaluation.header import Choice
+from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.plan import Plan, Planned, plan_notes
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import DEFAULT_METRICS

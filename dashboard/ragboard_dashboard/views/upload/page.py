@@ -13,8 +13,8 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from ragboard.errors import RagboardError, StoreError
 from ragboard.evaluation.background import start_evaluation
-from ragboard.evaluation.header import Choice
-from ragboard.evaluation.live import live_evaluation
+from ragboard.evaluation.identity import Choice
+from ragboard.evaluation.progress import live_evaluation
 from ragboard.metrics import DEFAULT_METRICS
 from ragboard.readers import ImportReport, Preview, preview, read_runs
 from ragboard.settings import read_pairs

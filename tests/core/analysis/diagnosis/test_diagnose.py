@@ -112,7 +112,7 @@ def test_a_finding_carries_its_figure_and_leads_to_the_evidence(store: Store) ->
     found = diagnose(store, run)
     finding = next(one for one in found.findings if one.rule.id == "made-up")
     assert finding.figure.interval.n == 60
-    assert "of the answers' claims are wrong and stand in no passage" in finding.sentence
+    assert "of the answers' claims are wrong and no passage supports them" in finding.sentence
     first = found.questions[0]
     read = hallucinations(store, first.look)
     assert (read.total, first.statements) == (2, 2)

@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 
 from ragboard.analysis import HallucinationQuery, SampleQuery
-from ragboard.analysis.diagnosis.diagnose import apply_rules, condition_of, sentence_of, topic_losses
-from ragboard.analysis.diagnosis.rules import FAITHFULNESS, QUANTITIES, RULES, Finding, Rule, measure, source_of
+from ragboard.analysis.diagnosis import (
+    FAITHFULNESS,
+    QUANTITIES,
+    RULES,
+    Finding,
+    Rule,
+    apply_rules,
+    condition_of,
+    measure,
+    sentence_of,
+    source_of,
+    topic_losses,
+)
 from ragboard.metrics import METRICS
 from ragboard.stats import Interval, NoInterval, mean_interval, moments
 from ragboard.store import RunRef
@@ -56,7 +67,7 @@ def test_rules_have_ids_of_their_own() -> None:
 def test_a_difference_below_zero_is_said_by_its_size() -> None:
     rule = next(one for one in RULES if one.id == "lost-in-generation")
     assert "by 30% (20% to 40%) of" in sentence_of(rule, interval(-0.4, -0.2))
-    assert condition_of(rule) == "Lost in retrieval less lost in generation below -0.1"
+    assert condition_of(rule) == "Lost in retrieval minus lost in generation below -0.1"
 
 
 @pytest.mark.parametrize("rule", [one for one in RULES if not QUANTITIES[one.quantity].apart], ids=lambda rule: rule.id)

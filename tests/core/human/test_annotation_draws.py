@@ -8,7 +8,7 @@ import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, evaluate_run
-from ragboard.human.draws import draw_of, draw_samples, labelled_samples
+from ragboard.human.annotation import draw_of, draw_samples, labelled_samples
 from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.store import RunRef
 
