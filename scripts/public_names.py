@@ -2,7 +2,7 @@
 
     python scripts/public_names.py [FOLDER_OR_MODULE ...]
 
-Public is what does not begin with an underscore: modules, their classes and functions, and the methods of these classes.
+Public is what does not begin with an underscore: modules, classes, their methods, functions.
 """
 
 from __future__ import annotations
