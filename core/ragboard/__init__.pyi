@@ -1,3 +1,5 @@
+from .api import Evaluated, aevaluate, evaluate, log
+from .errors import (
     JudgeError,
     NotFoundError,
     RagboardError,
