@@ -10,9 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from ragboard.analysis import MetricSummary, RunSummary, SampleQuery, SampleRow, run_summary, sample_rows
 from ragboard.errors import NotFoundError, RunFileWarning, SettingError
@@ -24,6 +22,9 @@ from ragboard.readers import ImportReport
 from ragboard.readers.objects import read_samples
 from ragboard.records import JsonValue, Outcome, Run, Score
 from ragboard.store import RunRef, Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Evaluated", "aevaluate", "evaluate", "log"]
 
@@ -56,6 +57,8 @@ class Evaluated:
 
         Values are nullable floats: a missing one is `<NA>` with its reason in the column `METRIC: why`.
         """
+        import pandas as pd
+
         columns: dict[str, Any] = {
             "id": [row.sample_id for row in self.samples],
             "question": [row.question for row in self.samples],

@@ -288,9 +288,11 @@ def sample_commands(bench: Bench) -> None:
 
 def ragboard_commands() -> tuple[str, ...]:
     """The commands there are."""
+    import click
+
     from ragboard.cli import main
 
-    return tuple(sorted(main.commands))
+    return tuple(sorted(main.list_commands(click.Context(main))))
 
 
 def sample_exports(bench: Bench) -> None:

@@ -1,0 +1,103 @@
+from .api import Evaluated, aevaluate, evaluate, log
+from .errors import (
+    JudgeError,
+    NotFoundError,
+    RagboardError,
+    RunExistsError,
+    RunFileError,
+    RunFileWarning,
+    SettingError,
+    StoreBusyError,
+    StoreError,
+)
+from .evaluation.engine import Finished, evaluate_run
+from .evaluation.plan import Assumptions, Plan, plan_run
+from .evaluation.terms import Terms
+from .judges import (
+    EmbeddedJudge,
+    Judge,
+    JudgeOptions,
+    LlmJudge,
+    OpenAiEmbedder,
+    Panel,
+    RecordingJudge,
+    ReplayJudge,
+    judge_from,
+)
+from .metrics import DEFAULT_METRICS, METRICS, Metric
+from .prices import Price, read_prices
+from .readers import ImportReport, Preview, ReadResult, preview, read_runs
+from .records import (
+    Evaluation,
+    Evidence,
+    Outcome,
+    Passage,
+    Run,
+    Sample,
+    Score,
+    Span,
+    Statement,
+    Turn,
+    Unscored,
+    Verdict,
+)
+from .samples import sample_runs
+from .stats import Interval
+from .store import RunRef, Store
+
+__all__ = [
+    "DEFAULT_METRICS",
+    "METRICS",
+    "Assumptions",
+    "EmbeddedJudge",
+    "Evaluated",
+    "Evaluation",
+    "Evidence",
+    "Finished",
+    "ImportReport",
+    "Interval",
+    "Judge",
+    "JudgeError",
+    "JudgeOptions",
+    "LlmJudge",
+    "Metric",
+    "NotFoundError",
+    "OpenAiEmbedder",
+    "Outcome",
+    "Panel",
+    "Passage",
+    "Plan",
+    "Preview",
+    "Price",
+    "RagboardError",
+    "ReadResult",
+    "RecordingJudge",
+    "ReplayJudge",
+    "Run",
+    "RunExistsError",
+    "RunFileError",
+    "RunFileWarning",
+    "RunRef",
+    "Sample",
+    "Score",
+    "SettingError",
+    "Span",
+    "Statement",
+    "Store",
+    "StoreBusyError",
+    "StoreError",
+    "Terms",
+    "Turn",
+    "Unscored",
+    "Verdict",
+    "aevaluate",
+    "evaluate",
+    "evaluate_run",
+    "judge_from",
+    "log",
+    "plan_run",
+    "preview",
+    "read_prices",
+    "read_runs",
+    "sample_runs",
+]
