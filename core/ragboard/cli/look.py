@@ -141,7 +141,7 @@ def _more(shown: int, total: int) -> None:
 def diagnose_run(run: str, store: Store, as_json: bool) -> None:
     """Say what the numbers of a RUN suggest: retriever or generator at fault, where the loss sits, what to try.
 
-    A sentence is said only where the 95% interval of its figure lies wholly beyond the limit of its rule.
+    A sentence is said only where the 95% CI of its figure lies wholly beyond the limit of its rule.
 
     \b
     ragboard diagnose my-run

@@ -20,8 +20,8 @@ from ragboard.stats import (
     PoweredMeans,
     Ranked,
     correlation_interval,
+    estimate_text,
     group_difference,
-    interval_text,
     kendall,
     mean_interval,
     moments,
@@ -275,7 +275,7 @@ def _agreement(judged: Floats, labels: Floats) -> Interval | NoInterval:
 
 def _coin(agreement: Interval | NoInterval, judged: Floats, labels: Floats) -> tuple[str, ...]:
     if isinstance(agreement, Interval) and agreement.low <= 0:
-        found = f"{agreement.estimate:.2f} {interval_text(agreement, '.2f')}"
+        found = estimate_text(agreement.estimate, agreement, ".2f")
         return (f"the judge is not shown to be better than a coin: its scores correlate with the labels by {found}",)
     if np.unique(judged).size == 1 and np.unique(labels).size > 1:
         return (f"the judge is no better than a coin: it says {judged[0]:g} of every labelled sample",)

@@ -41,7 +41,7 @@ from ragboard.analysis.overruled import overruled
 from ragboard.analysis.runs import run_summary
 from ragboard.metrics import METRICS
 from ragboard.records import Label
-from ragboard.stats import GroupDifference, Interval, NoInterval, group_difference, holm
+from ragboard.stats import GroupDifference, Interval, NoInterval, ci_text, group_difference, holm
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.samples import reference_count
@@ -184,11 +184,9 @@ def caution_of(found: Diagnosis) -> str:
 
 def sentence_of(rule: Rule, found: Interval) -> str:
     """What a rule says, with the estimate and its interval; of a difference below 0 how far below."""
-    values = found.estimate, found.low, found.high
     if rule.limit <= 0 and rule.side == "below":
-        values = -found.estimate, -found.high, -found.low
-    share, low, high = (f"{100 * value:.0f}%" for value in values)
-    return rule.says.format(f"{share} ({low} to {high})")
+        found = replace(found, estimate=-found.estimate, low=-found.high, high=-found.low)
+    return rule.says.format(f"{found.estimate:.0%} ({ci_text(found, '.0%')})")
 
 
 def why_silent(silent: Silent) -> str:
@@ -202,13 +200,12 @@ def why_silent(silent: Silent) -> str:
 
 
 def topic_in_words(one: TopicLoss, label: str) -> str:
-    """`topic = rivers: Faithfulness 0.41 against 0.72 of the others, -0.31 (-0.52 to -0.10), p = 0.012`."""
-    found, bounds = one.found, one.found.interval
-    interval = f" ({bounds.low:+.2f} to {bounds.high:+.2f})" if isinstance(bounds, Interval) else ""
+    """`topic = rivers: Faithfulness 0.41 against 0.72 of the others, -0.31, 95% CI -0.52 to -0.10, p = 0.012`."""
+    found = one.found
     return (
         f"{one.by.removeprefix('metadata.')} = {one.value}: {label} {found.mean:.2f} against {found.mean_others:.2f} of"
-        f" the others, {found.difference:+.2f}{interval}, p = {one.p:.2g}, {found.n:,} of {found.n + found.others:,}"
-        " samples"
+        f" the others, {found.difference:+.2f}, {ci_text(found.interval, '+.2f')}, p = {one.p:.2g},"
+        f" {found.n:,} of {found.n + found.others:,} samples"
     )
 
 
@@ -221,7 +218,7 @@ TAKEN = tuple(dict.fromkeys([*LOSS_METRICS, *(name for one in QUANTITIES.values(
 def diagnose(store: Store, run: RunRef) -> Diagnosis:
     """What one evaluation of a run suggests.
 
-    A rule speaks only where the 95% interval of its quantity lies wholly beyond its limit, so at the limit itself it
+    A rule speaks only where the 95% CI of its quantity lies wholly beyond its limit, so at the limit itself it
     speaks falsely about once in 40; a topic is named only where its difference to the rest excludes 0 after Holm's
     correction for all groups looked at. Raises NotFoundError where the run is gone.
     """

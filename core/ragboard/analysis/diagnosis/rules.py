@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.stats import GroupDifference, Interval, NoInterval, group_difference, mean_interval, moments
+from ragboard.stats import GroupDifference, Interval, NoInterval, ci_text, group_difference, mean_interval, moments
 from ragboard.stats.intervals import Floats
 from ragboard.store import RunRef
 from ragboard.store.queries.clusters import SampleClusters
@@ -97,13 +97,11 @@ class Figure:
     interval: Interval | NoInterval
 
     def __str__(self) -> str:
-        """`Claim recall 0.36 (0.24 to 0.48), n = 52, Student's t`, or why there is no interval."""
+        """`Claim recall 0.36, 95% CI 0.24 to 0.48, n = 52, Student's t`, or why there is no interval."""
         found = self.interval
         if isinstance(found, NoInterval):
             return f"{self.label}: no interval, {found.reason}"
-        return (
-            f"{self.label} {found.estimate:.2f} ({found.low:.2f} to {found.high:.2f}), n = {found.n:,}, {found.method}"
-        )
+        return f"{self.label} {found.estimate:.2f}, {ci_text(found, '.2f')}, n = {found.n:,}, {found.method}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,7 +261,7 @@ def read_columns(connection: Connection, run: RunRef, samples: int, names: Itera
 
 
 def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | None = None) -> Interval | NoInterval:
-    """The mean over the samples that have a value, or the difference of two groups, with its 95% interval.
+    """The mean over the samples that have a value, or the difference of two groups, with its 95% CI.
 
     `clusters` says which samples depend on each other.
     """

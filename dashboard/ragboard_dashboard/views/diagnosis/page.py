@@ -214,7 +214,7 @@ def _open(links: list[Link], name: str) -> None:
 def _rules(found: Diagnosis) -> None:
     st.subheader("Every rule", anchor=False)
     plain(
-        "A rule speaks only where the 95% interval lies wholly beyond its limit. The limits are our rules of thumb."
+        "A rule speaks only where the 95% CI lies wholly beyond its limit. The limits are our rules of thumb."
         " Samples without a score are left out here, whatever is chosen on other pages.",
         "note",
     )
