@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragboard.analysis import BETTER, JudgedStatement, metric_range, metric_settings
 from ragboard.analysis.verdict_style import (
@@ -73,7 +73,7 @@ def render(template: str, title: str, **values: object) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    environment: Any = Environment(
         loader=PackageLoader("ragboard.export"),
         autoescape=True,
         undefined=StrictUndefined,

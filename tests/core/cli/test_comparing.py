@@ -60,7 +60,10 @@ def test_the_exit_code_of_a_check_says_where_the_interval_lies(runs: Store, word
 
 def test_a_difference_has_a_sign_and_a_mean_has_none(runs: Store) -> None:
     assert "0.500, 95% CI 0." in call(runs, "check", "a", "--min", "faithfulness=0.2").output
-    assert "-0.500 [-" in call(runs, "compare", "a", "c", "--fail-if", "faithfulness < -0.02").output.splitlines()[-1]
+    assert (
+        "-0.500, 95% CI -"
+        in call(runs, "compare", "a", "c", "--fail-if", "faithfulness < -0.02").output.splitlines()[-1]
+    )
 
 
 def test_a_limit_that_nothing_can_reach_is_refused_with_what_can_be_reached(runs: Store) -> None:

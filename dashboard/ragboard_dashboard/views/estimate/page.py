@@ -212,7 +212,7 @@ def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
 
 
 def _right(one: SystemEstimate) -> str:
-    return f"; judge right on {_estimate(one.accuracy)} of these" if isinstance(one.accuracy, Interval) else ""
+    return f"; judge right on {_with_bounds(one.accuracy)} of these" if isinstance(one.accuracy, Interval) else ""
 
 
 def _method_row(
@@ -228,7 +228,7 @@ def _method_row(
     )
     worth = f"{found.worth:,.0f} labels" if found.worth is not None and found.labels else ""
     return (
-        f'<tr class="{css}">{name}<td>{_estimate(interval)}</td>'
+        f'<tr class="{css}">{name}<td>{_with_bounds(interval)}</td>'
         f'<td class="rb-scale">{_track(interval, low, high)}</td><td>{source}</td><td>{worth}</td></tr>'
     )
 
@@ -240,7 +240,7 @@ def _difference(one: SystemDifference, low: float, high: float) -> str:
         return f'<tr>{name}<td class="rb-why" colspan="3">none: {safe(one.interval.reason)}</td></tr>'
     return (
         f'<tr>{name}<td class="rb-scale">{_track(one.interval, low, high)}</td>'
-        f"<td>{_estimate(one.interval)} {_sign(one.interval)}</td><td>{how}</td></tr>"
+        f"<td>{_with_bounds(one.interval)} {_sign(one.interval)}</td><td>{how}</td></tr>"
     )
 
 
@@ -275,5 +275,5 @@ def _track(found: Interval, low: float, high: float) -> str:
     )
 
 
-def _estimate(found: Interval) -> str:
+def _with_bounds(found: Interval) -> str:
     return estimate_text(found.estimate, found)
