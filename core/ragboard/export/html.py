@@ -73,21 +73,22 @@ def render(template: str, title: str, **values: object) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment: Any = Environment(
+    environment = Environment(
         loader=PackageLoader("ragboard.export"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["scored"] = lambda outcome: isinstance(outcome, Score)
-    environment.tests["interval"] = lambda found: isinstance(found, Interval)
+    environment.tests["scored"] = lambda value: isinstance(value, Score)
+    environment.tests["interval"] = lambda value: isinstance(value, Interval)
     environment.filters.update(cut=cut, thousands="{:,}".format, plain=_plain)
     functions: tuple[Callable[..., object], ...] = (
         *(across, answer_marked, ci_text, cut_note, metric_range, metric_settings, passage_marked, range_text),
         *(statement_notes, statement_style, verdict_counts),
     )
-    environment.globals.update(_DATA, **{function.__name__: function for function in functions})
+    names: Any = environment.globals
+    names.update(_DATA, **{function.__name__: function for function in functions})
     return environment
 
 
