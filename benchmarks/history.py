@@ -16,7 +16,7 @@ from ragboard.judges.embedded.judge import questions_of, similarities
 from ragboard.judges.embedded.select import rate
 from ragboard.readers.labels import read_labels
 from ragboard.records import Sample
-from ragboard.stats import Interval
+from ragboard.stats import Interval, estimate_text
 from ragboard.stats.clustered import auroc_difference, clustered_auroc
 
 DIMENSIONS = ("appropriateness", "completeness")
@@ -67,7 +67,7 @@ def shown_as(interval: object) -> str:
     """An estimate with its interval."""
     if not isinstance(interval, Interval):
         return ""
-    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+    return estimate_text(interval.estimate, interval)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import streamlit as st
 from ragboard.analysis import STANDINGS, MetricSummary, Overruled, RunSummary, SampleReport
 from ragboard.records import Outcome, Score
 from ragboard.spans import inert
-from ragboard.stats import Interval
+from ragboard.stats import interval_text, range_text
 from ragboard_dashboard.data import get_metrics
 
 __all__ = [
@@ -121,9 +121,8 @@ def _by_people(spec: str, people: Overruled | None) -> str:
 
 
 def _summary_fact(metric: MetricSummary, more: str, judge: str) -> tuple[str, str, str]:
-    bounds = metric.interval
     said = [
-        f"{bounds.low:.2f} – {bounds.high:.2f}" if isinstance(bounds, Interval) else "",
+        interval_text(metric.interval, ".2f"),
         f"{metric.scored:,} of {metric.total:,} scored",
         metric.note,
         more,
@@ -136,7 +135,7 @@ def _summary_fact(metric: MetricSummary, more: str, judge: str) -> tuple[str, st
 def mean_shown(summary: MetricSummary) -> str:
     """`0.74`; under worst-case bounds `0.62 to 0.81`; `unscored` where there is none."""
     if summary.bounds:
-        return f"{summary.bounds[0]:.2f} to {summary.bounds[1]:.2f}"
+        return range_text(*summary.bounds, ".2f")
     return "unscored" if summary.mean is None else f"{summary.mean:.2f}"
 
 

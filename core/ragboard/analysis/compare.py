@@ -29,7 +29,7 @@ from ragboard.analysis.paired import (
 )
 from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.records import JsonValue
-from ragboard.stats import Interval, PairedDifference, SignTest, holm, interval_text, paired_difference
+from ragboard.stats import Interval, PairedDifference, SignTest, ci_text, holm, paired_difference
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters
 from ragboard.store.queries.pairs import Direction, PairedRuns, shared_ids
@@ -47,7 +47,7 @@ __all__ = [
     "in_words",
 ]
 
-Change = Literal["better", "worse", "differs", "no difference seen", "different judges", "not compared"]
+Change = Literal["better", "worse", "differs", "no significant difference", "different judges", "not compared"]
 
 SIGNIFICANT = 0.05
 LARGE_REFUSALS = 0.10
@@ -69,7 +69,7 @@ class ConfigDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricComparison:
-    """One metric over the paired samples: the difference is B less A."""
+    """One metric over the paired samples: the difference is B minus A."""
 
     metric: str
     label: str
@@ -222,14 +222,14 @@ def compare_runs(
 
 
 def in_words(compared: MetricComparison) -> str:
-    """`+0.05 [+0.01, +0.09], better (p = 0.012)`, or why there is no difference to speak of."""
+    """`+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or why there is no difference to speak of."""
     found = compared.pairs
     if found is None:
         return "no pair is scored on both sides"
-    interval = interval_text(found.interval, "+.3f")
+    interval = ci_text(found.interval, "+.3f")
     if compared.p is None:
-        return f"{found.difference:+.3f} {interval}, not comparable: different judges"
-    return f"{found.difference:+.3f} {interval}, {compared.change} (p = {compared.p:.2g})"
+        return f"{found.difference:+.3f}, {interval}, not comparable: different judges"
+    return f"{found.difference:+.3f}, {interval}, {compared.change} (p = {compared.p:.2g})"
 
 
 def _config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) -> Iterator[ConfigDifference]:
@@ -285,7 +285,7 @@ def _change(found: PairedDifference | None, p: float | None, direction: Directio
         return "not compared"
     bounds = found.interval
     if p >= SIGNIFICANT or not isinstance(bounds, Interval) or bounds.low <= 0 <= bounds.high:
-        return "no difference seen"
+        return "no significant difference"
     if direction == "neutral":
         return "differs"
     return "better" if (found.difference > 0) == (direction == "higher") else "worse"
@@ -336,14 +336,11 @@ def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], 
     compared = [metric for metric in metrics if metric.pairs]
     if not compared:
         return f"{b} and {a} cannot be compared: no metric has a pair scored in both."
-    first = sorted(compared, key=lambda metric: metric.change == "no difference seen")[:TOLD]
+    first = sorted(compared, key=lambda metric: metric.change == "no significant difference")[:TOLD]
     told = "; ".join(f"{metric.label} {in_words(metric)}, n = {metric.pairs.n}" for metric in first if metric.pairs)
     rest = len(compared) - len(first)
     others = f"; and {rest} other metric{'' if rest == 1 else 's'}" if rest else ""
     tested = sum(metric.p is not None for metric in compared)
-    adjusted = f", p adjusted for {tested} metric{'' if tested == 1 else 's'} (Holm)" if tested else ""
-    of = f" clustered by {clusters}" if clusters else ""
-    return (
-        f"{b} against {a} over {paired:,} pairs: {told}{others}."
-        f" Differences are {b} less {a}, intervals 95%{of}{adjusted}."
-    )
+    adjusted = f"; p is adjusted for {tested} metric{'' if tested == 1 else 's'} (Holm)" if tested else ""
+    clustered = f"; intervals are clustered by {clusters}" if clusters else ""
+    return f"{b} against {a} over {paired:,} pairs: {told}{others}. Differences are {b} minus {a}{clustered}{adjusted}."

@@ -22,7 +22,16 @@ from ragboard.analysis.overruled import overruled
 from ragboard.analysis.runs import run_summary
 from ragboard.metrics import METRICS
 from ragboard.records import Label
-from ragboard.stats import GroupDifference, Interval, NoInterval, group_difference, holm, mean_interval, moments
+from ragboard.stats import (
+    GroupDifference,
+    Interval,
+    NoInterval,
+    ci_text,
+    group_difference,
+    holm,
+    mean_interval,
+    moments,
+)
 from ragboard.stats.intervals import Floats
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
@@ -159,13 +168,11 @@ class Figure:
     interval: Interval | NoInterval
 
     def __str__(self) -> str:
-        """`Claim recall 0.36 (0.24 to 0.48), n = 52, Student's t`, or why there is no interval."""
+        """`Claim recall 0.36, 95% CI 0.24 to 0.48, n = 52, Student's t`, or why there is no interval."""
         found = self.interval
         if isinstance(found, NoInterval):
             return f"{self.label}: no interval, {found.reason}"
-        return (
-            f"{self.label} {found.estimate:.2f} ({found.low:.2f} to {found.high:.2f}), n = {found.n:,}, {found.method}"
-        )
+        return f"{self.label} {found.estimate:.2f}, {ci_text(found, '.2f')}, n = {found.n:,}, {found.method}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,7 +344,7 @@ TAKEN = tuple(dict.fromkeys([*LOSS_METRICS, *(name for one in QUANTITIES.values(
 def diagnose(store: Store, run: RunRef) -> Diagnosis:
     """What one evaluation of a run suggests.
 
-    A rule applies only where the whole 95% interval of its quantity is beyond its limit, so with a mean at the limit it
+    A rule applies only where the whole 95% CI of its quantity is beyond its limit, so with a mean at the limit it
     is wrong about once in 40; a topic is named only where its difference to the rest excludes 0 after Holm's
     correction for all groups compared. Raises NotFoundError if the run is gone.
     """
@@ -399,7 +406,7 @@ def _split(references: int, evaluated: Columns) -> str:
 
 
 def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | None = None) -> Interval | NoInterval:
-    """The mean over the samples that have a value, or the difference of two groups, with its 95% interval.
+    """The mean over the samples that have a value, or the difference of two groups, with its 95% CI.
 
     `clusters` says which samples depend on each other.
     """
@@ -524,11 +531,9 @@ def condition_of(rule: Rule) -> str:
 
 def sentence_of(rule: Rule, found: Interval) -> str:
     """What a rule says, with the estimate and its interval; of a difference below 0 its size."""
-    values = found.estimate, found.low, found.high
     if rule.limit <= 0 and rule.side == "below":
-        values = -found.estimate, -found.high, -found.low
-    share, low, high = (f"{100 * value:.0f}%" for value in values)
-    return rule.says.format(f"{share} ({low} to {high})")
+        found = replace(found, estimate=-found.estimate, low=-found.high, high=-found.low)
+    return rule.says.format(f"{found.estimate:.0%} ({ci_text(found, '.0%')})")
 
 
 def source_of(rule: Rule, takes: tuple[str, ...]) -> str:
@@ -570,11 +575,10 @@ def caution_of(found: Diagnosis) -> str:
 
 
 def topic_in_words(one: TopicLoss, label: str) -> str:
-    """`topic = rivers: Faithfulness 0.41, others 0.72, difference -0.31 (-0.52 to -0.10), p = 0.012 (Holm)`."""
-    found, bounds = one.found, one.found.interval
-    interval = f" ({bounds.low:+.2f} to {bounds.high:+.2f})" if isinstance(bounds, Interval) else ""
+    """`topic = rivers: Faithfulness 0.41, others 0.72, difference -0.31, 95% CI -0.52 to -0.10, p = 0.012 (Holm)`."""
+    found = one.found
     return (
         f"{one.by.removeprefix('metadata.')} = {one.value}: {label} {found.mean:.2f}, others {found.mean_others:.2f},"
-        f" difference {found.difference:+.2f}{interval}, p = {one.p:.2g} (Holm), {found.n:,} of"
-        f" {found.n + found.others:,} samples"
+        f" difference {found.difference:+.2f}, {ci_text(found.interval, '+.2f')}, p = {one.p:.2g} (Holm),"
+        f" {found.n:,} of {found.n + found.others:,} samples"
     )

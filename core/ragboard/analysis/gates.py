@@ -71,7 +71,7 @@ def read_condition(text: str) -> Condition:
 
 
 def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tuple[Gated, ...]:
-    """Each condition on a difference, B less A.
+    """Each condition on a difference, B minus A.
 
     Raises SettingError naming what was compared, and for a metric that A and B do not have from the same judge setup.
     """

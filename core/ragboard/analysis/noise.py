@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragboard.analysis.comparability import judged_alike
 from ragboard.analysis.metrics import described, in_order
 from ragboard.records import JsonValue, MetricDescription
-from ragboard.stats import PairedDifference, interval_text, paired_difference
+from ragboard.stats import PairedDifference, ci_text, paired_difference
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import sample_clusters
 from ragboard.store.queries.evaluations import ScoredEvaluation, scored_evaluations
@@ -34,10 +34,10 @@ class JudgeNoise:
     found: PairedDifference
 
     def __str__(self) -> str:
-        """`two evaluations of bm25-k3 by gpt-4o-mini differ by +0.01 [-0.02, +0.04] in Faithfulness (seed 1, 2)`."""
-        interval = interval_text(self.found.interval, "+.3f")
+        """`two evaluations of bm25-k3 by m differ by +0.01 (95% CI -0.02 to +0.04) in Faithfulness (seed 1, 2)`."""
+        interval = ci_text(self.found.interval, "+.3f")
         return (
-            f"two evaluations of {self.run} by {self.judge} differ by {self.found.difference:+.3f} {interval} in"
+            f"two evaluations of {self.run} by {self.judge} differ by {self.found.difference:+.3f} ({interval}) in"
             f" {self.label}, n = {self.found.n:,} ({self.differs})"
         )
 

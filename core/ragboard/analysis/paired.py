@@ -57,7 +57,7 @@ class MetricColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """B less A, and how the unscored counted in it."""
+    """B minus A, and how the unscored counted in it."""
 
     pairs: PairedDifference | None
     """None where no pair counts."""

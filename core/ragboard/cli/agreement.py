@@ -24,7 +24,7 @@ from ragboard.judges import JudgeOptions, judge_named, panel_named
 from ragboard.metrics import metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
 from ragboard.readers.labels import read_labels
-from ragboard.stats import Interval, NoInterval, interval_text
+from ragboard.stats import Interval, NoInterval, ci_text, estimate_text
 from ragboard.stats.pairwise import Ties
 from ragboard.store import Store
 
@@ -147,12 +147,12 @@ def _cell(cell: PairCell | None) -> str:
     ties = cell.accuracy.ties
     counts = {"tie" if ties == 1 else "ties": ties, "unscored": cell.accuracy.unscored}
     said = "".join(f", {count} {word}" for word, count in counts.items() if count)
-    return f"{_number(cell.accuracy.accuracy, cell.interval)} of {cell.accuracy.n}{said}"
+    return f"{estimate_text(cell.accuracy.accuracy, cell.interval, '.2f')} of {cell.accuracy.n}{said}"
 
 
 def _ceiling(people: PairPeople) -> str:
     found = people.accuracy
-    return "-" if found is None or found.accuracy is None else _number(found.accuracy, found.bootstrap)
+    return "-" if found is None or found.accuracy is None else estimate_text(found.accuracy, found.bootstrap, ".2f")
 
 
 def _published(value: float | None) -> str:
@@ -187,7 +187,7 @@ def _print_votes(found: PreferenceReport) -> None:
         people = [found.people[name].votes for name in found.kept.dimensions]
         click.echo()
         print_table(
-            ["score of B less A with votes", *found.kept.dimensions],
+            ["score of B minus A with votes", *found.kept.dimensions],
             [*rows, ["people with each other", *(_three(one) for one in people)]],
         )
         click.echo("Pearson, Spearman, Kendall; intervals with --json")
@@ -255,15 +255,11 @@ def _print_confusion(lines: Sequence[GradeLine]) -> None:
 
 
 def _measure(found: Measure) -> str:
-    return "-" if found.value is None else _number(found.value, found.interval)
+    return "-" if found.value is None else estimate_text(found.value, found.interval, ".2f")
 
 
 def _plain_number(found: Measure) -> str:
     return "-" if found.value is None else f"{found.value:.2f}"
-
-
-def _number(value: float, bounds: Interval | NoInterval) -> str:
-    return f"{value:.2f} {interval_text(bounds, '.2f', none='')}".rstrip()
 
 
 @click.command("judge-report")
@@ -319,6 +315,5 @@ def _print_report(report: JudgeReport) -> None:
 
 def _signed(value: Interval | NoInterval, *, sign: bool = False) -> str:
     if isinstance(value, NoInterval):
-        return f"no interval: {value.reason}"
-    form = "+.3f" if sign else ".3f"
-    return f"{value.estimate:{form}} {interval_text(value, form)}"
+        return ci_text(value)
+    return estimate_text(value.estimate, value, "+.3f" if sign else ".3f")

@@ -37,7 +37,7 @@ from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import SettingError
 from ragboard.human.pairwise import PairShare, Preferences, prefer_runs
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.stats import GateVerdict, Interval, NoInterval, interval_text
+from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, estimate_text, interval_text
 from ragboard.store import Store
 from ragboard.tasks import Quality
 
@@ -56,7 +56,7 @@ EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "inconclusive": 4}
     "conditions",
     multiple=True,
     metavar="CONDITION",
-    help="'faithfulness < -0.02', of B less A; repeatable.",
+    help="'faithfulness < -0.02', of B minus A; repeatable.",
 )
 @click.option(
     "--allow-different-judges", is_flag=True, help="Give verdicts on metrics that different judges scored in A and B."
@@ -76,9 +76,9 @@ def compare(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Compare RUN_B against RUN_A, question by question: differences are B less A.
+    """Compare RUN_B against RUN_A, question by question: differences are B minus A.
 
-    With --fail-if the exit code is 0 where the 95% interval excludes every condition, 1 where it lies wholly
+    With --fail-if the exit code is 0 where the 95% CI excludes every condition, 1 where it lies wholly
     within one, 4 where that cannot be said from so few questions.
 
     Each metric is compared on the newest judge setup that both runs have; without one it gets no verdict and the
@@ -133,7 +133,7 @@ def check(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Check the means of a RUN by their 95% intervals; without --min and --max by the thresholds that are set.
+    """Check the means of a RUN by their 95% CIs; without --min and --max by the thresholds that are set.
 
     The exit code is 0 where every interval lies wholly on the right side of its limit, 1 where one lies
     wholly on the wrong side, 4 where that cannot be said from so few samples.
@@ -216,7 +216,7 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> N
             "A",
             "B",
             "B - A",
-            "95% interval",
+            "95% CI",
             "p",
             "",
             "won/tied/lost",
@@ -272,10 +272,8 @@ def _interval(found: Interval | NoInterval) -> str:
 
 def _measured(one: Gated, *, difference: bool) -> str:
     """A mean with its interval, or a difference, which has a sign."""
-    sign, found = "+" if difference else "", one.interval
-    if isinstance(found, NoInterval):
-        return f"{one.estimate:{sign}.3f} none: {found.reason}"
-    return f"{one.estimate:{sign}.3f} {interval_text(found, f'{sign}.3f')}"
+    form = "+.3f" if difference else ".3f"
+    return f"{one.estimate:{form}}, {ci_text(one.interval, form)}"
 
 
 def _print_gates(gated: Sequence[Gated], *, difference: bool = False) -> None:
@@ -372,4 +370,4 @@ def _print(found: Preferences) -> None:
 def _share(found: PairShare | None) -> str:
     if found is None:
         return "none"
-    return f"{found.share:.0%} {interval_text(found.interval, '.0%', none='')}".rstrip()
+    return estimate_text(found.share, found.interval, ".0%")

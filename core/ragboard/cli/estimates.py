@@ -18,7 +18,17 @@ from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import RankedRuns, Ranking, rank_runs
 from ragboard.human.systems import KnownOrder, SystemEstimate
 from ragboard.readers.labels import Design
-from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, RankingSimulation, interval_text, simulate_ranking
+from ragboard.stats import (
+    Interval,
+    NoInterval,
+    PoweredMean,
+    Ranked,
+    RankingSimulation,
+    ci_text,
+    estimate_text,
+    range_text,
+    simulate_ranking,
+)
 from ragboard.store import Store
 
 __all__ = ["estimate", "rank", "simulate"]
@@ -172,7 +182,7 @@ def _powered(found: PoweredMean | NoInterval | None, *, raw: bool = False) -> st
 
 
 def _interval(found: Interval) -> str:
-    return f"{found.estimate:.3f} {interval_text(found)}"
+    return estimate_text(found.estimate, found)
 
 
 def _worth(best: PoweredMean | NoInterval | None) -> str:
@@ -197,7 +207,7 @@ def _print_needed(found: Estimates, width: float | None) -> None:
 def _print_order(found: Estimates) -> None:
     for one in found.report.differences:
         interval = one.interval
-        told = f"no interval ({interval.reason})" if isinstance(interval, NoInterval) else _interval(interval)
+        told = ci_text(interval) if isinstance(interval, NoInterval) else _interval(interval)
         how = "paired" if one.paired else "as if unrelated"
         click.echo(one_line(f"{one.b} less {one.a}: {told}, {how}, {one.labels:,} labels"))
     for placed in found.report.ranking if len(found.report.ranking) > 1 else ():
@@ -335,7 +345,7 @@ def _print_simulation(found: RankingSimulation) -> None:
             [
                 arm.name,
                 f"{arm.tau:.3f} ± {1.96 * arm.tau_error:.3f}",
-                f"{arm.tau_low:.2f} to {arm.tau_high:.2f}",
+                range_text(arm.tau_low, arm.tau_high, ".2f"),
                 f"{arm.coverage:.1%}",
             ]
             for arm in found.arms

@@ -141,7 +141,7 @@ def _more(shown: int, total: int) -> None:
 def diagnose_run(run: str, store: Store, as_json: bool) -> None:
     """Say what the numbers of a RUN suggest: retriever or generator at fault, where the loss sits, what to try.
 
-    A rule applies only where the whole 95% interval of its figure is beyond its limit.
+    A rule applies only where the whole 95% CI of its figure is beyond its limit.
 
     \b
     ragboard diagnose my-run

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ragboard.analysis import Comparison, Gated, MetricComparison, verdict_of
-from ragboard.stats import Interval, NoInterval
+from ragboard.stats import ci_text
 
 __all__ = ["comparison_markdown", "escaped", "gates_markdown", "markdown_table"]
 
@@ -25,7 +25,7 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
         f"Judge: {escaped(found.judged_by)}" if found.judged_by else "",
         "\n".join(f"- ⚠️ {escaped(caution)}" for caution in (*found.cautions, *refusals)),
         markdown_table(
-            ["metric", "A", "B", "B - A (95% interval)", "p (Holm)", "", "won / tied / lost", "pairs"],
+            ["metric", "A", "B", "B - A", "p (Holm)", "", "won / tied / lost", "pairs"],
             [_metric(metric) for metric in shown],
         ),
         "\n".join(f"- {escaped(one.label)}: {escaped(one.note)}" for one in shown if one.note),
@@ -52,12 +52,12 @@ def _gates(gated: Sequence[Gated]) -> str:
         [
             _SIGNS[one.verdict],
             f"{escaped(one.metric)} {'≥' if one.fail == 'below' else '≤'} {one.limit:g}",
-            "nothing scored" if one.estimate is None else f"{one.estimate:.3f} {_interval(one.interval)}",
+            "nothing scored" if one.estimate is None else f"{one.estimate:.3f}, {ci_text(one.interval)}",
             f"{one.n:,}",
         ]
         for one in gated
     ]
-    table = markdown_table(["", "condition", "found (95% interval)", "n"], rows)
+    table = markdown_table(["", "condition", "found", "n"], rows)
     return f"**{_SIGNS[verdict_of(gated)]}**\n\n{table}"
 
 
@@ -69,18 +69,12 @@ def _metric(metric: MetricComparison) -> list[str]:
         escaped(metric.label),
         f"{found.first:.3f}",
         f"{found.second:.3f}",
-        f"{found.difference:+.3f} {_interval(found.interval)}",
+        f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}",
         "" if metric.p is None else f"{metric.p:.2g}",
         _CHANGES.get(metric.change, metric.change),
         f"{found.sign.wins} / {found.ties} / {found.sign.losses}",
         f"{found.n:,}",
     ]
-
-
-def _interval(found: Interval | NoInterval) -> str:
-    return (
-        f"({found.low:+.3f} to {found.high:+.3f})" if isinstance(found, Interval) else f"(no interval: {found.reason})"
-    )
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -15,7 +15,7 @@ import click
 
 from ragboard.analysis import STANDINGS, MetricSummary, RunSummary, ragas_score
 from ragboard.records import Outcome, Score
-from ragboard.stats import Interval, interval_text
+from ragboard.stats import estimate_text, interval_text, range_text
 
 __all__ = [
     "MARKS",
@@ -86,18 +86,18 @@ def _print_turned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def show_summary(summary: MetricSummary | None, judge: str = "") -> str:
-    """`0.74 [0.67, 0.80] 55/60`, with how the others counted and who judged it, or why there is no number."""
+    """`0.74 (0.67 to 0.80) 55/60`, with how the others counted and who judged it, or why there is no number."""
     if summary is None:
         return "not evaluated"
     counted = f"{summary.scored}/{summary.total}"
-    interval = f" {interval_text(summary.interval, '.2f')}" if isinstance(summary.interval, Interval) else ""
     note = "".join(f", {said}" for said in (summary.note, judge) if said)
     note += f", {STANDINGS[summary.standing]}: {summary.threshold}" if summary.standing else ""
     if summary.bounds:
-        return f"{summary.bounds[0]:.2f} to {summary.bounds[1]:.2f}{interval} {counted}{note}"
+        interval = interval_text(summary.interval, ".2f")
+        return f"{range_text(*summary.bounds, '.2f')}{interval and f' ({interval})'} {counted}{note}"
     if summary.mean is None:
         return f"unscored {counted}"
-    return f"{summary.mean:.2f}{interval} {counted}{note}"
+    return f"{estimate_text(summary.mean, summary.interval, '.2f')} {counted}{note}"
 
 
 def show_outcome(outcome: Outcome) -> str:

@@ -140,7 +140,7 @@ def _more(what: str, count: int) -> None:
 @store_option
 @as_json
 def runs(unscored: UnscoredPolicy, store: Store, as_json: bool) -> None:
-    """List the runs with their means, 95% intervals and how many samples were scored.
+    """List the runs with their means, 95% CIs and how many samples were scored.
 
     \b
     ragboard runs

@@ -82,13 +82,13 @@ def metrics_frame(metrics: Iterable[MetricDescription]) -> pd.DataFrame:
 
 
 def comparison_frame(found: Comparison) -> pd.DataFrame:
-    """A row for each metric of two runs; differences are B less A."""
+    """A row for each metric of two runs; differences are B minus A."""
     about = {"a": found.a.name, "b": found.b.name, "unscored_count_as": found.policy}
     return _frame([about | _compared(one) for one in found.metrics], _COMPARED)
 
 
 def pairs_frame(rows: Mapping[str, Iterable[PairRow]]) -> pd.DataFrame:
-    """A row for each metric and pair; the difference is B less A."""
+    """A row for each metric and pair; the difference is B minus A."""
     return _frame([{"metric": metric} | _pair(row) for metric, found in rows.items() for row in found], _PAIRS)
 
 

@@ -20,8 +20,8 @@ from ragboard.stats import (
     PoweredMeans,
     Ranked,
     correlation_interval,
+    estimate_text,
     group_difference,
-    interval_text,
     kendall,
     mean_interval,
     moments,
@@ -183,7 +183,7 @@ def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
     else:
         agreement = correlation_interval(judged, labels, kind="pearson")
         if isinstance(agreement, Interval) and agreement.low <= 0:
-            found = f"{agreement.estimate:.2f} {interval_text(agreement, '.2f')}"
+            found = estimate_text(agreement.estimate, agreement, ".2f")
             coin = f"the judge is not shown to be better than a coin: its scores correlate with the labels by {found}"
     return SystemEstimate(
         name=system.name,

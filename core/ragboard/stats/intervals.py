@@ -34,12 +34,15 @@ __all__ = [
     "Moments",
     "NoInterval",
     "Values",
+    "ci_text",
     "cluster_moments",
+    "estimate_text",
     "gate",
     "interval_text",
     "lower_limit",
     "mean_interval",
     "moments",
+    "range_text",
     "share_bounds",
     "two_sided_p",
     "wilson_interval",
@@ -140,7 +143,7 @@ SAME = 9
 """Values that agree to this many decimals count as equal: 0.1 + 0.2 is 0.3."""
 BOTH = "Student's t and Bayesian bootstrap"
 UNBOUNDED = "the scores have no bounds: where a few are very large, the interval is too narrow"
-LESS = "95% intervals of very skewed scores covered 91% to 93% in simulation"
+LESS = "95% CIs of very skewed scores covered 91% to 93% in simulation"
 
 SPREAD, SMALLER, PULL, EVEN = 3.5, 15.0, 0.4, 3.0
 """Where the one more point of the Bayesian bootstrap is; chosen by coverage and width in benchmarks/coverage.py."""
@@ -168,9 +171,27 @@ class NoInterval:
     n: int
 
 
-def interval_text(found: Interval | NoInterval, form: str = ".3f", none: str = "(no interval)") -> str:
-    """`[0.530, 0.730]`; `none` where there is no interval. `form` is that of each bound."""
-    return f"[{found.low:{form}}, {found.high:{form}}]" if isinstance(found, Interval) else none
+def range_text(low: float, high: float, form: str = ".3f") -> str:
+    """`0.530 to 0.730`: a hyphen would be read as a sign. `form` is that of each bound."""
+    return f"{low:{form}} to {high:{form}}"
+
+
+def interval_text(found: Interval | NoInterval | None, form: str = ".3f") -> str:
+    """`0.530 to 0.730`, for where "95% CI" is said already; empty where there is no interval."""
+    return range_text(found.low, found.high, form) if isinstance(found, Interval) else ""
+
+
+def ci_text(found: Interval | NoInterval, form: str = ".3f") -> str:
+    """`95% CI 0.530 to 0.730`, or why there is none: `no interval: fewer than 5 scored samples`."""
+    if isinstance(found, NoInterval):
+        return f"no interval: {found.reason}"
+    return f"{found.level:.0%} CI {interval_text(found, form)}"
+
+
+def estimate_text(value: float, found: Interval | NoInterval, form: str = ".3f") -> str:
+    """`0.630 (0.530 to 0.730)`, for a table or a line with many numbers; the value alone without an interval."""
+    bounds = interval_text(found, form)
+    return f"{value:{form}} ({bounds})" if bounds else f"{value:{form}}"
 
 
 @dataclass(frozen=True, kw_only=True)

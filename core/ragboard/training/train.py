@@ -17,7 +17,7 @@ from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
 from ragboard.judges.trained.reading import BETWEEN, READS
 from ragboard.outputs import check_output, write_whole
 from ragboard.readers.ares import read_ares
-from ragboard.stats import NoInterval, interval_text
+from ragboard.stats import NoInterval, ci_text, estimate_text
 from ragboard.tasks import AresQuality
 from ragboard.training.examples import documents_in, sides_of
 from ragboard.training.fit import FitResult, NothingToLearnError, OnProgress, TrainContext, fit
@@ -232,10 +232,9 @@ def _score_lines(scored: ScoreSet) -> Iterator[str]:
 def _figure(found: Measure | None) -> str:
     if found is None or found.value is None:
         return ""
-    interval = found.interval
-    if isinstance(interval, NoInterval):
-        return f"{found.value:.3f} (no interval: {interval.reason})"
-    return f"{found.value:.3f} {interval_text(interval)}"
+    if isinstance(found.interval, NoInterval):
+        return f"{found.value:.3f} ({ci_text(found.interval)})"
+    return estimate_text(found.value, found.interval)
 
 
 def verdicts(scored: ScoreSet) -> Iterator[str]:

@@ -59,7 +59,7 @@ def test_the_difference_is_the_other_less_the_shown_over_all_samples(store: Stor
     assert (found.found.n, found.found.first, found.found.second) == (40, 1.0, 0.5)
     assert isinstance(found.found.interval, Interval)
     assert found.found.interval.high < 0
-    assert str(found).startswith("two evaluations of a by wavering differ by -0.500 [-0.6")
+    assert str(found).startswith("two evaluations of a by wavering differ by -0.500 (95% CI -0.6")
     assert str(found).endswith("in Faithfulness, n = 40 (seed 1, 2)")
 
 

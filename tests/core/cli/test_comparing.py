@@ -59,8 +59,11 @@ def test_the_exit_code_of_a_check_says_where_the_interval_lies(runs: Store, word
 
 
 def test_a_difference_has_a_sign_and_a_mean_has_none(runs: Store) -> None:
-    assert "0.500 [0." in call(runs, "check", "a", "--min", "faithfulness=0.2").output
-    assert "-0.500 [-" in call(runs, "compare", "a", "c", "--fail-if", "faithfulness < -0.02").output.splitlines()[-1]
+    assert "0.500, 95% CI 0." in call(runs, "check", "a", "--min", "faithfulness=0.2").output
+    assert (
+        "-0.500, 95% CI -"
+        in call(runs, "compare", "a", "c", "--fail-if", "faithfulness < -0.02").output.splitlines()[-1]
+    )
 
 
 def test_a_limit_that_nothing_can_reach_is_refused_with_what_can_be_reached(runs: Store) -> None:
@@ -122,7 +125,7 @@ def test_two_evaluations_of_one_run_are_printed_as_noise(runs: Store) -> None:
     run = runs.resolve("a")
     evaluate_run(runs, run.run_id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge(version="2")))
     printed = call(runs, "compare", "a", "c").output
-    assert printed.count("noise: two evaluations of a by plain differ by +0.000 [") == 1
+    assert printed.count("noise: two evaluations of a by plain differ by +0.000 (95% CI ") == 1
     said = json.loads(call(runs, "compare", "c", "a", "--json").output)["noise"]
     assert [(one["run"], one["metric"], one["found"]["n"]) for one in said] == [("a", "ragas.faithfulness", 40)]
 

@@ -54,7 +54,7 @@ def test_the_table_has_estimates_ranks_and_the_judges_accuracy(store: Store, lab
     assert [(line[0], line[1]) for line in lines[2:4]] == [("1", "b|b"), ("2", "a")]
     assert all("PPI++" in line for line in lines[2:4])
     assert "40 of 100" in said
-    assert "0.850 [0.709, 0.929]" in said, "34 of 40 by Wilson"
+    assert "0.850 (0.709 to 0.929)" in said, "34 of 40 by Wilson"
     assert "Kendall's tau with the known order (b|b, a): 1.00; of the judge alone: 1.00" in said
 
 

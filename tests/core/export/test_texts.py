@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ragboard.analysis import JudgedStatement
 from ragboard.analysis.verdict_style import VERDICTS
-from ragboard.export.html import LONGEST, answer_marked, cut, element, html, passage_marked
-from ragboard.records import Label, Span, Statement, Verdict
+from ragboard.export.html import LONGEST, Marked, answer_marked, cut, cut_note, passage_marked
+from ragboard.records import Evidence, Label, Passage, Span, Statement, Verdict
 
 ANSWER = "It is red. It is old."
+SUPPORTED, UNSUPPORTED, CONTRADICTED = VERDICTS.values()
 
 
 def said(text: str, label: Label | None, start: int, end: int) -> JudgedStatement:
@@ -17,35 +18,41 @@ def said(text: str, label: Label | None, start: int, end: int) -> JudgedStatemen
     )
 
 
-def shown(*statements: JudgedStatement, answer: str = ANSWER) -> str:
-    return html(element("p", *answer_marked(answer, statements, "s1")))
-
-
-def test_a_statement_is_marked_with_icon_number_and_the_word_where_it_is_not_supported() -> None:
-    found = shown(said("It is red", "supported", 0, 9), said("It is old", "unsupported", 11, 20))
-    assert '<mark class="tone supported">It is red</mark>' in found
-    assert 'href="#s1-1">✓1</a>' in found
-    assert 'href="#s1-2">?2 unsupported</a>' in found
+def test_a_statement_is_marked_by_its_verdict_and_its_number_is_behind_it() -> None:
+    parts = answer_marked(ANSWER, [said("It is red", "supported", 0, 9), said("It is old", "unsupported", 11, 20)])
+    assert [part for part in parts if part.text] == [
+        Marked("It is red", SUPPORTED, ((1, SUPPORTED),)),
+        Marked(". "),
+        Marked("It is old", UNSUPPORTED, ((2, UNSUPPORTED),)),
+        Marked("."),
+    ]
 
 
 def test_where_two_statements_share_a_place_the_worse_is_seen_and_both_are_named() -> None:
-    found = shown(said("a", "supported", 0, 9), said("b", "contradicted", 0, 9))
-    assert '<mark class="tone contradicted">It is red</mark>' in found
-    assert "✓1" in found
-    assert "✕2 contradicted" in found
+    parts = answer_marked(ANSWER, [said("a", "supported", 0, 9), said("b", "contradicted", 0, 9)])
+    assert parts[1] == Marked("It is red", CONTRADICTED, ((1, SUPPORTED), (2, CONTRADICTED)))
 
 
 def test_a_span_that_leaves_the_text_marks_nothing_and_loses_nothing() -> None:
-    assert shown(said("a", "supported", 5, 400)) == f"<p>{ANSWER}</p>"
+    assert answer_marked(ANSWER, [said("a", "supported", 5, 400)]) == [Marked(ANSWER)]
 
 
-def test_evidence_names_the_statement_it_speaks_of() -> None:
-    found = html(element("p", *passage_marked("It is red.", {0: ((0, 9), VERDICTS["supported"], 4)}, "s2")))
-    assert 'href="#s2-5">✓5</a>' in found
+def test_evidence_names_the_statement_it_is_of_and_how_it_was_found() -> None:
+    evidence = (Evidence(rank=1, start=0, end=9, stance="for", how="quoted"),)
+    statements = [
+        said("It is old", "unsupported", 0, 9),
+        JudgedStatement(
+            statement=Statement(side="response", text="It is red"),
+            verdict=Verdict(label="supported", evidence=evidence),
+        ),
+    ]
+    parts, hows = passage_marked(Passage(id="p", text="It is red.", rank=1), statements)
+    assert parts[1] == Marked("It is red", SUPPORTED, ((2, SUPPORTED),))
+    assert hows == ["quoted by the judge"]
 
 
 def test_a_long_text_is_cut_and_that_is_said() -> None:
-    assert cut("short") == ("short", "")
-    text, rest = cut("x" * (LONGEST + 1))
-    assert len(text) == LONGEST
-    assert rest == "The first 20,000 of 20,001 characters are shown."
+    assert (cut("short"), cut_note("short")) == ("short", "")
+    long = "x" * (LONGEST + 1)
+    assert len(cut(long)) == LONGEST
+    assert cut_note(long) == "The first 20,000 of 20,001 characters are shown."

@@ -18,9 +18,13 @@ from ragboard.stats import (
     Interval,
     Moments,
     NoInterval,
+    ci_text,
     cluster_moments,
+    estimate_text,
+    interval_text,
     mean_interval,
     moments,
+    range_text,
     wilson_interval,
 )
 from ragboard.stats.distributions import coin_tail, t_quantile, two_sided_t
@@ -266,3 +270,14 @@ def test_no_interval_keeps_the_clusters_of_a_large_run() -> None:
     del known
     gc.collect()
     assert gone() is None
+
+
+def test_every_interval_is_worded_in_one_way() -> None:
+    found = Interval(estimate=0.631, low=-0.0612, high=0.05, level=0.95, n=60, method="m")
+    none = NoInterval(reason="an interval needs at least 5 values, got 2", n=2)
+    assert range_text(0.5, 0.75, ".0%") == "50% to 75%"
+    assert interval_text(found, "+.2f") == "-0.06 to +0.05"
+    assert ci_text(found) == "95% CI -0.061 to 0.050"
+    assert estimate_text(found.estimate, found, ".2f") == "0.63 (-0.06 to 0.05)"
+    assert (interval_text(none), interval_text(None), estimate_text(0.5, none, ".2f")) == ("", "", "0.50")
+    assert ci_text(none) == "no interval: an interval needs at least 5 values, got 2"

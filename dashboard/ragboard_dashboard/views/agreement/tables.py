@@ -10,7 +10,7 @@ from ragboard.human.agreement import Correlations, Measure
 from ragboard.human.grades import GradeLine, GradePeople, GradeReport, Ratings
 from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport
 from ragboard.spans import inert
-from ragboard.stats import Interval, NoInterval
+from ragboard.stats import Interval, NoInterval, ci_text, interval_text
 from ragboard_dashboard.components import widget
 
 __all__ = [
@@ -80,7 +80,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
         for line in found.published
     ]
     return {
-        "caption": "How often the side that people prefer has the higher score, with 95% intervals."
+        "caption": "How often the side that people prefer has the higher score, with 95% CIs."
         f" Dashed: a coin. {'Solid: people with each other. ' if ceiling else ''}"
         f"p: McNemar against {inert(found.against)}, of questions where pairs share one, corrected (Holm).",
         "columns": [
@@ -120,10 +120,10 @@ def _ceiling_cell(people: PairPeople) -> dict[str, Any] | None:
 
 def _cell(shown: str, value: float, interval: Interval | NoInterval | None, notes: Sequence[str]) -> dict[str, Any]:
     bounds = interval if isinstance(interval, Interval) else None
-    why = [f"no interval: {interval.reason}"] if isinstance(interval, NoInterval) else []
+    why = [ci_text(interval)] if isinstance(interval, NoInterval) else []
     return {
         "shown": shown,
-        "bounds": f"{bounds.low:.2f} to {bounds.high:.2f}" if bounds else "",
+        "bounds": interval_text(interval, ".2f"),
         "value": value,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
@@ -191,7 +191,7 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         rows.append({"name": _PEOPLE, "kind": "people", "note": note, "cells": cells})
     return {
         "caption": f"Held against the mean grade of {found.graded:,} items in {found.clusters:,} clusters, drawn whole"
-        " for the 95% intervals. Dashed: a coin. Solid: one annotator against the mean of the others.",
+        " for the 95% CIs. Dashed: a coin. Solid: one annotator against the mean of the others.",
         "columns": [
             {
                 "title": title,

@@ -19,7 +19,7 @@ from ragboard.analysis import (
 from ragboard.analysis.verdict_style import ARROWS, CHANGE_STYLES, CHANGES, KINDS, MATCHED_BY, statement_style
 from ragboard.records import Outcome, Passage, Score
 from ragboard.spans import inert
-from ragboard.stats import Interval
+from ragboard.stats import Interval, ci_text
 from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.components.pairs import changed_words, passage_group
 from ragboard_dashboard.links import address
@@ -45,8 +45,8 @@ def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[
     ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
     band = " Pale band: how far two evaluations of one run by the same judge differ." if noise else ""
     return {
-        "caption": "Difference B less A with its 95% interval, all on one scale; the dashed line is no difference."
-        f" Grey: no difference seen.{band}" + (_THICK if compared.policy == "bounds" else ""),
+        "caption": "Difference B minus A with its 95% CI, all on one scale; the dashed line is 0."
+        f" Grey: no significant difference.{band}" + (_THICK if compared.policy == "bounds" else ""),
         "reach": max(ends, default=0.0) or 1.0,
         "titles": {
             "difference": "Difference",
@@ -101,9 +101,7 @@ def _interval(metric: MetricComparison) -> str:
     found = metric.pairs
     if found is None:
         return "no pair is scored on both sides"
-    if isinstance(found.interval, Interval):
-        return f"{found.difference:+.3f} ({found.interval.low:+.3f} to {found.interval.high:+.3f})"
-    return f"{found.difference:+.3f}, no interval: {found.interval.reason}"
+    return f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}"
 
 
 def _unscored(metric: MetricComparison) -> str:

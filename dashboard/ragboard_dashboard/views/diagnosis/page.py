@@ -212,7 +212,7 @@ def _open(links: list[Link], name: str) -> None:
 def _rules(found: Diagnosis) -> None:
     st.subheader("Every rule", anchor=False)
     plain(
-        "A rule applies only where the whole 95% interval is beyond its limit. The limits are our rules of thumb."
+        "A rule applies only where the whole 95% CI is beyond its limit. The limits are our rules of thumb."
         " Samples without a score are left out here, whatever is chosen on other pages.",
         "note",
     )

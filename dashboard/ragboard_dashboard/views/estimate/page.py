@@ -13,7 +13,7 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.annotation import Measured
 from ragboard.human.estimates import Estimated, Estimates, needed_for
 from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, against_order
-from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, interval_text
+from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, estimate_text, range_text
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
@@ -101,7 +101,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
         if isinstance(one.best, PoweredMean):
             best = one.best.clipped
             plain(
-                f"{one.name}: people would say {best.estimate:.2f} {interval_text(best, '.2f')}"
+                f"{one.name}: people would say {estimate_text(best.estimate, best, '.2f')}"
                 f" ({best.method}, {one.labels:,} labels)"
             )
     if any(one.means for one in found.report.systems):
@@ -179,7 +179,7 @@ def differences_html(differences: Sequence[SystemDifference]) -> str:
     intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
     low, high = _ends([*intervals, None], around=0.0)
     rows = "".join(_difference(one, low, high) for one in differences)
-    head = f"<tr><th>difference</th><th>{low:.2f} to {high:.2f}</th><th>95% interval</th><th>from</th></tr>"
+    head = f"<tr><th>difference</th><th>{range_text(low, high, '.2f')}</th><th>95% CI</th><th>from</th></tr>"
     return f'<table class="rb-estimates"><thead>{head}</thead><tbody>{rows}</tbody></table>'
 
 
@@ -204,7 +204,7 @@ def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
         )
         for name, title, note in METHODS
     )
-    titles = ("way", "estimate and 95% interval", f"on one scale, {low:.2f} to {high:.2f}", "from", "worth")
+    titles = ("way", "estimate (95% CI)", f"on one scale, {range_text(low, high, '.2f')}", "from", "worth")
     head = "".join(f"<th>{title}</th>" for title in titles)
     caption = f"{safe(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_right(one)}</small>"
     body = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
@@ -212,7 +212,7 @@ def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
 
 
 def _right(one: SystemEstimate) -> str:
-    return f"; judge right on {_interval_text(one.accuracy)} of these" if isinstance(one.accuracy, Interval) else ""
+    return f"; judge right on {_with_bounds(one.accuracy)} of these" if isinstance(one.accuracy, Interval) else ""
 
 
 def _method_row(
@@ -228,7 +228,7 @@ def _method_row(
     )
     worth = f"{found.worth:,.0f} labels" if found.worth is not None and found.labels else ""
     return (
-        f'<tr class="{css}">{name}<td>{_interval_text(interval)}</td>'
+        f'<tr class="{css}">{name}<td>{_with_bounds(interval)}</td>'
         f'<td class="rb-scale">{_track(interval, low, high)}</td><td>{source}</td><td>{worth}</td></tr>'
     )
 
@@ -240,7 +240,7 @@ def _difference(one: SystemDifference, low: float, high: float) -> str:
         return f'<tr>{name}<td class="rb-why" colspan="3">none: {safe(one.interval.reason)}</td></tr>'
     return (
         f'<tr>{name}<td class="rb-scale">{_track(one.interval, low, high)}</td>'
-        f"<td>{_interval_text(one.interval)} {_sign(one.interval)}</td><td>{how}</td></tr>"
+        f"<td>{_with_bounds(one.interval)} {_sign(one.interval)}</td><td>{how}</td></tr>"
     )
 
 
@@ -275,5 +275,5 @@ def _track(found: Interval, low: float, high: float) -> str:
     )
 
 
-def _interval_text(found: Interval) -> str:
-    return f"{found.estimate:.3f} {interval_text(found)}"
+def _with_bounds(found: Interval) -> str:
+    return estimate_text(found.estimate, found)

@@ -13,7 +13,7 @@ import streamlit as st
 from ragboard.analysis import Distribution, Group, Scatter
 from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
 from ragboard.spans import inert
-from ragboard.stats import Interval
+from ragboard.stats import Interval, ci_text, range_text
 from ragboard_dashboard.components import widget
 from ragboard_dashboard.theme import Palette
 
@@ -109,7 +109,7 @@ def _bins(found: Distribution) -> list[dict[str, Any]]:
     for part in found.bins:
         below += part.count
         share = f"; {below / found.scored:.0%} up to there" if found.scored else ""
-        said = f"{part.low:.{places}f} to {part.high:.{places}f}: {part.count:,} samples{share}"
+        said = f"{range_text(part.low, part.high, f'.{places}f')}: {part.count:,} samples{share}"
         drawn.append({"low": part.low, "high": part.high, "count": part.count, "said": said})
     return drawn
 
@@ -143,7 +143,7 @@ def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
     places = decimals(low, high)
     rows = [row for group in groups if (row := _group(group, places)) is not None]
     drawn = sum(row["low"] is not None for row in rows)
-    said = "Means with 95% intervals" if drawn else "Means; no group has enough samples for an interval"
+    said = "Means with 95% CIs" if drawn else "Means; no group has enough samples for an interval"
     return {
         "name": inert(f"{title} by group"),
         "rows": rows,
@@ -166,16 +166,15 @@ def _group(group: Group, places: int) -> dict[str, Any] | None:
     if group.mean is None:
         return None
     bounds = group.interval if isinstance(group.interval, Interval) else None
-    interval = f" ({bounds.low:.{places}f} – {bounds.high:.{places}f})" if bounds else ", no interval"
-    count = f"{group.scored:,}/{group.total:,}"
+    form, count = f".{places}f", f"{group.scored:,}/{group.total:,}"
     return {
         "name": inert(group.value),
-        "shown": f"{group.mean:.{places}f}",
+        "shown": f"{group.mean:{form}}",
         "count": count,
         "mean": group.mean,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
-        "help": inert(f"{group.value}: {group.mean:.{places}f}{interval}, {count} scored"),
+        "help": inert(f"{group.value}: mean {group.mean:{form}}, {ci_text(group.interval, form)}, {count} scored"),
     }
 
 

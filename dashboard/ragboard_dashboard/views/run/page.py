@@ -13,7 +13,7 @@ from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
 from ragboard.export.run_report import run_report
 from ragboard.records import Score
-from ragboard.stats import Interval
+from ragboard.stats import estimate_text
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import (
@@ -257,10 +257,8 @@ REASONS = {
 
 def share_line(share: Share) -> str:
     """`47 of 60 at least 0.8: 78% (66% to 87%)`."""
-    bounds = share.interval
-    interval = f" ({bounds.low:.0%} to {bounds.high:.0%})" if isinstance(bounds, Interval) else ""
-    percent = f": {share.good / share.n:.0%}" if share.n else ""
-    return f"{share.good:,} of {share.n:,} {share.threshold}{percent}{interval}"
+    percent = f": {estimate_text(share.good / share.n, share.interval, '.0%')}" if share.n else ""
+    return f"{share.good:,} of {share.n:,} {share.threshold}{percent}"
 
 
 def threshold_editor(column: str, share: Share | None) -> None:

@@ -15,7 +15,7 @@ from ragboard.analysis.verdict_style import VERDICTS
 from ragboard.export import runs_frame
 from ragboard.records import MetricDescription
 from ragboard.spans import inert
-from ragboard.stats import Interval
+from ragboard.stats import Interval, ci_text, interval_text
 from ragboard_dashboard.components import widget
 from ragboard_dashboard.components.link_lists import statement_list
 from ragboard_dashboard.controls import default_pair, edit_run, export_control, offer_sql, offer_upload, unscored_choice
@@ -33,8 +33,8 @@ BOTH = 2
 UNBOUNDED = 2.0
 """Where the picture of a metric without an upper bound ends."""
 CAPTIONS: dict[UnscoredPolicy, str] = {
-    "excluded": "Mean over the scored samples with its 95% interval; under it, how many were scored.",
-    "zero": "Mean with unscored samples as zero, as the worst where lower is better, and its 95% interval.",
+    "excluded": "Mean over the scored samples with its 95% CI; under it, how many were scored.",
+    "zero": "Mean with unscored samples as zero, as the worst where lower is better, and its 95% CI.",
     "bounds": "The mean with all unscored samples at the worst and at the best value; the thin line is the 95%"
     " interval around both (Horowitz and Manski 2000).",
 }
@@ -236,7 +236,7 @@ def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
         "note": inert(" · ".join(filter(None, (summary.note, judge)))),
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
-        "bounds": f"{interval.low:.2f} – {interval.high:.2f}" if interval else "",
+        "bounds": interval_text(interval, ".2f"),
         "count": count,
         "complete": summary.scored == summary.total,
         "why": _why(summary, count),
@@ -247,9 +247,9 @@ def _why(summary: MetricSummary, count: str) -> str:
     reasons = _reasons(summary.unscored)
     found = summary.interval
     if isinstance(found, Interval):
-        method = f"95% interval: {'; '.join(filter(None, [found.method, found.warning]))}"
+        method = f"95% CI: {'; '.join(filter(None, [found.method, found.warning]))}"
     else:
-        method = f"no interval: {found.reason}"
+        method = ci_text(found)
     note = f"; {summary.note}" if summary.note else ""
     return f"{count} scored{f'; unscored: {reasons}' if reasons else ''}{note}. {method}."
 

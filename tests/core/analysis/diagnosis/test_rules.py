@@ -66,7 +66,7 @@ def test_rules_have_ids_of_their_own() -> None:
 
 def test_a_difference_below_zero_is_said_by_its_size() -> None:
     rule = next(one for one in RULES if one.id == "lost-in-generation")
-    assert "by 30% (20% to 40%) of" in sentence_of(rule, interval(-0.4, -0.2))
+    assert "by 30% (95% CI 20% to 40%) of" in sentence_of(rule, interval(-0.4, -0.2))
     assert condition_of(rule) == "Lost in retrieval minus lost in generation below -0.1"
 
 
