@@ -36,7 +36,9 @@ LINE = 88
 
 
 def build(folder: Path) -> None:
-    """Write the site to a folder, in place of what is there. Ends with an error where a page is wrong."""
+    """Write the site to a folder, in place of an earlier site. Ends with an error where a page is wrong."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / "search.json").exists():
+        sys.exit(f"{folder} holds something else than a site; name an empty folder")
     with TemporaryDirectory() as temporary:
         copy = Path(temporary)
         shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns("*.py", "__pycache__"))

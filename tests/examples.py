@@ -6,7 +6,7 @@
 | `console` | each `$ ragboard ...`, `$ cat FILE` and `$ echo $?` is executed, and compared with the lines below it |
 | any with `title="FILE"` | written to that file, for the blocks below it |
 | `shell`, `yaml` | not executed, for it needs a key, a network, a server or the reader's own file: its commands and options are checked |
-| `json`, `toml`, `python` | read by a parser |
+| `json`, `toml` | read by a parser; so is `python` under the name of another tool, which is not installed here |
 | `text` | a picture in letters, or what was printed elsewhere: nothing to execute |
 
 `...` in what is printed stands for anything. A page is executed in a folder of its own, beside `sample_data` and the
@@ -71,7 +71,7 @@ class Reader:
 
     def run(self, block: Block) -> None:
         """Execute a block, or check it. Raises AssertionError where it does not do what the page shows."""
-        if block.title:
+        if Path(block.title).suffix:
             Path(block.title).parent.mkdir(parents=True, exist_ok=True)
             Path(block.title).write_text(block.text, encoding="utf-8")
         elif block.language == "python" and ">>>" in block.text:
@@ -84,10 +84,12 @@ class Reader:
         elif block.language == "yaml":
             for line in re.findall(r"^ *(?:- )?(?:run: )?(ragboard .*)$", block.text, re.MULTILINE):
                 check_command(block, line)
+        elif block.language == "python" and not block.title:
+            block.fail("nothing executes Python without >>>: name the file that it is, or the tool that it is for")
         elif block.language in PARSERS:
             PARSERS[block.language](block.text)
         elif block.language != "text":
-            block.fail(f"nothing executes a block of {block.language or 'no language'!r}")
+            block.fail(f"nothing executes a block of {block.language or 'no language'}")
 
     def _python(self, block: Block) -> None:
         test = doctest.DocTestParser().get_doctest(block.text, self.names, block.page, block.page, block.line)

@@ -70,7 +70,8 @@ def test_every_page_with_examples_is_executed() -> None:
     ("page", "why"),
     [
         ("```python\n>>> 1 + 1\n3\n```\n", "Expected"),
-        ("```python\n1 +\n```\n", "invalid syntax"),
+        ("```python\n1 + 1\n```\n", "nothing executes Python without >>>"),
+        ('```python title="ragas"\n1 +\n```\n', "invalid syntax"),
         ("```console\n$ ragboard runs --json\nno such thing\n```\n", "expected:"),
         ("```console\n$ ls\n```\n", "nothing executes 'ls'"),
         ("```shell\nragboard evaluate run.jsonl --jugde openai:x\n```\n", "--jugde"),
