@@ -128,10 +128,12 @@ def _class(name: str, value: type) -> list[str]:
         page.append("| field | type | default | what it is |\n|---|---|---|---|")
         for one, text in fields:
             default = f"`{_cell(ast.unparse(one.value))}`" if one.value else ""
-            page.append(f"| `{ast.unparse(one.target)}` | `{_cell(ast.unparse(one.annotation))}` | {default} | {text} |")
+            page.append(
+                f"| `{ast.unparse(one.target)}` | `{_cell(ast.unparse(one.annotation))}` | {default} | {text} |"
+            )
         page.append("")
     for one in node.body:
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(one):
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.name[0] != "_" and ast.get_docstring(one):
             page += [f"#### {name}.{one.name}\n", f"```python\n{_signature(one)}\n```\n", f"{_doc(one)}\n"]
     return page
 
@@ -158,14 +160,18 @@ def _parsed(value: Any) -> Any:
 def _doc(node: Any) -> str:
     """The docstring, its examples as code."""
     text = ast.get_docstring(node) or ""
-    return re.sub(r"(?:^>>> .*\n?(?:^\S.*\n?)*)+", lambda found: f"```python\n{found[0].rstrip()}\n```\n", text, flags=re.M)
+    return re.sub(
+        r"(?:^>>> .*\n?(?:^\S.*\n?)*)+", lambda found: f"```python\n{found[0].rstrip()}\n```\n", text, flags=re.M
+    )
 
 
 def _text_after(body: list[ast.stmt], place: int) -> str:
     """The text that stands behind an assignment, on one line."""
     behind = body[place + 1] if place + 1 < len(body) else None
     value = behind.value if isinstance(behind, ast.Expr) else None
-    return _cell(inspect.cleandoc(value.value)) if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+    return (
+        _cell(inspect.cleandoc(value.value)) if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+    )
 
 
 def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:

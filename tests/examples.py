@@ -5,7 +5,7 @@
 | `python` with `>>>` | executed, and compared with what it prints; the blocks of a page share their names |
 | `console` | each `$ ragboard ...`, `$ cat FILE` and `$ echo $?` is executed, and compared with the lines below it |
 | any with `title="FILE"` | written to that file, for the blocks below it |
-| `shell`, `yaml` | not executed, for it needs a key, a network, a server or the reader's own file: its commands and options are checked |
+| `shell`, `yaml` | not executed, for it needs a key, a server or the reader's file: commands and options are checked |
 | `json`, `toml` | read by a parser; so is `python` under the name of another tool, which is not installed here |
 | `text` | a picture in letters, or what was printed elsewhere: nothing to execute |
 
@@ -32,7 +32,9 @@ from click.testing import CliRunner
 from ragboard.cli import main
 
 ROOT = Path(__file__).parents[1]
-FENCE = re.compile(r"^```(?P<language>\S*)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"^```(?P<language>\S*)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+)
 ELLIPSIS = doctest.ELLIPSIS
 
 
@@ -78,11 +80,8 @@ class Reader:
             self._python(block)
         elif block.language == "console":
             self._console(block)
-        elif block.language == "shell":
-            for line in commands(block.text):
-                check_command(block, line)
-        elif block.language == "yaml":
-            for line in re.findall(r"^ *(?:- )?(?:run: )?(ragboard .*)$", block.text, re.MULTILINE):
+        elif block.language in ("shell", "yaml"):
+            for line in commands(block):
                 check_command(block, line)
         elif block.language == "python" and not block.title:
             block.fail("nothing executes Python without >>>: name the file that it is, or the tool that it is for")
@@ -127,9 +126,12 @@ def plain(text: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def commands(text: str) -> Iterator[str]:
-    """The lines of a shell block, those that go on joined."""
-    yield from filter(None, (line.strip() for line in text.replace("\\\n", " ").splitlines()))
+def commands(block: Block) -> Iterator[str]:
+    """The command lines of a block, those that go on joined; of YAML those that begin with `ragboard`."""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        command = line.strip().removeprefix("- ").removeprefix("run: ")
+        if command and (block.language == "shell" or command.startswith("ragboard ")):
+            yield command
 
 
 def check_command(block: Block, line: str) -> None:

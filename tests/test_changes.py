@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.examples import Block, blocks
 
 import ragboard
+from tests.examples import Block, blocks
 
 CORE = Path(ragboard.__file__).parent
 RECIPES = Path(__file__).parents[1] / "CONTRIBUTING.md"
