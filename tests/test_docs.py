@@ -62,8 +62,9 @@ def run_page(name: str, text: str) -> None:
 
 
 def test_every_page_with_examples_is_executed() -> None:
-    hidden = {".venv", ".git", "node_modules"}
-    pages = [page for page in ROOT.rglob("*.md") if not hidden & set(page.relative_to(ROOT).parts)]
+    folders = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+    pages = {*ROOT.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))}
+    assert set(PAGES) < pages
     with_examples = {page for page in pages if "```" in page.read_text(encoding="utf-8")}
     prompts = {page for page in with_examples if "prompts" in page.parts}
     assert with_examples - prompts - {*PAGES, *EXECUTED_ELSEWHERE} == set()
@@ -208,3 +209,10 @@ def test_a_built_page_with_a_broken_link_or_from_another_host_is_a_problem(
     page = tmp_path / "a.html"
     page.write_text(f'<h1 id="top">A</h1><a href="#top">up</a><a href="https://example.org">out</a>{body}')
     assert [one.removeprefix("a.html: ") for one in BUILD.problems_of(tmp_path)] == [problem]
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(SystemExit, match="holds something else"):
+        BUILD.build(tmp_path)
+    assert (tmp_path / "notes.txt").exists()
