@@ -2,7 +2,7 @@
 
     python benchmarks/coverage.py means --repeats 1000
 
-Prints the tables of docs/statistics.md. Every table has its own generator and seed, so that a table is the
+Prints the tables of docs/background/statistics.md. Every table has its own generator and seed, so that a table is the
 same whichever others are printed.
 """
 

@@ -4,7 +4,7 @@ python sample_data/labels.py            writes labels/*.jsonl and labels/*.tsv
 python sample_data/labels.py --check    exits 1 where a file on disk is not what would be written
 
 The authors name exact stretches of text; this finds them, refuses one that is not there, and writes the
-places. The formats are specified in docs/labels.md.
+places. The formats are specified in docs/reference/label-files.md.
 """
 
 from __future__ import annotations

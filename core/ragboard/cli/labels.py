@@ -124,7 +124,7 @@ def write_labels(run: str | None, out: Path | None, force: bool, store: Store) -
 @store_option
 @as_json
 def read_labels(file: Path, design: Design | None, annotator: str, store: Store, as_json: bool) -> None:
-    """Keep the labels in FILE (JSON Lines, docs/labels.md, or TSV as ARES has it); the same file twice changes nothing.
+    """Import the labels in FILE: JSON Lines, or TSV as ARES has it. Importing a file twice changes nothing.
 
     Say how the answers were chosen: only from a random sample of a run's answers can its means be estimated.
     The annotator is whoever a row names, else you.

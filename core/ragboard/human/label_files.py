@@ -67,7 +67,7 @@ class _Labels:
 
 
 def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
-    """People's current labels, on a run's answers or on all, as lines of JSON; `docs/labels.md` has the format."""
+    """People's current labels, on a run or on all, as JSON lines in the format of docs/reference/label-files.md."""
     with store.database.read() as connection:
         answers = {
             key: {"question": question, "contexts": contexts, "answer": answer} | _some("history", json.loads(history))

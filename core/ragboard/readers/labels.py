@@ -174,7 +174,7 @@ def read_labels(source: str, *, cluster: str | None = None) -> LabelFile:
 
 
 def read_label_rows(source: str, *, cluster: str | None = None, rating: str | None = None) -> tuple[LabelRow, ...]:
-    """The rows of a labelled file: each says by its columns what it is (docs/labels.md).
+    """The rows of a labelled file: each says by its columns what it is (docs/reference/label-files.md).
 
     WikiEval's, MTRAG's, RAGChecker's and ARES's own columns are known. `cluster` is the column whose value related rows
     share; else the conversation or the question. With `rating`, the path of a number in each row

@@ -10,7 +10,7 @@ import pytest
 from ragboard import DEFAULT_METRICS, METRICS, SettingError
 from ragboard.metrics import metric_of, metrics_named, split_names
 
-DOCS = Path(__file__).parents[3] / "docs" / "metrics.md"
+DOCS = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 
 
 def test_a_bare_name_a_full_name_and_a_source_are_understood() -> None:

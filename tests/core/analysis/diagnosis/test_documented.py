@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ragboard.analysis import QUANTITIES, RULES, condition_of, source_of
 
-PAGE = Path(__file__).parents[4] / "docs" / "diagnosis.md"
+PAGE = Path(__file__).parents[4] / "docs" / "tasks" / "diagnose.md"
 
 
 def rules_markdown() -> str:

@@ -66,7 +66,7 @@ BALANCED: dict[str, dict[AresQuality, float]] = {
     "synthetic": {"context_relevance": 0.98, "answer_faithfulness": 0.92, "answer_relevance": 0.58},
     "sample": {"context_relevance": 0.62, "answer_faithfulness": 0.70, "answer_relevance": 0.57},
 }
-"""Balanced accuracy as `docs/judges.md` has it."""
+"""Balanced accuracy as `docs/background/judges.md` has it."""
 
 
 @pytest.mark.parametrize(("quality", "documented"), BALANCED["synthetic"].items())
