@@ -9,15 +9,15 @@ from typing import Protocol, runtime_checkable
 from ragboard.tasks import Exchange, Failure, OnCall, Reply, Task, ignore_call
 
 __all__ = [
-    "Batching",
+    "BatchJudge",
     "Judge",
     "Meter",
-    "Metering",
+    "MeteredJudge",
+    "ModelJudge",
     "NotAskedError",
     "Request",
     "RequestMeter",
     "RequestSize",
-    "Sender",
 ]
 
 
@@ -61,7 +61,7 @@ class Request:
 
 
 @runtime_checkable
-class Sender(Protocol):
+class ModelJudge(Protocol):
     """A judge that sends texts to a model, and can say beforehand which. A judge that is none asks nobody outside."""
 
     @property
@@ -75,11 +75,11 @@ class Sender(Protocol):
 
 
 @runtime_checkable
-class Batching(Protocol):
+class BatchJudge(Protocol):
     """A judge that answers many tasks at once better than one by one; it is given what waits, one batch at a time."""
 
     @property
-    def together(self) -> int:
+    def batch_size(self) -> int:
         """Tasks it is given at once, at most."""
         ...
 
@@ -134,10 +134,10 @@ class RequestMeter:
 
 
 @runtime_checkable
-class Metering(Protocol):
+class MeteredJudge(Protocol):
     """A sender that has every request admitted by the `Meter` it is given; for others the first one is admitted."""
 
     @property
-    def metering(self) -> bool:
+    def is_metered(self) -> bool:
         """Whether it does."""
         ...

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from ragboard.judges.secrets import is_credential
 from ragboard.records import JsonValue
 
-__all__ = ["JudgeOptions", "options_kept", "options_read"]
+__all__ = ["JudgeOptions", "options_from_json", "options_to_json"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +51,14 @@ _KINDS: Mapping[str, Any] = (
 """What each option is in JSON."""
 
 
-def options_kept(options: JudgeOptions) -> dict[str, Any]:
+def options_to_json(options: JudgeOptions) -> dict[str, Any]:
     """The options as JSON-ready data to be kept; what is secret in the address is left out."""
     files = {name: str(path) if (path := getattr(options, name)) else None for name in _FILES}
     return asdict(options) | files | {"base_url": options.base_url and _without_secrets(options.base_url)}
 
 
-def options_read(said: Mapping[str, Any]) -> JudgeOptions:
-    """The options that were kept. Raises TypeError for what was not kept by `options_kept`."""
+def options_from_json(said: Mapping[str, Any]) -> JudgeOptions:
+    """The options that were kept. Raises TypeError for what was not kept by `options_to_json`."""
     for name, given in said.items():
         if not isinstance(given, _KINDS.get(name, object)) or (name == "judge" and given is None):
             raise TypeError(f"{name} is {given!r}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ragboard.errors import RunFileError
-from ragboard.judges.base import Judge, Metering, Request, Sender
+from ragboard.judges.base import Judge, MeteredJudge, ModelJudge, Request
 from ragboard.tasks import TASKS, Failure, NotAsked, OnCall, Reply, Task, decode_reply, encode, ignore_call, task_key
 
 __all__ = ["RecordingJudge", "ReplayJudge"]
@@ -69,7 +69,7 @@ class RecordingJudge:
 
     def __new__(cls, inner: Judge, path: Path) -> Self:  # noqa: ARG004 - __init__ takes both
         """Around a judge that sends texts to a model it is such a judge itself."""
-        kind: type[Any] = _RecordingSender if isinstance(inner, Sender) else cls
+        kind: type[Any] = _RecordingModelJudge if isinstance(inner, ModelJudge) else cls
         recorder: Self = super().__new__(kind)
         return recorder
 
@@ -102,27 +102,27 @@ class RecordingJudge:
         return replies
 
 
-class _RecordingSender(RecordingJudge):
+class _RecordingModelJudge(RecordingJudge):
     """The recorder of a judge that sends texts to a model."""
 
     @property
-    def _sender(self) -> Sender:
-        assert isinstance(self.inner, Sender)  # noqa: S101 - else it is no _RecordingSender
+    def _model_judge(self) -> ModelJudge:
+        assert isinstance(self.inner, ModelJudge)  # noqa: S101 - else it is no _RecordingModelJudge
         return self.inner
 
     @property
     def model(self) -> str:
         """As the inner judge."""
-        return self._sender.model
+        return self._model_judge.model
 
     @property
-    def metering(self) -> bool:
+    def is_metered(self) -> bool:
         """As the inner judge."""
-        return isinstance(self.inner, Metering) and self.inner.metering
+        return isinstance(self.inner, MeteredJudge) and self.inner.is_metered
 
     def request(self, task: Task) -> Request | None:
         """As the inner judge."""
-        return self._sender.request(task)
+        return self._model_judge.request(task)
 
 
 def _line(task: Task, reply: Reply | Failure) -> bytes:

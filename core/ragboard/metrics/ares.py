@@ -10,13 +10,13 @@ from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import AresQuality, Classified, Classify, Task
 
-__all__ = ["AnswerFaithfulness", "AnswerRelevance", "Ares", "ContextRelevance", "QualityHolds"]
+__all__ = ["AnswerFaithfulness", "AnswerRelevance", "AresMetric", "ContextRelevance", "QualityVerdict"]
 
 NOT_ASKED = "Not asked: the passages were judged not relevant to the question."
 
 
 @dataclass(frozen=True)
-class QualityHolds(Need[Classified]):
+class QualityVerdict(Need[Classified]):
     """Whether a quality of ARES holds; not resolved without what the quality is about."""
 
     quality: AresQuality
@@ -53,7 +53,7 @@ async def _classified(quality: AresQuality, sample: Sample, ask: Ask, *, with_pa
 
 
 @dataclass(frozen=True)
-class Ares(Metric):
+class AresMetric(Metric):
     """What the three have in common: one verdict a sample, and its mean over a run is a success rate."""
 
     source: ClassVar[str] = "ares"
@@ -71,12 +71,12 @@ class Ares(Metric):
         likely = "" if said.probability is None else f", probability {said.probability:.2f}"
         return Score(value=float(said.holds), counted=f"judged {'yes' if said.holds else 'no'}{likely}")
 
-    def _need(self) -> QualityHolds:
-        return QualityHolds(self.quality)
+    def _need(self) -> QualityVerdict:
+        return QualityVerdict(self.quality)
 
 
 @dataclass(frozen=True)
-class ContextRelevance(Ares):
+class ContextRelevance(AresMetric):
     """Whether the passages, taken together, hold what the question asks for: 1 or 0."""
 
     name: ClassVar[str] = "context_relevance"
@@ -87,13 +87,13 @@ class ContextRelevance(Ares):
 
 
 @dataclass(frozen=True)
-class _OfAnswer(Ares):
+class _OfAnswer(AresMetric):
     calls: ClassVar[str] = "1 to classify; with compat one more, shared with context relevance, which goes first"
 
     compat: bool = False
 
-    def _need(self) -> QualityHolds:
-        return QualityHolds(self.quality, after_contexts=self.compat)
+    def _need(self) -> QualityVerdict:
+        return QualityVerdict(self.quality, after_contexts=self.compat)
 
 
 @dataclass(frozen=True)

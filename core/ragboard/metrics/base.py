@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 
 from ragboard.errors import SettingError
-from ragboard.readers.formats.ragchecker import Checked, UnusableError, checked
-from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.readers.formats.ragchecker import FileVerdicts, UnusableError, read_file_verdicts
+from ragboard.records import Direction, Outcome, Sample, Score, Unscored
 from ragboard.tasks import Failure, NotAsked, Reply, Task
 
 __all__ = [
@@ -41,7 +41,6 @@ T = TypeVar("T")
 R = TypeVar("R", bound=Reply)
 
 Column = Literal["answer", "contexts", "reference", "reference_contexts"]
-Direction = Literal["higher", "lower", "neutral"]
 
 ROUNDING = 1e-9
 """How far a sum of floats may lie beside its bounds."""
@@ -79,10 +78,10 @@ class Ask:
         return cast("R", reply)
 
     @cached_property
-    def brought(self) -> Checked | Unscored:
+    def file_verdicts(self) -> FileVerdicts | Unscored:
         """The claims and verdicts that the run file brought, or why these cannot be used."""
         try:
-            return checked(self.sample)
+            return read_file_verdicts(self.sample)
         except UnusableError as error:
             return Unscored(reason="failed", detail=f"{error.column} of the run file: {error}")
 

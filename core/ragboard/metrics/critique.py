@@ -24,7 +24,7 @@ __all__ = [
     "Coherence",
     "Conciseness",
     "Correctness",
-    "FitsDescription",
+    "DescriptionVerdicts",
     "Harmfulness",
     "Maliciousness",
     "aspects_from_file",
@@ -32,7 +32,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class FitsDescription(Need[tuple[Critiqued, ...]]):
+class DescriptionVerdicts(Need[tuple[Critiqued, ...]]):
     """Whether a description fits the answer, asked `n` times over."""
 
     definition: str
@@ -91,8 +91,8 @@ class AspectCritique(Metric):
         yes = sum(draw.yes for draw in draws)
         return Score(value=float(2 * yes > len(draws)), counted=f"fits in {yes} of {len(draws)} draws")
 
-    def _need(self) -> FitsDescription:
-        return FitsDescription(self.definition, self.n, with_passages="contexts" in self.requires)
+    def _need(self) -> DescriptionVerdicts:
+        return DescriptionVerdicts(self.definition, self.n, with_passages="contexts" in self.requires)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ CHRF_BETA = 2
 
 
 @dataclass(frozen=True)
-class Overlap(Metric):
+class OverlapMetric(Metric):
     """What they have in common."""
 
     source: ClassVar[str] = "overlap"
@@ -68,7 +68,7 @@ class Overlap(Metric):
 
 
 @dataclass(frozen=True)
-class Squad(Overlap):
+class SquadMetric(OverlapMetric):
     """Compared as SQuAD does, in any language: case, punctuation, articles and spaces aside.
 
     `compat=True` gives what SQuAD 2.0's script gives: the punctuation of ASCII alone is left out, words are divided
@@ -87,7 +87,7 @@ class Squad(Overlap):
 
 
 @dataclass(frozen=True)
-class ExactMatch(Squad):
+class ExactMatch(SquadMetric):
     """1 where the answer is the reference; case, punctuation, articles and spaces aside."""
 
     name: ClassVar[str] = "exact_match"
@@ -102,7 +102,7 @@ class ExactMatch(Squad):
 
 
 @dataclass(frozen=True)
-class TokenF1(Squad):
+class TokenF1(SquadMetric):
     """The harmonic mean of the shares of words that answer and reference have in common, in any order."""
 
     name: ClassVar[str] = "token_f1"
@@ -120,7 +120,7 @@ class TokenF1(Squad):
 
 
 @dataclass(frozen=True)
-class Bleu(Overlap):
+class Bleu(OverlapMetric):
     """The geometric mean of n-gram precisions up to n = 4, times a penalty for brevity, of one answer.
 
     Of a text of fewer than 4 words only as many orders as it has words; an order without a match counts
@@ -139,7 +139,7 @@ class Bleu(Overlap):
 
 
 @dataclass(frozen=True)
-class RougeL(Overlap):
+class RougeL(OverlapMetric):
     """The harmonic mean of the shares of both texts that their longest common subsequence of words makes."""
 
     name: ClassVar[str] = "rouge_l"
@@ -156,7 +156,7 @@ class RougeL(Overlap):
 
 
 @dataclass(frozen=True)
-class ChrF(Overlap):
+class ChrF(OverlapMetric):
     """The F2 score of character n-grams, n = 1 to 6, spaces aside: recall counts twice as much as precision."""
 
     name: ClassVar[str] = "chrf"
@@ -171,7 +171,7 @@ class ChrF(Overlap):
 
 
 @dataclass(frozen=True)
-class LengthRatio(Overlap):
+class LengthRatio(OverlapMetric):
     """The answer's words over the reference's: 1 is as long, 2 twice as long."""
 
     name: ClassVar[str] = "length_ratio"

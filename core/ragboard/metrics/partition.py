@@ -39,11 +39,11 @@ FROM_PASSAGES: frozenset[Origin] = frozenset(
     {"right_relevant", "right_irrelevant", "wrong_relevant", "wrong_irrelevant"}
 )
 
-Cells = Sequence[Sequence[bool]]
+SupportTable = Sequence[Sequence[bool]]
 """A row for each claim: whether each passage says so."""
 
 
-def relevant_passages(reference: Cells, passages: int) -> tuple[bool, ...]:
+def relevant_passages(reference: SupportTable, passages: int) -> tuple[bool, ...]:
     """For each passage whether it says at least one claim of the reference."""
     return tuple(any(row[place] for row in reference) for place in range(passages))
 
@@ -58,7 +58,7 @@ def origin(*, correct: bool, said_by: Sequence[bool], relevant: Sequence[bool]) 
     return "right_irrelevant" if correct else "wrong_irrelevant"
 
 
-def partition(correct: Sequence[bool], said_by: Cells, relevant: Sequence[bool]) -> tuple[Origin, ...]:
+def partition(correct: Sequence[bool], said_by: SupportTable, relevant: Sequence[bool]) -> tuple[Origin, ...]:
     """The class of each claim of an answer, in order."""
     return tuple(
         origin(correct=right, said_by=row, relevant=relevant) for right, row in zip(correct, said_by, strict=True)

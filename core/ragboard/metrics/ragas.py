@@ -18,14 +18,14 @@ __all__ = [
     "DirectRating",
     "Faithfulness",
     "GeneratedQuestions",
-    "QuestionsFound",
+    "QuestionSimilarities",
 ]
 
 PAPER = "Es et al. 2023, arXiv 2309.15217, section 3"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class QuestionsFound:
+class QuestionSimilarities:
     """Questions generated from the answer and their cosine to the user's question, in the same order."""
 
     questions: tuple[str, ...]
@@ -33,7 +33,7 @@ class QuestionsFound:
 
 
 @dataclass(frozen=True)
-class GeneratedQuestions(Need[QuestionsFound]):
+class GeneratedQuestions(Need[QuestionSimilarities]):
     """`n` questions that the answer answers, each compared with the question asked."""
 
     n: int = 3
@@ -41,22 +41,22 @@ class GeneratedQuestions(Need[QuestionsFound]):
     def tasks(self) -> tuple[type[Task], ...]:
         return (GenerateQuestions, Similarity)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> QuestionsFound | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> QuestionSimilarities | Unscored:
         if sample.answer is None:
             return no_column("answer")
         if not sample.answer.strip():
-            return QuestionsFound(questions=(), similarities=())
+            return QuestionSimilarities(questions=(), similarities=())
         reply = await ask(GenerateQuestions(answer=sample.answer, n=self.n, history=sample.history))
         if isinstance(reply, Unscored):
             return reply
         if not reply.questions:
-            return QuestionsFound(questions=(), similarities=())
+            return QuestionSimilarities(questions=(), similarities=())
         near = await ask(Similarity(text=sample.question, others=reply.questions))
         if isinstance(near, Unscored):
             return near
-        return QuestionsFound(questions=reply.questions, similarities=near.values)
+        return QuestionSimilarities(questions=reply.questions, similarities=near.values)
 
-    def rows(self, found: QuestionsFound) -> Iterable[Row]:
+    def rows(self, found: QuestionSimilarities) -> Iterable[Row]:
         for number, (text, near) in enumerate(zip(found.questions, found.similarities, strict=True)):
             yield "questions", (number, text, near)
 

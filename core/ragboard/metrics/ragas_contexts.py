@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, judgement, no_column, yes_or_no
-from ragboard.metrics.sentences import Agreement, DrawnSentences, DrawsFound
+from ragboard.metrics.sentences import Agreement, DrawnSentences, SentenceDraws
 from ragboard.records import Outcome, Sample, Score, Side, Unscored
 from ragboard.tasks import ExtractEntities, JudgePassages, Task, Usefulness
 
@@ -20,8 +20,8 @@ __all__ = [
     "ContextPrecision",
     "ContextRelevancy",
     "ContextUtilization",
-    "EntitiesFound",
-    "EntitiesNamed",
+    "EntityLists",
+    "NamedEntities",
     "UsefulPassages",
     "average_precision",
 ]
@@ -75,7 +75,7 @@ class UsefulPassages(Need[Usefulness]):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EntitiesFound:
+class EntityLists:
     """The people, places, things, dates and amounts that two texts name, each once."""
 
     reference: tuple[str, ...]
@@ -83,13 +83,13 @@ class EntitiesFound:
 
 
 @dataclass(frozen=True)
-class EntitiesNamed(Need[EntitiesFound]):
+class NamedEntities(Need[EntityLists]):
     """What the reference names, and what the passages name."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractEntities,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> EntitiesFound | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> EntityLists | Unscored:
         if sample.reference is None:
             return no_column("reference")
         if sample.contexts is None:
@@ -98,9 +98,9 @@ class EntitiesNamed(Need[EntitiesFound]):
         ours, theirs = await asyncio.gather(_names(sample.reference, ask), _names(passages, ask))
         if isinstance(ours, Unscored):
             return ours
-        return theirs if isinstance(theirs, Unscored) else EntitiesFound(reference=ours, passages=theirs)
+        return theirs if isinstance(theirs, Unscored) else EntityLists(reference=ours, passages=theirs)
 
-    def rows(self, found: EntitiesFound) -> Iterable[Row]:
+    def rows(self, found: EntityLists) -> Iterable[Row]:
         for about, names in (("entities of reference", found.reference), ("entities of passages", found.passages)):
             for number, name in enumerate(names, 1):
                 yield judgement(about, number, name)
@@ -218,7 +218,7 @@ class ContextRelevancy(Metric):
     def _need(self) -> DrawnSentences:
         return DrawnSentences(self.n, self.agreement)
 
-    def _counted(self, found: DrawsFound) -> Outcome:
+    def _counted(self, found: SentenceDraws) -> Outcome:
         total = len(found.sentences)
         overlap = _mean(len(draw) / total for draw in found.draws)
         agreement = _mean(found.alike) if found.alike else 1.0
@@ -248,10 +248,10 @@ class ContextEntityRecall(Metric):
     compat: bool = False
 
     def needs(self) -> tuple[Need[Any], ...]:
-        return (EntitiesNamed(),)
+        return (NamedEntities(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        found = findings.of(EntitiesNamed())
+        found = findings.of(NamedEntities())
         ours, theirs = self._distinct(found.reference), self._distinct(found.passages)
         counted = f"{len(ours & theirs)} of {len(ours)} entities"
         if self.compat:

@@ -18,7 +18,7 @@ from ragboard.metrics.ragchecker import (
     nothing_to_count,
     share,
 )
-from ragboard.metrics.statements import Cells, CellVerdicts, JointVerdicts
+from ragboard.metrics.statements import CellVerdicts, JointVerdicts, VerdictTable
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import Similarity, Task
 
@@ -232,7 +232,7 @@ class AnswerSimilarity(Metric):
         return Score(value=findings.of(ReferenceSimilarity()), counted=f"an answer of {words} words")
 
 
-def _yes_and_no(cells: Cells) -> tuple[int, int]:
+def _yes_and_no(cells: VerdictTable) -> tuple[int, int]:
     """How many of the claims the one target supports, and how many not."""
     yes = sum(said for (said,) in cells.supported)
     return yes, len(cells.rows) - yes

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
 from ragboard.metrics.partition import Origin, partition, relevant_passages
 from ragboard.metrics.ragas import no_statements
-from ragboard.metrics.statements import Cells, CellVerdicts
+from ragboard.metrics.statements import CellVerdicts, VerdictTable
 from ragboard.records import Outcome, Sample, Score, Unscored
 
 __all__ = [
@@ -52,7 +52,7 @@ EXTRACT_BOTH = "1 to extract each side's claims"
 
 
 @dataclass(frozen=True)
-class Checked(Metric):
+class RagcheckerMetric(Metric):
     """What the eleven have in common."""
 
     source: ClassVar[str] = "ragchecker"
@@ -84,7 +84,7 @@ class Checked(Metric):
 
 
 @dataclass(frozen=True)
-class Precision(Checked):
+class Precision(RagcheckerMetric):
     """The share of the answer's claims that the reference supports."""
 
     name: ClassVar[str] = "precision"
@@ -101,7 +101,7 @@ class Precision(Checked):
 
 
 @dataclass(frozen=True)
-class Recall(Checked):
+class Recall(RagcheckerMetric):
     """The share of the reference's claims that the answer supports."""
 
     name: ClassVar[str] = "recall"
@@ -118,7 +118,7 @@ class Recall(Checked):
 
 
 @dataclass(frozen=True)
-class F1(Checked):
+class F1(RagcheckerMetric):
     """The harmonic mean of precision and recall; 0 where both are 0."""
 
     name: ClassVar[str] = "f1"
@@ -135,7 +135,7 @@ class F1(Checked):
 
 
 @dataclass(frozen=True)
-class ClaimRecall(Checked):
+class ClaimRecall(RagcheckerMetric):
     """The share of the reference's claims that at least one passage supports."""
 
     name: ClassVar[str] = "claim_recall"
@@ -152,7 +152,7 @@ class ClaimRecall(Checked):
 
 
 @dataclass(frozen=True)
-class ContextPrecision(Checked):
+class ContextPrecision(RagcheckerMetric):
     """The share of the passages that support at least one claim of the reference, whatever their order."""
 
     name: ClassVar[str] = "context_precision"
@@ -172,7 +172,7 @@ class ContextPrecision(Checked):
 
 
 @dataclass(frozen=True)
-class ContextUtilization(Checked):
+class ContextUtilization(RagcheckerMetric):
     """Of the reference's claims that some passage supports, the share that the answer supports too."""
 
     name: ClassVar[str] = "context_utilization"
@@ -194,7 +194,7 @@ class ContextUtilization(Checked):
 
 
 @dataclass(frozen=True)
-class NoiseSensitivityInRelevant(Checked):
+class NoiseSensitivityInRelevant(RagcheckerMetric):
     """The share of the answer's claims that are wrong and come from a relevant passage.
 
     Wrong: the reference does not support it. A passage is relevant that supports a claim of the reference.
@@ -215,7 +215,7 @@ class NoiseSensitivityInRelevant(Checked):
 
 
 @dataclass(frozen=True)
-class NoiseSensitivityInIrrelevant(Checked):
+class NoiseSensitivityInIrrelevant(RagcheckerMetric):
     """The share of the answer's claims that are wrong and come from irrelevant passages alone."""
 
     name: ClassVar[str] = "noise_sensitivity_in_irrelevant"
@@ -233,7 +233,7 @@ class NoiseSensitivityInIrrelevant(Checked):
 
 
 @dataclass(frozen=True)
-class Hallucination(Checked):
+class Hallucination(RagcheckerMetric):
     """The share of the answer's claims that are wrong and that no passage supports."""
 
     name: ClassVar[str] = "hallucination"
@@ -251,7 +251,7 @@ class Hallucination(Checked):
 
 
 @dataclass(frozen=True)
-class SelfKnowledge(Checked):
+class SelfKnowledge(RagcheckerMetric):
     """The share of the answer's claims that are right though no passage supports them.
 
     Whether that is good depends: an open system may know things, a closed one should not answer from memory.
@@ -272,7 +272,7 @@ class SelfKnowledge(Checked):
 
 
 @dataclass(frozen=True)
-class Faithfulness(Checked):
+class Faithfulness(RagcheckerMetric):
     """The share of the answer's claims that at least one single passage supports.
 
     A claim that only several passages together support does not count, unlike in `ragas.faithfulness`.
@@ -312,7 +312,7 @@ def noise(findings: Findings, kind: Literal["wrong_relevant", "wrong_irrelevant"
     return share([each == kind for each in origins(findings)], "claims")
 
 
-def nothing_to_count(sample: Sample, tables: Sequence[Cells]) -> Unscored | None:
+def nothing_to_count(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored | None:
     """Why no share can be formed where a side has no claim, or None where each has."""
     for cells in tables:
         if cells.side == "response" and not cells.rows:

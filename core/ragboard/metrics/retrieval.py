@@ -20,13 +20,13 @@ from typing import Any, ClassVar, cast
 from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
 from ragboard.records import JsonValue, Outcome, Passage, Sample, Score, Unscored
 
-__all__ = ["NDCG", "AveragePrecision", "HitRate", "Precision", "Ranking", "Recall", "ReciprocalRank", "ranking"]
+__all__ = ["NDCG", "AveragePrecision", "HitRate", "Precision", "RankedPassages", "Recall", "ReciprocalRank", "ranking"]
 
 BOOK = "Manning, Raghavan, Schütze 2008, Introduction to Information Retrieval, section 8.4"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranking:
+class RankedPassages:
     """A retrieved list against its gold passages."""
 
     gold: int
@@ -38,7 +38,7 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Retrieval(Metric):
+class RetrievalMetric(Metric):
     """What they have in common: `k`, the places looked at, all of them where it is None."""
 
     source: ClassVar[str] = "retrieval"
@@ -64,37 +64,37 @@ class Retrieval(Metric):
         if isinstance(ranked, Unscored):
             return ranked
         places = len(ranked.found) if self.k is None else self.k
-        cut = Ranking(gold=ranked.gold, relevant=ranked.relevant[:places], found=ranked.found[:places])
+        cut = RankedPassages(gold=ranked.gold, relevant=ranked.relevant[:places], found=ranked.found[:places])
         return self.count(cut, places)
 
     @abstractmethod
-    def count(self, ranked: Ranking, places: int) -> Outcome:
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
         """Of a list cut to at most so many places, with at least one gold passage to find."""
 
 
 @dataclass(frozen=True)
-class Recall(Retrieval):
+class Recall(RetrievalMetric):
     """The share of the gold passages that were retrieved."""
 
     name: ClassVar[str] = "recall"
     title: ClassVar[str] = "Retrieval recall"
     formula: ClassVar[str] = "gold passages among the first k / all gold passages"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
         """Found / gold."""
         found = sum(ranked.found)
         return Score(value=found / ranked.gold, counted=f"{found} of {ranked.gold} gold passages")
 
 
 @dataclass(frozen=True)
-class Precision(Retrieval):
+class Precision(RetrievalMetric):
     """The share of the retrieved passages that are gold; with `k`, of k places, empty ones included."""
 
     name: ClassVar[str] = "precision"
     title: ClassVar[str] = "Retrieval precision"
     formula: ClassVar[str] = "gold passages among the first k / k (or all retrieved)"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
         """Relevant / places; undefined where nothing was retrieved and no `k` given."""
         if not places:
             return Unscored(reason="undefined", detail="no passage was retrieved")
@@ -103,28 +103,28 @@ class Precision(Retrieval):
 
 
 @dataclass(frozen=True)
-class HitRate(Retrieval):
+class HitRate(RetrievalMetric):
     """1 where at least one gold passage was retrieved, else 0."""
 
     name: ClassVar[str] = "hit_rate"
     title: ClassVar[str] = "Hit rate"
     formula: ClassVar[str] = "1 where a gold passage is among the first k, else 0"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
         """Whether any."""
         hit = any(ranked.relevant)
         return Score(value=float(hit), counted=_places(ranked.relevant) if hit else f"none in {places} places")
 
 
 @dataclass(frozen=True)
-class ReciprocalRank(Retrieval):
+class ReciprocalRank(RetrievalMetric):
     """One over the place of the first gold passage; 0 where none was retrieved. Its mean is the MRR."""
 
     name: ClassVar[str] = "mrr"
     title: ClassVar[str] = "Reciprocal rank"
     formula: ClassVar[str] = "1 / place of the first gold passage among the first k, else 0"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
         """1 / first place."""
         if not any(ranked.relevant):
             return Score(value=0.0, counted=f"none in {places} places")
@@ -132,14 +132,14 @@ class ReciprocalRank(Retrieval):
 
 
 @dataclass(frozen=True)
-class NDCG(Retrieval):
+class NDCG(RetrievalMetric):
     """Gold passages discounted by place, over the same for the best order: gain 1, discount log2(place + 1)."""
 
     name: ClassVar[str] = "ndcg"
     title: ClassVar[str] = "nDCG"
     formula: ClassVar[str] = "sum of 1 / log2(place + 1) over gold passages found / the same for the best order"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
         """DCG / ideal DCG."""
         best = ranked.gold if self.k is None else min(ranked.gold, places)
         gain = sum(_discount(place) for place, new in enumerate(ranked.found, 1) if new)
@@ -148,21 +148,21 @@ class NDCG(Retrieval):
 
 
 @dataclass(frozen=True)
-class AveragePrecision(Retrieval):
+class AveragePrecision(RetrievalMetric):
     """Precision at the place of each gold passage found, summed, over all gold passages. Its mean is MAP."""
 
     name: ClassVar[str] = "average_precision"
     title: ClassVar[str] = "Average precision"
     formula: ClassVar[str] = "sum over found gold passages of (found up to its place / place) / all gold passages"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
         """Of the places that bring something new."""
         hits = [place for place, new in enumerate(ranked.found, 1) if new]
         total = sum(number / place for number, place in enumerate(hits, 1))
         return Score(value=total / ranked.gold, counted=_places([new > 0 for new in ranked.found]))
 
 
-def ranking(sample: Sample) -> Ranking | Unscored:
+def ranking(sample: Sample) -> RankedPassages | Unscored:
     """The sample's passages against its gold ones, or why they cannot be held against each other."""
     passages = sample.contexts or ()
     ids = _listed(sample.metadata, "reference_context_ids")
@@ -180,7 +180,7 @@ def ranking(sample: Sample) -> Ranking | Unscored:
     return _ranked(ids, [(name, name.rpartition("#")[0] or name) for name in names])
 
 
-def _ranked(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> Ranking | Unscored:
+def _ranked(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> RankedPassages | Unscored:
     """`retrieved` gives all that each passage may be called."""
     wanted = set(gold)
     if not wanted:
@@ -191,7 +191,7 @@ def _ranked(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> Rankin
         found.append(len(left & set(names)))
         left -= set(names)
     relevant = tuple(bool(wanted & set(names)) for names in retrieved)
-    return Ranking(gold=len(wanted), relevant=relevant, found=tuple(found))
+    return RankedPassages(gold=len(wanted), relevant=relevant, found=tuple(found))
 
 
 def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:

@@ -13,7 +13,7 @@ from ragboard.records import Sample, Unscored
 from ragboard.tasks import SelectSentences, Similarity, Task
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["Agreement", "DrawnSentences", "DrawsFound", "SelectedSentences", "Sentence", "SentencesFound"]
+__all__ = ["Agreement", "DrawnSentences", "SelectedSentences", "Sentence", "SentenceDraws", "SentenceSelection"]
 
 Agreement = Literal["jaccard", "similarity"]
 """How alike two selections are: sentences shared over sentences chosen, or nearness in meaning."""
@@ -29,7 +29,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SentencesFound:
+class SentenceSelection:
     """All sentences of the passages, and the places of the chosen ones among them."""
 
     sentences: tuple[Sentence, ...]
@@ -37,26 +37,26 @@ class SentencesFound:
 
 
 @dataclass(frozen=True)
-class SelectedSentences(Need[SentencesFound]):
+class SelectedSentences(Need[SentenceSelection]):
     """The sentences of the passages that help to answer the question."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (SelectSentences,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> SentencesFound | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> SentenceSelection | Unscored:
         found = await DrawnSentences(n=1).resolve(sample, ask)
         if isinstance(found, Unscored):
             return found
-        return SentencesFound(sentences=found.sentences, chosen=found.draws[0] if found.draws else ())
+        return SentenceSelection(sentences=found.sentences, chosen=found.draws[0] if found.draws else ())
 
-    def rows(self, found: SentencesFound) -> Iterable[Row]:
+    def rows(self, found: SentenceSelection) -> Iterable[Row]:
         chosen = set(found.chosen)
         for place, sentence in enumerate(found.sentences):
             yield "sentences", (sentence.rank, sentence.start, sentence.end, place in chosen)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DrawsFound:
+class SentenceDraws:
     """All sentences of the passages, and the places of the chosen ones in each of several draws."""
 
     sentences: tuple[Sentence, ...]
@@ -66,7 +66,7 @@ class DrawsFound:
 
 
 @dataclass(frozen=True)
-class DrawnSentences(Need[DrawsFound]):
+class DrawnSentences(Need[SentenceDraws]):
     """The sentences that help to answer the question, asked `n` times over, and how far the draws agree."""
 
     n: int = 2
@@ -77,7 +77,7 @@ class DrawnSentences(Need[DrawsFound]):
         near = self.agreement == "similarity" and self.n > 1
         return (SelectSentences, Similarity) if near else (SelectSentences,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> DrawsFound | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> SentenceDraws | Unscored:
         if sample.contexts is None:
             return no_column("contexts")
         offered = [
@@ -86,7 +86,7 @@ class DrawnSentences(Need[DrawsFound]):
             for start, end in sentence_spans(passage.text)
         ]
         if not offered:
-            return DrawsFound(sentences=(), draws=(), alike=())
+            return SentenceDraws(sentences=(), draws=(), alike=())
         texts = tuple(text for _, text in offered)
         task = SelectSentences(question=sample.question, sentences=texts, history=sample.history)
         draws: list[tuple[int, ...]] = []
@@ -100,7 +100,7 @@ class DrawnSentences(Need[DrawsFound]):
             if isinstance(near, Unscored):
                 return near
             alike.append(near)
-        return DrawsFound(sentences=tuple(place for place, _ in offered), draws=tuple(draws), alike=tuple(alike))
+        return SentenceDraws(sentences=tuple(place for place, _ in offered), draws=tuple(draws), alike=tuple(alike))
 
     async def _alike(
         self, one: tuple[int, ...], other: tuple[int, ...], texts: Sequence[str], ask: Ask
@@ -117,7 +117,7 @@ class DrawnSentences(Need[DrawsFound]):
             nearest.append(max(reply.values))
         return sum(nearest) / len(nearest)
 
-    def rows(self, found: DrawsFound) -> Iterable[Row]:
+    def rows(self, found: SentenceDraws) -> Iterable[Row]:
         """What each draw chose, and how far each pair of draws agrees."""
         for number, draw in enumerate(found.draws, 1):
             chosen = ", ".join(str(place + 1) for place in draw)

@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from ragboard.metrics.base import Ask, Need, no_column
-from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Verdict
+from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Verdict, VerdictTarget
 from ragboard.tasks import ExtractStatements, Task, Verify
 
-__all__ = ["CellVerdicts", "Cells", "Held", "JointVerdicts", "Judged", "Statements", "StatementsFound"]
+__all__ = ["CellVerdicts", "ExtractedStatements", "JointVerdicts", "JudgedStatements", "Statements", "VerdictTable"]
 
-Held = Literal["passages", "reference", "response"]
-"""What statements are held against, cell by cell: each passage by itself, the reference, the answer."""
+_Against: TypeAlias = VerdictTarget | Literal["joint"]
+"""What a table of verdicts is about; joint: all passages together."""
 
-Against: TypeAlias = Held | Literal["joint"]
 Rows: TypeAlias = tuple[tuple[Verdict, ...], ...]
 
 NOTHING_RETRIEVED = Verdict(label="unsupported", reason="No passage was retrieved.")
@@ -29,7 +28,7 @@ EMPTY: dict[Side, Verdict] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StatementsFound:
+class ExtractedStatements:
     """The statements of one side, and whether that text refuses to answer."""
 
     side: Side
@@ -39,7 +38,7 @@ class StatementsFound:
 
 
 @dataclass(frozen=True)
-class Statements(Need[StatementsFound]):
+class Statements(Need[ExtractedStatements]):
     """The statements of a side, without verdicts."""
 
     side: Side = "response"
@@ -47,27 +46,27 @@ class Statements(Need[StatementsFound]):
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractStatements,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> StatementsFound | Unscored:
-        brought, side, text = ask.brought, self.side, _text(sample, self.side)
-        if isinstance(brought, Unscored):
-            return brought
-        claims = brought.claims.get(side)
+    async def resolve(self, sample: Sample, ask: Ask) -> ExtractedStatements | Unscored:
+        file_verdicts, side, text = ask.file_verdicts, self.side, _text(sample, self.side)
+        if isinstance(file_verdicts, Unscored):
+            return file_verdicts
+        claims = file_verdicts.claims.get(side)
         if claims is not None:
             said = tuple(_placed(side, claim, text or "") for claim in claims)
-            return StatementsFound(side=side, statements=said, refuses=None)
+            return ExtractedStatements(side=side, statements=said, refuses=None)
         if text is None:
             return no_column("answer" if side == "response" else "reference")
         if not text.strip():
-            return StatementsFound(side=side, statements=(), refuses=False)
+            return ExtractedStatements(side=side, statements=(), refuses=False)
         reply = await ask(ExtractStatements(question=sample.question, text=text, history=sample.history))
         if isinstance(reply, Unscored):
             return reply
         said = tuple(Statement(side=side, text=one.text, span=one.span) for one in reply.statements)
-        return StatementsFound(side=side, statements=said, refuses=reply.refuses)
+        return ExtractedStatements(side=side, statements=said, refuses=reply.refuses)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
+class JudgedStatements:
     """Statements with one verdict each, in the same order."""
 
     side: Side
@@ -77,7 +76,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class JointVerdicts(Need[Judged]):
+class JointVerdicts(Need[JudgedStatements]):
     """What the passages together say of each statement of a side."""
 
     side: Side = "response"
@@ -85,17 +84,17 @@ class JointVerdicts(Need[Judged]):
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractStatements, Verify)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> Judged | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> JudgedStatements | Unscored:
         table = await _table(sample, ask, self.side, "joint")
         if isinstance(table, Unscored):
             return table
         found, rows = table
         verdicts = tuple(verdict for (verdict,) in rows)
-        return Judged(side=found.side, statements=found.statements, verdicts=verdicts, refuses=found.refuses)
+        return JudgedStatements(side=found.side, statements=found.statements, verdicts=verdicts, refuses=found.refuses)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cells:
+class VerdictTable:
     """A table of verdicts: a row for each statement, in order, and in it one cell for each target."""
 
     side: Side
@@ -111,11 +110,11 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class CellVerdicts(Need[Cells]):
+class CellVerdicts(Need[VerdictTable]):
     """What each single target says of each statement of a side."""
 
     side: Side = "response"
-    target: Held = "passages"
+    target: VerdictTarget = "passages"
 
     def __post_init__(self) -> None:
         """Raise ValueError for a side held against itself."""
@@ -125,7 +124,7 @@ class CellVerdicts(Need[Cells]):
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractStatements, Verify)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> Cells | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> VerdictTable | Unscored:
         table = await _table(sample, ask, self.side, self.target)
         if isinstance(table, Unscored):
             return table
@@ -135,7 +134,9 @@ class CellVerdicts(Need[Cells]):
         )
         if self.target != "passages":
             targets = (Target(kind=self.target),)
-        return Cells(side=found.side, statements=found.statements, targets=targets, rows=rows, refuses=found.refuses)
+        return VerdictTable(
+            side=found.side, statements=found.statements, targets=targets, rows=rows, refuses=found.refuses
+        )
 
 
 def _text(sample: Sample, side: Side) -> str | None:
@@ -149,7 +150,9 @@ def _placed(side: Side, claim: str, text: str) -> Statement:
     return Statement(side=side, text=claim, span=span)
 
 
-async def _table(sample: Sample, ask: Ask, side: Side, against: Against) -> tuple[StatementsFound, Rows] | Unscored:
+async def _table(
+    sample: Sample, ask: Ask, side: Side, against: _Against
+) -> tuple[ExtractedStatements, Rows] | Unscored:
     """The statements, and for each a row of verdicts."""
     if against == "joint" or against == "passages":
         if sample.contexts is None:
@@ -177,13 +180,13 @@ async def _table(sample: Sample, ask: Ask, side: Side, against: Against) -> tupl
     return found, reply.single if against == "passages" else tuple((verdict,) for verdict in reply.joint)
 
 
-def _brought(ask: Ask, side: Side, against: Against) -> Rows | None:
-    if against == "joint" or isinstance(ask.brought, Unscored):
+def _brought(ask: Ask, side: Side, against: _Against) -> Rows | None:
+    if against == "joint" or isinstance(ask.file_verdicts, Unscored):
         return None
-    return ask.brought.cells.get((side, against))
+    return ask.file_verdicts.cells.get((side, against))
 
 
-def _task(sample: Sample, ask: Ask, found: StatementsFound, against: Against, texts: tuple[str, ...]) -> Verify:
+def _task(sample: Sample, ask: Ask, found: ExtractedStatements, against: _Against, texts: tuple[str, ...]) -> Verify:
     """Both kinds of cells at once where both are wanted, and neither is known alone."""
     alone = Verify(
         question=sample.question,

@@ -96,13 +96,13 @@ class Task(ABC, Generic[R_co]):
 
     role: ClassVar[Role]
     reply: ClassVar[type[Reply]]
-    leads: ClassVar[bool] = False
+    runs_first: ClassVar[bool] = False
     """Whether other tasks wait for its reply."""
     reply_model: ClassVar[type[ReplyModel]]
     """The JSON that a model is to reply with; nothing for a task without a prompt."""
     prompts: ClassVar[PromptFiles] = {}
     """Those that it may be asked with."""
-    own_fields: ClassVar[frozenset[str]] = frozenset({"n", "quality", "examples"})
+    instruction_fields: ClassVar[frozenset[str]] = frozenset({"n", "quality", "examples"})
     """Fields that hold instructions, not texts that are judged."""
     tags: ClassVar[tuple[str, ...]] = ()
     """The tags that its prompts put around texts."""
@@ -118,7 +118,7 @@ class Task(ABC, Generic[R_co]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         """The text of each field; `mark` ends the name of every tag."""
         del prompts, mark
-        raise KeyError(f"{type(self).__name__} has no prompt")
+        raise NotImplementedError(f"{type(self).__name__} has no prompt")
 
     def shown_examples(self, prompts: PromptTexts) -> tuple[LabelledExample, ...] | None:
         """A person's examples that the prompt shows; None where it has no place for such."""
@@ -136,7 +136,7 @@ class Task(ABC, Generic[R_co]):
     def parse(self, value: Json) -> R_co:
         """The reply in a model's JSON. Raises ReplyFormatError that says what is wrong with it."""
         del value
-        raise KeyError(f"{type(self).__name__} is not asked of a chat model")
+        raise NotImplementedError(f"{type(self).__name__} is not asked of a chat model")
 
     def check(self, reply: Any, /) -> str | None:
         """How the reply deviates from what was asked, or None."""

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, ValidationInfo
 
 from ragboard.records import Sample, Span, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, side_of
-from ragboard.tasks.replies import ABSENT, Json, Quote, ReplyModel, Text, items_of, object_of, wrong
+from ragboard.tasks.replies import ABSENT, Json, Quote, ReplyModel, Text, items_of, object_of, reply_error
 from ragboard.text.quotes import locate
 
 __all__ = ["ExtractStatements", "Extracted", "Extraction"]
@@ -42,7 +42,7 @@ def _statement(value: object) -> object:
 
 def _flag(value: object, info: ValidationInfo) -> bool:
     if not isinstance(value, bool):
-        raise wrong(f"`{info.field_name}` is neither true nor false")
+        raise reply_error(f"`{info.field_name}` is neither true nor false")
     return value
 
 
@@ -66,7 +66,7 @@ class ExtractStatements(Task[Extraction]):
 
     role = "extract"
     reply = Extraction
-    leads = True
+    runs_first = True
     reply_model = StatementsJson
     prompts: ClassVar[PromptFiles] = {"extract_statements": ("answer", "question?", "history?")}
     tags = ("question", "answer", "turn")

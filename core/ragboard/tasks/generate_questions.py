@@ -47,7 +47,7 @@ class GenerateQuestions(Task[Questions]):
 
     role = "ask"
     reply = Questions
-    leads = True
+    runs_first = True
     reply_model = QuestionsJson
     prompts: ClassVar[PromptFiles] = {"generate_questions": ("answer", "n", "history?")}
     tags = ("answer", "turn")

@@ -33,10 +33,10 @@ __all__ = [
     "items_of",
     "numbered_by",
     "object_of",
+    "reply_error",
     "schema_of",
     "shown",
     "whole_number",
-    "wrong",
 ]
 
 Json: TypeAlias = Mapping[str, Any]
@@ -72,15 +72,18 @@ class ReplyModel(BaseModel):
             raise ReplyFormatError(_message(faults[0])) from error
 
 
-def wrong(before: str, after: str | None = None) -> PydanticCustomError:
-    """A fault in words; where in the reply it is stands between both parts, and nowhere without the second."""
-    return PydanticCustomError("reply_format", "{before}", {"before": before, "after": after})
+def reply_error(text: str, *, after_place: str | None = None) -> PydanticCustomError:
+    """Build the error of a validator; its message is `text`, or `text`, the place in the reply, and `after_place`.
+
+    `reply_error("two verdicts", after_place=" for passage 2")` reads `two verdicts of statement 1 for passage 2`.
+    """
+    return PydanticCustomError("reply_format", "{text}", {"text": text, "after_place": after_place})
 
 
 def _message(fault: ErrorDetails) -> str:
-    said = fault.get("ctx", {})
-    before, after = said.get("before", fault["msg"]), said.get("after")
-    return before if after is None else f"{before}{_place(fault['loc'])}{after}"
+    context = fault.get("ctx", {})
+    text, after_place = context.get("text", fault["msg"]), context.get("after_place")
+    return text if after_place is None else f"{text}{_place(fault['loc'])}{after_place}"
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
@@ -113,14 +116,14 @@ def whole_number(value: object) -> int | None:
 def items_of(value: object, info: ValidationInfo) -> list[Any]:
     """The list of a field."""
     if not isinstance(value, list):
-        raise wrong(f"there is no list `{info.field_name}`", "")
+        raise reply_error(f"there is no list `{info.field_name}`", after_place="")
     return cast("list[Any]", value)
 
 
 def object_of(value: object, name: str) -> dict[str, Any]:
     """The object; `name` is what the message calls it."""
     if not isinstance(value, dict):
-        raise wrong(f"`{name}` holds {shown(value)} where an object was asked for")
+        raise reply_error(f"`{name}` holds {shown(value)} where an object was asked for")
     return cast("dict[str, Any]", value)
 
 
@@ -134,13 +137,13 @@ def numbered_by(key: str, texts: str) -> BeforeValidator:
             row = object_of(item, f"{key}s")
             number = whole_number(row.get(key))
             if number is None or not 1 <= number <= count:
-                raise wrong("a verdict", f" for {key} {shown(row.get(key))}, there are 1 to {count}")
+                raise reply_error("a verdict", after_place=f" for {key} {shown(row.get(key))}, there are 1 to {count}")
             if number in found:
-                raise wrong("two verdicts", f" for {key} {number}")
+                raise reply_error("two verdicts", after_place=f" for {key} {number}")
             found[number] = row
         absent = next((number for number in range(1, count + 1) if number not in found), None)
         if absent is not None:
-            raise wrong("no verdict", f" for {key} {absent}")
+            raise reply_error("no verdict", after_place=f" for {key} {absent}")
         return [found[number] for number in range(1, count + 1)]
 
     return BeforeValidator(in_order)
@@ -148,14 +151,14 @@ def numbered_by(key: str, texts: str) -> BeforeValidator:
 
 def _text(value: object, info: ValidationInfo) -> str:
     if not isinstance(value, str) or not any(map(str.isalnum, value)):
-        raise wrong(f"`{info.field_name}` holds no text")
+        raise reply_error(f"`{info.field_name}` holds no text")
     return value.strip()
 
 
 def _texts(value: object, info: ValidationInfo) -> list[str]:
     items = items_of(value, info)
     if any(not isinstance(item, str) or not any(map(str.isalnum, item)) for item in items):
-        raise wrong(f"`{info.field_name}` holds something that is no text")
+        raise reply_error(f"`{info.field_name}` holds something that is no text")
     return [" ".join(item.split()) for item in items]
 
 
@@ -169,7 +172,9 @@ class OneOf:
         """The word as the menu has it."""
         word = value.strip().casefold() if isinstance(value, str) else None
         if word not in self._menu:
-            raise wrong(f"`{info.field_name}`", f" is {shown(value)}, none of {', '.join(self._menu)}")
+            raise reply_error(
+                f"`{info.field_name}`", after_place=f" is {shown(value)}, none of {', '.join(self._menu)}"
+            )
         return self._menu[word]
 
 
@@ -183,7 +188,7 @@ def _yes(value: object, info: ValidationInfo) -> str:
 def _ten(value: object, info: ValidationInfo) -> int:
     number = whole_number(value)
     if number is None or not 0 <= number <= 10:
-        raise wrong(f"`{info.field_name}` is {shown(value)}, no whole number from 0 to 10")
+        raise reply_error(f"`{info.field_name}` is {shown(value)}, no whole number from 0 to 10")
     return number
 
 

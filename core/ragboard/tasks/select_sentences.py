@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ValidationInfo
 from ragboard.records import Sample, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, wrong_count
 from ragboard.tasks.markup import lines
-from ragboard.tasks.replies import ABSENT, Json, ReplyModel, items_of, shown, whole_number, wrong
+from ragboard.tasks.replies import ABSENT, Json, ReplyModel, items_of, reply_error, shown, whole_number
 
 __all__ = ["SelectSentences", "Selection"]
 
@@ -33,7 +33,7 @@ def _offered(value: object, info: ValidationInfo) -> list[int]:
     for item in items_of(value, info):
         number = whole_number(item)
         if number is None or not 1 <= number <= offered:
-            raise wrong(f"`chosen` holds {shown(item)}, only the sentences 1 to {offered} were offered")
+            raise reply_error(f"`chosen` holds {shown(item)}, only the sentences 1 to {offered} were offered")
         chosen.append(number)
     return chosen
 

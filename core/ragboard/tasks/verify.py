@@ -32,10 +32,10 @@ from ragboard.tasks.replies import (
     ReplyModel,
     WholeNumber,
     numbered_by,
+    reply_error,
     schema_of,
     shown,
     whole_number,
-    wrong,
 )
 from ragboard.text.quotes import locate
 
@@ -82,7 +82,7 @@ def _quotes(value: object) -> list[Any]:
 def _together(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, dict):
         where = f"`together` of `statement {info.data['statement']}`"
-        raise wrong(f"{where} holds {shown(value)} where an object was asked for")
+        raise reply_error(f"{where} holds {shown(value)} where an object was asked for")
     return value
 
 

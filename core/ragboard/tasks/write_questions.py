@@ -20,7 +20,7 @@ class WriteQuestions(Task[Questions]):
 
     role = "ask"
     reply = Questions
-    leads = True
+    runs_first = True
     reply_model = QuestionsJson
     prompts: ClassVar[PromptFiles] = {"write_questions": ("passage", "n", "examples?")}
     tags = ("passage",)

@@ -21,7 +21,7 @@ __all__ = ["CallableJudge", "Texts", "judge_from"]
 Texts: TypeAlias = Sequence[str | None]
 Function: TypeAlias = Callable[[list[str]], Texts | Awaitable[Texts]]
 
-TOGETHER = 64
+BATCH_SIZE = 64
 """Prompts that a function is given at once."""
 
 
@@ -32,11 +32,11 @@ def judge_from(
     name: str = "own",
     prompts: Path | None = None,
     examples: Path | None = None,
-    together: int = TOGETHER,
+    batch_size: int = BATCH_SIZE,
 ) -> CallableJudge:
     """A judge that asks `function`: a list of prompts in, as many texts out, in order.
 
-    It gets at most `together` prompts at a time, one list after the other, in a thread of its own; or it is
+    It gets at most `batch_size` prompts at a time, one list after the other, in a thread of its own; or it is
     async. None in place of a text says that this one prompt got no answer; what it raises ends the
     evaluation. Change `version` with anything that changes its answers
     (model, settings), for answers are kept under it. `prompts` and `examples` as for `LlmJudge`.
@@ -45,10 +45,10 @@ def judge_from(
     """
     if not version.strip():
         raise SettingError("an own judge needs a version: a text that changes when its answers may change")
-    if together < 1:
-        raise SettingError(f"together is {together}, expected at least 1")
+    if batch_size < 1:
+        raise SettingError(f"batch_size is {batch_size}, expected at least 1")
     return CallableJudge(
-        function, version=version, name=name, prompts=Prompts.read(prompts, examples), together=together
+        function, version=version, name=name, prompts=Prompts.read(prompts, examples), batch_size=batch_size
     )
 
 
@@ -59,10 +59,10 @@ class CallableJudge:
     answers: frozenset[type[Task]] = frozenset(PROMPTED)
 
     def __init__(
-        self, function: Function, *, version: str, name: str, prompts: Prompts, together: int = TOGETHER
+        self, function: Function, *, version: str, name: str, prompts: Prompts, batch_size: int = BATCH_SIZE
     ) -> None:
         self.name = name
-        self.together = together
+        self.batch_size = batch_size
         self.version = version
         self.prompts = prompts
         self._function = function

@@ -72,7 +72,7 @@ class Chat:
                 if not self._give_way(error, sent, mode):
                     raise
             else:
-                self.endpoint.spent((said.prompt_tokens or about) + (said.completion_tokens or 0) - about)
+                self.endpoint.record_tokens((said.prompt_tokens or about) + (said.completion_tokens or 0) - about)
                 return said
 
     def _give_way(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
@@ -105,8 +105,8 @@ class Chat:
 class DeclinedError(CallFailedError):
     """The model will not answer, or its answer was held back. The call is paid for all the same."""
 
-    def __init__(self, message: str, heard: Exchange) -> None:
-        self.heard = heard
+    def __init__(self, message: str, answered: Exchange) -> None:
+        self.exchange = answered
         super().__init__(message)
 
 

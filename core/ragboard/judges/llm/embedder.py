@@ -28,7 +28,7 @@ class OpenAiEmbedder:
     """Answers Similarity by cosines of embeddings; the texts of a batch are embedded together, each once."""
 
     heuristic = False
-    metering = True
+    is_metered = True
     answers: frozenset[type[Task]] = frozenset({Similarity})
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:

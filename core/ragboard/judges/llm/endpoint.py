@@ -164,7 +164,7 @@ class Endpoint:
         except TimeoutError as error:
             said, cause = f"no reply within {self.timeout:g} s", error
         except APIStatusError as error:
-            lease.traffic.heard(too_many=error.status_code in _TOO_MANY)
+            lease.traffic.record_response(too_many=error.status_code in _TOO_MANY)
             if meter:
                 meter.unanswered(billed=error.status_code in _GIVEN_UP)
             return self._after(error, lease, left, pause)
@@ -176,7 +176,7 @@ class Endpoint:
         except (ClientError, ValueError) as error:
             said, cause = f"what {self.address} sent is not an HTTP response: {error}", error
         else:
-            lease.traffic.heard(too_many=False)
+            lease.traffic.record_response(too_many=False)
             return found
         if meter:
             meter.unanswered(billed=billed)
@@ -208,9 +208,9 @@ class Endpoint:
             return _Wait(pause)
         raise CallFailedError(self.plain(f"{said}, {self.retries + 1} times")) from error
 
-    def spent(self, tokens: int) -> None:
+    def record_tokens(self, tokens: int) -> None:
         """A request used so many tokens more than was announced in `call`."""
-        self._traffic_in(asyncio.get_running_loop()).spent(tokens)
+        self._traffic_in(asyncio.get_running_loop()).record_tokens(tokens)
 
     def _traffic_in(self, loop: asyncio.AbstractEventLoop) -> Traffic:
         return self._traffic.setdefault(loop, Traffic(self.limits, loop.time))

@@ -40,7 +40,7 @@ class LlmJudge:
     """
 
     heuristic = False
-    metering = True
+    is_metered = True
     answers: frozenset[type[Task]] = frozenset(PROMPTED)
 
     def __init__(
@@ -98,7 +98,7 @@ class LlmJudge:
     async def _answer(self, task: Task, on_call: OnCall) -> Reply | Failure:
         if type(task) not in self.answers:
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
-        dialogue, first, meter = Dialogue(task, self.prompts), task.leads, partial(RequestMeter, task, on_call)
+        dialogue, first, meter = Dialogue(task, self.prompts), task.runs_first, partial(RequestMeter, task, on_call)
         while dialogue.result is None:
             lines, schema, parameters = dialogue.lines, task.schema(), self._sampling(task)
             try:
@@ -107,7 +107,7 @@ class LlmJudge:
                 return NotAsked(detail=str(error))
             except CallFailedError as error:
                 if isinstance(error, DeclinedError):
-                    on_call(task, error.heard)
+                    on_call(task, error.exchange)
                 dialogue.fail(str(error))
             else:
                 on_call(task, said)

@@ -71,7 +71,7 @@ class Prompts:
         return cls(texts, classify_examples(examples))
 
     def render(self, task: Task) -> str:
-        """What to ask. Raises KeyError for a task type without a prompt."""
+        """What to ask. Raises NotImplementedError for a task type without a prompt."""
         name = task.prompt_file()
         texts = encode(task).decode()
         if (examples := task.shown_examples(self)) is not None:
@@ -85,7 +85,7 @@ class Prompts:
     def instructions(self, task: Task) -> str:
         """What is ours in the prompt for this task: all but the texts that are judged."""
         given = task.prompt_fields(self, "")
-        kept = {name: text if name in task.own_fields else "" for name, text in given.items()}
+        kept = {name: text if name in task.instruction_fields else "" for name, text in given.items()}
         return self._fill(task.prompt_file(), kept)
 
     def repair(self, problem: str) -> str:

@@ -102,12 +102,12 @@ class Traffic:
         finally:
             self._leave()
 
-    def spent(self, tokens: int) -> None:
+    def record_tokens(self, tokens: int) -> None:
         """So many tokens more were used than were announced."""
         if self._tokens:
             self._tokens.take(tokens, self._clock())
 
-    def heard(self, *, too_many: bool) -> None:
+    def record_response(self, *, too_many: bool) -> None:
         """The server responded; whether it said that requests are too many."""
         self._recent.append(too_many)
         if not too_many:

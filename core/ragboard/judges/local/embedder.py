@@ -31,7 +31,7 @@ class StEmbedder:
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Similarity})
-    together = 32
+    batch_size = 32
 
     def __init__(self, model: str) -> None:
         self.model = model

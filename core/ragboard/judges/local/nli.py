@@ -20,7 +20,18 @@ from ragboard.records import Evidence, Label, Verdict
 from ragboard.tasks import Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["Labels", "NliJudge", "Odds", "Pair", "Seen", "Thresholds", "span", "token_borders", "verdict", "windows"]
+__all__ = [
+    "Labels",
+    "NliJudge",
+    "Odds",
+    "Pair",
+    "Thresholds",
+    "WindowOdds",
+    "span",
+    "token_borders",
+    "verdict",
+    "windows",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +44,7 @@ class Odds:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
+class WindowOdds:
     """A window of the passage at `rank`, and what the model makes of it and a statement."""
 
     rank: int
@@ -50,7 +61,7 @@ class Thresholds:
     contradicts: float = 0.5
 
 
-def verdict(seen: Sequence[Seen], thresholds: Thresholds) -> Verdict:
+def verdict(seen: Sequence[WindowOdds], thresholds: Thresholds) -> Verdict:
     """The verdict over all these windows: supported if one of them supports, else contradicted if one does.
 
     The score is the highest probability of entailment; None where there is no window.
@@ -75,7 +86,7 @@ def _label(entailment: float, contradiction: float | None, thresholds: Threshold
     return "contradicted" if denied else "unsupported"
 
 
-def _reason(label: Label, best: Seen, worst: Seen, count: int) -> str:
+def _reason(label: Label, best: WindowOdds, worst: WindowOdds, count: int) -> str:
     highest = "" if count == 1 else f", the highest of {count} windows"
     for_it, against = f"entailment {best.odds.entailment:.2f}", f"contradiction {worst.odds.contradiction or 0.0:.2f}"
     if label == "supported":
@@ -86,7 +97,7 @@ def _reason(label: Label, best: Seen, worst: Seen, count: int) -> str:
     return f"Neither: {known}{highest}."
 
 
-def _mark(seen: Seen, stance: Literal["for", "against"]) -> Evidence:
+def _mark(seen: WindowOdds, stance: Literal["for", "against"]) -> Evidence:
     return Evidence(rank=seen.rank, start=seen.start, end=seen.end, stance=stance, how="window")
 
 
@@ -155,7 +166,7 @@ LEAST = 16
 """Tokens of a passage that must find room beside a statement."""
 
 
-class NoRoomError(Exception):
+class StatementTooLongError(Exception):
     """A statement is so long that the model can read no passage beside it."""
 
 
@@ -235,11 +246,11 @@ class CrossEncoder:
     def room(self, statement: str, window: int) -> int:
         """Tokens of a passage that the model reads beside the statement, at most `window`.
 
-        Raises NoRoomError where these are too few to be of use.
+        Raises StatementTooLongError where these are too few to be of use.
         """
         taken = len(self._offsets(statement))
         if self._limit - taken < min(LEAST, window):
-            raise NoRoomError(
+            raise StatementTooLongError(
                 f"a statement of {taken} tokens leaves no room for a passage; the model reads {self._limit} together"
             )
         return min(window, self._limit - taken)
@@ -316,7 +327,7 @@ class NliJudge:
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Verify})
-    together = 8
+    batch_size = 8
 
     def __init__(self, model: str, *, window: int = WINDOW, supports: float = 0.5, contradicts: float = 0.5) -> None:
         if window < 1 or not (0 < supports <= 1 and 0 < contradicts <= 1):
@@ -360,7 +371,7 @@ class NliJudge:
         statements, passages = (tuple(map(readable, texts)) for texts in (task.statements, task.passages))
         try:
             rooms = [self._encoder.room(statement, self.window) for statement in statements]
-        except NoRoomError as error:
+        except StatementTooLongError as error:
             return Failure(detail=str(error))
         cut = {room: [self._encoder.spans(passage, room) for passage in passages] for room in set(rooms)}
         rows = (_row(said, passages, cut[room]) for said, room in zip(statements, rooms, strict=True))
@@ -384,6 +395,6 @@ def _row(statement: str, passages: Sequence[str], cut: Sequence[Spans]) -> Row:
     )
 
 
-def _seen(cells: Sequence[_Cell], odds: Mapping[Pair, Odds | None]) -> list[Seen]:
+def _seen(cells: Sequence[_Cell], odds: Mapping[Pair, Odds | None]) -> list[WindowOdds]:
     found = ((cell, odds[cell.pair]) for cell in cells)
-    return [Seen(rank=cell.rank, start=cell.start, end=cell.end, odds=said) for cell, said in found if said]
+    return [WindowOdds(rank=cell.rank, start=cell.start, end=cell.end, odds=said) for cell, said in found if said]

@@ -31,7 +31,7 @@ class CrossSimilarity:
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Similarity})
-    together = 8
+    batch_size = 8
 
     def __init__(self, model: str) -> None:
         self.model = model

@@ -11,7 +11,7 @@ from threading import Lock
 from ragboard.errors import JudgeError
 from ragboard.judges.local.models import digest, load, model_folder
 from ragboard.judges.trained.files import FILE, read_trained
-from ragboard.judges.trained.reading import Classifier, NoRoomError
+from ragboard.judges.trained.reading import Classifier, TextTooLongError
 from ragboard.tasks import AresQuality, Classified, Classify, Failure, OnCall, Reply, Task, ignore_call
 
 __all__ = ["TrainedJudge"]
@@ -30,7 +30,7 @@ class TrainedJudge:
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Classify})
-    together = 32
+    batch_size = 32
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).expanduser()
@@ -86,7 +86,7 @@ class TrainedJudge:
             return Failure(detail=f"{self.name} was not taught {task.quality}, only {taught}")
         try:
             texts = self._classifier(task.quality).texts(task.question, task.contexts, task.answer)
-        except NoRoomError as error:
+        except TextTooLongError as error:
             return Failure(detail=str(error))
         return texts or Failure(detail="there are no passages to read")
 

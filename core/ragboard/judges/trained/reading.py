@@ -13,7 +13,7 @@ from ragboard.judges.trained.files import Part
 from ragboard.tasks import AresQuality
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["READS", "Classifier", "NoRoomError"]
+__all__ = ["READS", "Classifier", "TextTooLongError"]
 
 READS: Mapping[AresQuality, tuple[Part, ...]] = {
     "context_relevance": ("question", "document"),
@@ -35,7 +35,7 @@ BATCH = 32
 """Texts that the model reads at a time."""
 
 
-class NoRoomError(Exception):
+class TextTooLongError(Exception):
     """Question and answer are so long that the model can read no document beside them."""
 
 
@@ -52,17 +52,17 @@ class Classifier:
         self._limit = max_length - int(encoder.tokenizer.num_special_tokens_to_add(pair=False)) - SPARE
 
     def texts(self, question: str, contexts: Sequence[str], answer: str) -> tuple[str, ...]:
-        """What the model is shown, once for each window of the contexts.
+        """Return the texts that the model reads: one for each window of the contexts.
 
-        Contexts go together into a window, in order, as long as they fit; one that is longer is cut between
-        sentences where it can be. None where a document is to be read and there is none. Raises NoRoomError where too
-        little of it would fit.
+        A window holds as many contexts as fit, in order; a longer context is cut, between sentences if possible.
+        Empty if the model reads a document and there is none. Raises TextTooLongError if question and answer leave
+        too few tokens for a document.
         """
         given = {"question": _clean(question), "answer": _clean(answer)}
         beside = [given[part] for part in self.reads if part != "document"]
         room = self._limit - sum(len(self._offsets(text)) for text in beside)
         if room < (LEAST if "document" in self.reads else 0):
-            raise NoRoomError(
+            raise TextTooLongError(
                 f"question and answer take {self._limit - room} tokens of {self._limit}, which leaves no room"
             )
         if "document" not in self.reads:

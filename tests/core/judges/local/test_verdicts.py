@@ -6,12 +6,14 @@ import math
 
 import pytest
 
-from ragboard.judges.local.nli import Labels, Odds, Seen, Thresholds, verdict
+from ragboard.judges.local.nli import Labels, Odds, Thresholds, WindowOdds, verdict
 from ragboard.records import Evidence, Verdict
 
 
-def seen(rank: int, entailment: float, contradiction: float | None = 0.0) -> Seen:
-    return Seen(rank=rank, start=rank, end=rank + 9, odds=Odds(entailment=entailment, contradiction=contradiction))
+def seen(rank: int, entailment: float, contradiction: float | None = 0.0) -> WindowOdds:
+    return WindowOdds(
+        rank=rank, start=rank, end=rank + 9, odds=Odds(entailment=entailment, contradiction=contradiction)
+    )
 
 
 def test_the_window_that_entails_most_supports() -> None:
