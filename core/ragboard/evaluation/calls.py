@@ -55,7 +55,7 @@ class Call:
     """One task and what became of it."""
 
     task: str
-    """In words: `Hold 3 statements against 5 passages`."""
+    """In words: `Check 3 statements against 5 passages, together`."""
     judge: str
     """Who answered: a model, or by which rules."""
     origin: Origin
