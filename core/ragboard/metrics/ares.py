@@ -1,4 +1,4 @@
-"""The three qualities of ARES: a judge says of a whole text whether one holds, yes or no."""
+"""The three metrics of ARES: a judge decides whether a quality holds, yes or no."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ NOT_ASKED = "Not asked: the passages were judged not relevant to the question."
 
 @dataclass(frozen=True)
 class QualityVerdict(Need[Classified]):
-    """Whether a quality of ARES holds; not resolved without what the quality is about."""
+    """Whether a quality of ARES holds. Not resolved without the texts that the quality is about."""
 
     quality: AresQuality
     after_contexts: bool = False
-    """Ask whether the passages are relevant first: where they are not, no answer to them holds either."""
+    """First ask whether the passages are relevant; if not, the quality does not hold either."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (Classify,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Classified | Unscored:
-        """The verdict, asked for only where the passages are relevant if the need says so."""
+        """Ask for the verdict; with `after_contexts`, only if the passages are relevant."""
         if self.after_contexts:
             first = await _classified("context_relevance", sample, ask, with_passages=True)
             if isinstance(first, Unscored):
@@ -54,7 +54,7 @@ async def _classified(quality: AresQuality, sample: Sample, ask: Ask, *, with_pa
 
 @dataclass(frozen=True)
 class AresMetric(Metric):
-    """What the three have in common: one verdict a sample, and its mean over a run is a success rate."""
+    """Base class of the three metrics: one verdict per sample; the mean over a run is a success rate."""
 
     source: ClassVar[str] = "ares"
     formula: ClassVar[str] = "1 where the judge says yes, 0 where it says no"
@@ -77,7 +77,7 @@ class AresMetric(Metric):
 
 @dataclass(frozen=True)
 class ContextRelevance(AresMetric):
-    """Whether the passages, taken together, hold what the question asks for: 1 or 0."""
+    """Whether the passages together contain what the question asks for: 1 or 0."""
 
     name: ClassVar[str] = "context_relevance"
     title: ClassVar[str] = "ARES context relevance"
@@ -98,10 +98,10 @@ class _OfAnswer(AresMetric):
 
 @dataclass(frozen=True)
 class AnswerFaithfulness(_OfAnswer):
-    """Whether the passages, taken together, bear out all that the answer says: 1 or 0.
+    """Whether the passages together support everything the answer says: 1 or 0.
 
-    `compat` gives 0 without asking where the passages are judged not relevant to the question, as ARES's own code
-    does; else an answer is held against whatever passages it had.
+    With `compat`, the score is 0 without a further call if the passages are judged not relevant to the question, as in
+    ARES's own code; otherwise the answer is checked against its passages in any case.
     """
 
     name: ClassVar[str] = "answer_faithfulness"
@@ -114,8 +114,8 @@ class AnswerFaithfulness(_OfAnswer):
 class AnswerRelevance(_OfAnswer):
     """Whether the answer answers the question: 1 or 0.
 
-    `compat` gives 0 without asking where the passages are judged not relevant to the question, as ARES's own code
-    does, and needs passages for that.
+    With `compat`, the score is 0 without a further call if the passages are judged not relevant to the question, as in
+    ARES's own code; this needs passages.
     """
 
     name: ClassVar[str] = "answer_relevance"

@@ -1,12 +1,11 @@
-"""How well the retrieved list does against gold passages; asks no judge.
+"""Metrics of the retrieved list against gold passages, without a judge.
 
-Gold passages are, as the run file has them: ids in `reference_context_ids`; texts in
-`reference_contexts`; ids of documents in `documents`. An id is matched with the passage's id (or with
-`retrieved_context_ids`, where the file has that) or its part before the last `#`, so that a chunk
-`bridge#3` belongs to the document `bridge`. A text is matched with a passage of the same text, spaces
-and case aside.
+The run file gives gold passages as ids in `reference_context_ids`, texts in `reference_contexts`, or document ids in
+`documents`. An id matches the passage's id (or its entry in `retrieved_context_ids`, if the file has that), or the part
+of that id before the last `#`: the chunk `bridge#3` belongs to the document `bridge`. A text matches a passage with the
+same text, without case and with runs of spaces as one.
 
-A gold passage counts as found once, at its first place in the list: what repeats it gains nothing.
+A gold passage is found once, at its first place in the list; repetitions do not count.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ BOOK = "Manning, Raghavan, Schütze 2008, Introduction to Information Retrieval,
 
 @dataclass(frozen=True, kw_only=True)
 class RankedPassages:
-    """A retrieved list against its gold passages."""
+    """A retrieved list, compared with its gold passages."""
 
     gold: int
-    """How many gold passages there are."""
+    """The number of gold passages."""
     relevant: tuple[bool, ...]
-    """For each retrieved passage, in order, whether it is a gold one."""
+    """Whether each retrieved passage is a gold passage, in order of rank."""
     found: tuple[int, ...]
-    """How many gold passages it is the first to bring."""
+    """The number of gold passages that each retrieved passage is the first to match."""
 
 
 @dataclass(frozen=True)
 class RetrievalMetric(Metric):
-    """What they have in common: `k`, the places looked at, all of them where it is None."""
+    """Base class of retrieval metrics; `k` is the number of places to look at, None for all."""
 
     source: ClassVar[str] = "retrieval"
     paper: ClassVar[str] = BOOK
@@ -59,7 +58,7 @@ class RetrievalMetric(Metric):
         return ()
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Count; skipped where the file has no gold passages, undefined where it lists none."""
+        """Compute the score; skipped if the file has no gold passages, undefined if its list is empty."""
         ranked = ranking(sample)
         if isinstance(ranked, Unscored):
             return ranked
@@ -69,7 +68,7 @@ class RetrievalMetric(Metric):
 
     @abstractmethod
     def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """Of a list cut to at most so many places, with at least one gold passage to find."""
+        """Score a list that was cut to `places` and has at least one gold passage."""
 
 
 @dataclass(frozen=True)
@@ -81,21 +80,21 @@ class Recall(RetrievalMetric):
     formula: ClassVar[str] = "gold passages among the first k / all gold passages"
 
     def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """Found / gold."""
+        """Gold passages found / all gold passages."""
         found = sum(ranked.found)
         return Score(value=found / ranked.gold, counted=f"{found} of {ranked.gold} gold passages")
 
 
 @dataclass(frozen=True)
 class Precision(RetrievalMetric):
-    """The share of the retrieved passages that are gold; with `k`, of k places, empty ones included."""
+    """The share of the retrieved passages that are gold; with `k`, of k places, even if fewer were retrieved."""
 
     name: ClassVar[str] = "precision"
     title: ClassVar[str] = "Retrieval precision"
     formula: ClassVar[str] = "gold passages among the first k / k (or all retrieved)"
 
     def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """Relevant / places; undefined where nothing was retrieved and no `k` given."""
+        """Gold passages / places; undefined if nothing was retrieved and `k` is not set."""
         if not places:
             return Unscored(reason="undefined", detail="no passage was retrieved")
         relevant = sum(ranked.relevant)
@@ -104,28 +103,28 @@ class Precision(RetrievalMetric):
 
 @dataclass(frozen=True)
 class HitRate(RetrievalMetric):
-    """1 where at least one gold passage was retrieved, else 0."""
+    """1 if at least one gold passage was retrieved, else 0."""
 
     name: ClassVar[str] = "hit_rate"
     title: ClassVar[str] = "Hit rate"
     formula: ClassVar[str] = "1 where a gold passage is among the first k, else 0"
 
     def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """Whether any."""
+        """1 if any place has a gold passage, else 0."""
         hit = any(ranked.relevant)
         return Score(value=float(hit), counted=_places(ranked.relevant) if hit else f"none in {places} places")
 
 
 @dataclass(frozen=True)
 class ReciprocalRank(RetrievalMetric):
-    """One over the place of the first gold passage; 0 where none was retrieved. Its mean is the MRR."""
+    """1 / the place of the first gold passage; 0 if none was retrieved. Its mean is the MRR."""
 
     name: ClassVar[str] = "mrr"
     title: ClassVar[str] = "Reciprocal rank"
     formula: ClassVar[str] = "1 / place of the first gold passage among the first k, else 0"
 
     def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """1 / first place."""
+        """1 / the first place with a gold passage."""
         if not any(ranked.relevant):
             return Score(value=0.0, counted=f"none in {places} places")
         return Score(value=1 / (ranked.relevant.index(True) + 1), counted=_places(ranked.relevant))
@@ -133,7 +132,7 @@ class ReciprocalRank(RetrievalMetric):
 
 @dataclass(frozen=True)
 class NDCG(RetrievalMetric):
-    """Gold passages discounted by place, over the same for the best order: gain 1, discount log2(place + 1)."""
+    """Normalized discounted cumulative gain: gain 1 for a gold passage, discount log2(place + 1)."""
 
     name: ClassVar[str] = "ndcg"
     title: ClassVar[str] = "nDCG"
@@ -156,14 +155,14 @@ class AveragePrecision(RetrievalMetric):
     formula: ClassVar[str] = "sum over found gold passages of (found up to its place / place) / all gold passages"
 
     def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """Of the places that bring something new."""
+        """Compute it from the places that match a further gold passage."""
         hits = [place for place, new in enumerate(ranked.found, 1) if new]
         total = sum(number / place for number, place in enumerate(hits, 1))
         return Score(value=total / ranked.gold, counted=_places([new > 0 for new in ranked.found]))
 
 
 def ranking(sample: Sample) -> RankedPassages | Unscored:
-    """The sample's passages against its gold ones, or why they cannot be held against each other."""
+    """Compare the sample's passages with its gold passages, or say why they cannot be compared."""
     passages = sample.contexts or ()
     ids = _listed(sample.metadata, "reference_context_ids")
     if ids is None and sample.reference_contexts is None:
@@ -181,7 +180,7 @@ def ranking(sample: Sample) -> RankedPassages | Unscored:
 
 
 def _ranked(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> RankedPassages | Unscored:
-    """`retrieved` gives all that each passage may be called."""
+    """Rank passages; `retrieved` has all names of each passage."""
     wanted = set(gold)
     if not wanted:
         return Unscored(reason="undefined", detail="the run file lists no gold passage")
@@ -195,7 +194,7 @@ def _ranked(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> Ranked
 
 
 def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
-    """What the passages are called; None where their ids are only their places."""
+    """Return the ids of the passages; None if they are only their places."""
     listed = _listed(sample.metadata, "retrieved_context_ids")
     if listed is not None and len(listed) == len(passages):
         return listed
@@ -205,9 +204,9 @@ def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
 
 
 def _listed(metadata: Mapping[str, JsonValue], column: str, *, texts: bool = False) -> list[str] | None:
-    """Ids in a column of the file; None where it holds something else.
+    """Return the ids in a column of the file; None if it contains something else.
 
-    `texts` says that the column may hold passages as well: what has a space in it is one, and no id.
+    With `texts`, the column can also contain passages: a value with a space is a passage, not an id.
     """
     value = metadata.get(column)
     if not isinstance(value, (list, tuple)):

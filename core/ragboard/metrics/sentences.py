@@ -1,4 +1,4 @@
-"""The sentences of the passages that help to answer the question, chosen once or in several draws."""
+"""Sentences of the passages that help to answer the question, selected once or in several draws."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ragboard.text.sentences import sentence_spans
 __all__ = ["Agreement", "DrawnSentences", "SelectedSentences", "Sentence", "SentenceDraws", "SentenceSelection"]
 
 Agreement = Literal["jaccard", "similarity"]
-"""How alike two selections are: sentences shared over sentences chosen, or nearness in meaning."""
+"""How the agreement of two draws is measured: by shared sentences, or by similarity in meaning."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sentence:
-    """A sentence of a passage: `passage.text[start:end]` of the passage at `rank`."""
+    """A sentence: `text[start:end]` of the passage at `rank`."""
 
     rank: int
     start: int
@@ -30,7 +30,7 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceSelection:
-    """All sentences of the passages, and the places of the chosen ones among them."""
+    """All sentences of the passages, and the positions of the selected ones, from 0."""
 
     sentences: tuple[Sentence, ...]
     chosen: tuple[int, ...]
@@ -57,23 +57,23 @@ class SelectedSentences(Need[SentenceSelection]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceDraws:
-    """All sentences of the passages, and the places of the chosen ones in each of several draws."""
+    """All sentences of the passages, and the positions of those selected by each draw, from 0."""
 
     sentences: tuple[Sentence, ...]
     draws: tuple[tuple[int, ...], ...]
     alike: tuple[float, ...]
-    """How alike each pair of draws is, in [-1, 1]; pairs (1, 2), (1, 3), ... (2, 3), ..."""
+    """The agreement of each pair of draws, in [-1, 1]; pairs (1, 2), (1, 3), ... (2, 3), ..."""
 
 
 @dataclass(frozen=True)
 class DrawnSentences(Need[SentenceDraws]):
-    """The sentences that help to answer the question, asked `n` times over, and how far the draws agree."""
+    """The sentences that help to answer the question, selected `n` times, and how far the draws agree."""
 
     n: int = 2
     agreement: Agreement = "jaccard"
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Selection; embeddings where draws are compared in meaning."""
+        """Return selection, and similarity if draws are compared in meaning."""
         near = self.agreement == "similarity" and self.n > 1
         return (SelectSentences, Similarity) if near else (SelectSentences,)
 
@@ -105,7 +105,7 @@ class DrawnSentences(Need[SentenceDraws]):
     async def _alike(
         self, one: tuple[int, ...], other: tuple[int, ...], texts: Sequence[str], ask: Ask
     ) -> float | Unscored:
-        """How alike two draws are; nobody is asked where they chose the same."""
+        """Return the agreement of two draws; equal draws ask no judge."""
         if one == other or self.agreement == "jaccard" or not (one and other):
             shared, either = set(one) & set(other), set(one) | set(other)
             return len(shared) / len(either) if either else 1.0
@@ -118,7 +118,7 @@ class DrawnSentences(Need[SentenceDraws]):
         return sum(nearest) / len(nearest)
 
     def rows(self, found: SentenceDraws) -> Iterable[Row]:
-        """What each draw chose, and how far each pair of draws agrees."""
+        """Return what each draw selected, and the agreement of each pair of draws."""
         for number, draw in enumerate(found.draws, 1):
             chosen = ", ".join(str(place + 1) for place in draw)
             share = len(draw) / len(found.sentences)

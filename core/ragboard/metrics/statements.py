@@ -1,7 +1,7 @@
-"""Statements of a sample and the verdicts on them: from the run file where it has them, else asked.
+"""Statements of a sample and verdicts on them: from the run file if it has them, else from the judge.
 
-The cells that hold one side's statements against the passages, together and each by itself, are asked
-in one task where both are wanted; what was answered before is not asked again for the sake of the rest.
+If joint verdicts and verdicts by each passage are both needed, one task asks for both. Verdicts that were answered
+before are not asked for again.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ EMPTY: dict[Side, Verdict] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractedStatements:
-    """The statements of one side, and whether that text refuses to answer."""
+    """The statements of the answer or the reference, and whether that text refuses to answer."""
 
     side: Side
     statements: tuple[Statement, ...]
     refuses: bool | None
-    """None where the run file brought the statements: it does not say."""
+    """None if the statements are from the run file, which does not say."""
 
 
 @dataclass(frozen=True)
 class Statements(Need[ExtractedStatements]):
-    """The statements of a side, without verdicts."""
+    """The statements of the answer (`response`) or the reference, without verdicts."""
 
     side: Side = "response"
 
@@ -67,7 +67,7 @@ class Statements(Need[ExtractedStatements]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedStatements:
-    """Statements with one verdict each, in the same order."""
+    """Statements with one joint verdict each, in the same order."""
 
     side: Side
     statements: tuple[Statement, ...]
@@ -77,7 +77,7 @@ class JudgedStatements:
 
 @dataclass(frozen=True)
 class JointVerdicts(Need[JudgedStatements]):
-    """What the passages together say of each statement of a side."""
+    """The verdict of all passages together on each statement of the answer or the reference."""
 
     side: Side = "response"
 
@@ -95,7 +95,7 @@ class JointVerdicts(Need[JudgedStatements]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VerdictTable:
-    """A table of verdicts: a row for each statement, in order, and in it one cell for each target."""
+    """A table of verdicts: one row per statement, in order, with one verdict per target."""
 
     side: Side
     statements: tuple[Statement, ...]
@@ -105,19 +105,19 @@ class VerdictTable:
 
     @property
     def supported(self) -> tuple[tuple[bool, ...], ...]:
-        """The same table: whether each target says so. Contradicted and unsupported are both no."""
+        """The same table as booleans: True where the verdict is supported."""
         return tuple(tuple(verdict.label == "supported" for verdict in row) for row in self.rows)
 
 
 @dataclass(frozen=True)
 class CellVerdicts(Need[VerdictTable]):
-    """What each single target says of each statement of a side."""
+    """The verdict of each target on each statement of the answer or the reference."""
 
     side: Side = "response"
     target: VerdictTarget = "passages"
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a side held against itself."""
+        """Raise ValueError for a text checked against itself."""
         if self.side == self.target:
             raise ValueError(f"the statements of the {self.side} cannot be held against the {self.target} itself")
 
@@ -144,7 +144,7 @@ def _text(sample: Sample, side: Side) -> str | None:
 
 
 def _placed(side: Side, claim: str, text: str) -> Statement:
-    """A claim of the file, with its place where the text says it in these words."""
+    """Return a claim of the run file, with its place if the text contains these words."""
     start = text.find(claim)
     span = None if start < 0 else Span(start=start, end=start + len(claim), how="verbatim")
     return Statement(side=side, text=claim, span=span)
@@ -153,7 +153,7 @@ def _placed(side: Side, claim: str, text: str) -> Statement:
 async def _table(
     sample: Sample, ask: Ask, side: Side, against: _Against
 ) -> tuple[ExtractedStatements, Rows] | Unscored:
-    """The statements, and for each a row of verdicts."""
+    """Return the statements, and a row of verdicts for each."""
     if against == "joint" or against == "passages":
         if sample.contexts is None:
             return no_column("contexts")
@@ -166,7 +166,7 @@ async def _table(
     found = await Statements(side).resolve(sample, ask)
     if isinstance(found, Unscored):
         return found
-    rows = _brought(ask, side, against)
+    rows = _file_rows(ask, side, against)
     if rows is not None:
         return found, rows
     if not found.statements:
@@ -180,14 +180,14 @@ async def _table(
     return found, reply.single if against == "passages" else tuple((verdict,) for verdict in reply.joint)
 
 
-def _brought(ask: Ask, side: Side, against: _Against) -> Rows | None:
+def _file_rows(ask: Ask, side: Side, against: _Against) -> Rows | None:
     if against == "joint" or isinstance(ask.file_verdicts, Unscored):
         return None
     return ask.file_verdicts.cells.get((side, against))
 
 
 def _task(sample: Sample, ask: Ask, found: ExtractedStatements, against: _Against, texts: tuple[str, ...]) -> Verify:
-    """Both kinds of cells at once where both are wanted, and neither is known alone."""
+    """Return the task: both kinds of verdicts in one if both are needed and neither is known alone."""
     alone = Verify(
         question=sample.question,
         statements=tuple(said.text for said in found.statements),
@@ -201,7 +201,7 @@ def _task(sample: Sample, ask: Ask, found: ExtractedStatements, against: _Agains
     side = found.side
     both = replace(alone, joint=True, single=True)
     rest = replace(alone, joint=alone.single, single=alone.joint)
-    wants_both = _brought(ask, side, "passages") is None and {
+    wants_both = _file_rows(ask, side, "passages") is None and {
         JointVerdicts(side),
         CellVerdicts(side, "passages"),
     } <= set(ask.wanted)
