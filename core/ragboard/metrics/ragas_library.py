@@ -136,7 +136,7 @@ class FactualCorrectness(Metric):
 class AnswerCorrectness(Metric):
     """How far the answer says what the reference says: shared claims, and similarity in meaning.
 
-    The weighted mean of the F1 of factual correctness and the cosine of answer and reference; `weight` is that of the F1.
+    The weighted mean of the F1 of factual correctness and the cosine of answer and reference; `weight` is the F1's.
     With `compat`, the F1 of two texts without claims is 1, and it is 0 if no claim is right and none is missing, as in
     the library.
     """

@@ -1,4 +1,4 @@
-"""A judge that was trained on a corpus of one's own."""
+"""A judge that was trained on the user's corpus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragboard.tasks import AresQuality, Classified, Classify, Failure, OnCall, R
 __all__ = ["TrainedJudge"]
 
 VERSION = "1"
-"""Changes with every change of reading or of rules that could change an answer."""
+"""Changes when a change of reading or rules can change an answer."""
 
 
 class TrainedJudge:
@@ -54,11 +54,11 @@ class TrainedJudge:
         return f"TrainedJudge({str(self.folder)!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """A digest of all files that the judge is made of; where they lie is none of it."""
+        """Return a digest of the files of the judge, without their place."""
         return f"trained/{VERSION}/{self.said.model}/{self._digest}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """One reply or failure for each task, in order; the models read in a thread."""
+        """Return one reply or failure per task, in order; the models run in a thread."""
         return await asyncio.to_thread(self._replies, tasks)
 
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
