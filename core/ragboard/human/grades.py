@@ -28,7 +28,7 @@ from ragboard.stats import (
     kappa_interval,
     roc,
 )
-from ragboard.stats.auroc import clustered_auroc
+from ragboard.stats.auroc_intervals import clustered_auroc
 from ragboard.stats.bootstrap import REPORT_DRAWS
 from ragboard.store.queries.agreements import Scorer, StoredAgreement
 
