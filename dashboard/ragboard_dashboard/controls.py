@@ -141,26 +141,26 @@ which gives bounds that hold whatever they would have scored."""
 
 def unscored_choice() -> UnscoredPolicy:
     """Draw the one choice of how unscored samples count: in the address, and kept from page to page."""
-    kept = st.session_state.get("unscored-kept", "excluded")
-    wanted = st.query_params.get("unscored", kept)
+    last = st.session_state.get("unscored-chosen", "excluded")
+    wanted = st.query_params.get("unscored", last)
     named: dict[str, UnscoredPolicy] = {policy: policy for policy in UNSCORED}
     chosen = named.get(wanted, "excluded")
-    _keep_unscored(chosen)
+    _save_unscored(chosen)
     st.session_state["unscored-choice"] = chosen
     st.selectbox(
         "Unscored samples",
         list(UNSCORED),
         format_func=UNSCORED.__getitem__,
         key="unscored-choice",
-        on_change=lambda: _keep_unscored(st.session_state["unscored-choice"]),
+        on_change=lambda: _save_unscored(st.session_state["unscored-choice"]),
         label_visibility="collapsed",
         help=_UNSCORED_HELP,
     )
     return chosen
 
 
-def _keep_unscored(chosen: UnscoredPolicy) -> None:
-    st.session_state["unscored-kept"] = chosen
+def _save_unscored(chosen: UnscoredPolicy) -> None:
+    st.session_state["unscored-chosen"] = chosen
     if chosen == "excluded":
         st.query_params.pop("unscored", None)
     else:

@@ -12,7 +12,7 @@ from ragboard.evaluation.live import LiveEvaluation, LiveState, cancel_evaluatio
 from ragboard.judges import JudgeOptions
 from ragboard.judges.registry import asks_models
 from ragboard.store import RunRef
-from ragboard_dashboard.data import evaluates, get_runs, store, surroundings
+from ragboard_dashboard.data import evaluates, get_runs, launch_context, store
 from ragboard_dashboard.links import open_run
 from ragboard_dashboard.text import dollars, facts, plain
 
@@ -166,7 +166,7 @@ def _resume(live: LiveEvaluation, run: RunRef) -> None:
         if not st.form_submit_button("Resume", icon=":material/play_arrow:"):
             return
     try:
-        start_evaluation(store(), run, live.choice, surroundings(), key=key)
+        start_evaluation(store(), run, live.choice, launch_context(), key=key)
     except RagboardError as error:
         st.error("It cannot go on.", icon=":material/error:")
         plain(str(error))

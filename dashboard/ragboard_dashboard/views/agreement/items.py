@@ -27,24 +27,24 @@ __all__ = ["grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows"
 PAGE_SIZE = 15
 
 
-def list_pairs(kept: StoredAgreement, dimension: str, contender: str) -> None:
+def list_pairs(stored: StoredAgreement, dimension: str, contender: str) -> None:
     """The pairs that people decided, those that the contender got wrong first."""
-    verdicts = get_pair_verdicts(kept.agreement.id, dimension, contender)
+    verdicts = get_pair_verdicts(stored.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     wrong = sum(one.contender is not None and one.contender * one.people < 0 for one in verdicts)
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
-    rows = pair_rows(shown, get_texts(kept.agreement.id, [one.position for one in shown]), dict(st.query_params))
+    rows = pair_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
     caption = f"{wrong:,} of {len(verdicts):,} pairs wrong; these come first. Open one to see both sides."
     _list({"change": "Outcome", "a": "People prefer", "b": "It prefers"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
 
 
-def list_grades(kept: StoredAgreement, dimension: str, contender: str) -> None:
+def list_grades(stored: StoredAgreement, dimension: str, contender: str) -> None:
     """Graded items, those first on which the contender is farthest from people."""
-    verdicts = get_grade_verdicts(kept.agreement.id, dimension, contender)
+    verdicts = get_grade_verdicts(stored.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
-    rows = grade_rows(shown, get_texts(kept.agreement.id, [one.position for one in shown]), dict(st.query_params))
+    rows = grade_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
     caption = "By how far the place of a score among scores is from that of the grade among grades, from -1 to 1."
     _list({"change": "Outcome", "a": "People", "b": "Score"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
@@ -143,13 +143,13 @@ def _row(
     }
 
 
-def show_item(kept: StoredAgreement, wanted: str) -> None:
+def show_item(stored: StoredAgreement, wanted: str) -> None:
     """One item: its texts, what people said, and what every contender made of it."""
     if st.button("Back to the agreement", icon=":material/arrow_back:"):
         del st.query_params["item"]
         st.rerun()
     try:
-        found = get_item(kept.agreement.id, wanted)
+        found = get_item(stored.agreement.id, wanted)
     except NotFoundError as error:
         st.error("This address names an item that is not there.", icon=":material/search_off:")
         plain(str(error))
@@ -158,12 +158,12 @@ def show_item(kept: StoredAgreement, wanted: str) -> None:
     facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.human_ratings.items()])
     if len(found.sides) == 2:
         plain("Struck through: only in A. Bold and underlined: only in B.", "note")
-        pair_view(opened_data(found), key=safe_key("opened", kept.agreement.id, wanted))
+        pair_view(opened_data(found), key=safe_key("opened", stored.agreement.id, wanted))
     else:
         _alone(found)
     for dimension in found.human_ratings:
         st.subheader(f"What contenders make of it: {escaped(dimension)}", anchor=False)
-        facts(_contenders(kept, found, dimension))
+        facts(_contenders(stored, found, dimension))
 
 
 def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
@@ -174,9 +174,9 @@ def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple
     return shown, f"{'people prefer' if pair else 'people'}, {dimension.replace('_', ' ')}", note
 
 
-def _contenders(kept: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
+def _contenders(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
     heard: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
-    return [_fact(one, heard[one.name]) for one in kept.agreement.contenders if one.name in heard]
+    return [_fact(one, heard[one.name]) for one in stored.agreement.contenders if one.name in heard]
 
 
 def _fact(contender: Scorer, outcomes: Sequence[Outcome]) -> tuple[str, str, str]:

@@ -59,23 +59,23 @@ def draw() -> None:
     if not every:
         _empty()
         return
-    kept = _chosen(every)
-    if kept is None:
+    stored = _chosen(every)
+    if stored is None:
         return
     wanted = st.query_params.get("item")
     if wanted is not None:
-        show_item(kept, wanted)
+        show_item(stored, wanted)
         return
-    if kept.agreement.form == "pairs":
-        _pairs(kept)
+    if stored.agreement.form == "pairs":
+        _pairs(stored)
     else:
-        _graded(kept)
-    offer_deletion(kept)
+        _graded(stored)
+    offer_deletion(stored)
 
 
-def _graded(kept: StoredAgreement) -> None:
+def _graded(stored: StoredAgreement) -> None:
     try:
-        _grades(kept)
+        _grades(stored)
     except SettingError as error:
         plain(str(error))
         if "at_least" in st.query_params and st.button("Good from halfway up the scale", icon=":material/undo:"):
@@ -96,38 +96,38 @@ def _chosen(every: Sequence[StoredAgreement]) -> StoredAgreement | None:
     """The agreement of the address, else the newest."""
     wanted = st.query_params.get("agreement", "")
     try:
-        kept = get_agreement(wanted) if wanted else every[0]
+        stored = get_agreement(wanted) if wanted else every[0]
     except NotFoundError as error:
         st.error("The address names an agreement that is not in the store.", icon=":material/search_off:")
         plain(str(error))
-        kept = None
+        stored = None
     form, choice, more = st.columns([3, 4, 2], vertical_alignment="bottom")
     names = {one.agreement.id: _called(one) for one in every}
     with form:
-        _forms(every, kept)
+        _forms(every, stored)
     with choice:
-        shown = [one.agreement.id for one in every if kept is None or _form(one) == _form(kept)]
+        shown = [one.agreement.id for one in every if stored is None or _form(one) == _form(stored)]
         others = [name for name in st.query_params if name != "agreement"]
         st.selectbox(
             "Agreement",
             shown,
             format_func=lambda one: names[one],
-            **bound("agreement", kept.agreement.id if kept else shown[0], key="agreement-agreement", drops=others),
+            **bound("agreement", stored.agreement.id if stored else shown[0], key="agreement-agreement", drops=others),
         )
     if writable():
         with more, st.popover("Another file", icon=":material/add:", width="stretch"):
             offer_files()
-    return kept
+    return stored
 
 
-def _form(kept: StoredAgreement) -> str:
-    return "pairs" if kept.agreement.form == "pairs" else "grades"
+def _form(stored: StoredAgreement) -> str:
+    return "pairs" if stored.agreement.form == "pairs" else "grades"
 
 
-def _forms(every: Sequence[StoredAgreement], kept: StoredAgreement | None) -> None:
+def _forms(every: Sequence[StoredAgreement], stored: StoredAgreement | None) -> None:
     there = [form for form in FORMS if any(_form(one) == form for one in every)]
     newest = {form: next(one.agreement.id for one in every if _form(one) == form) for form in there}
-    st.session_state["agreement-form"] = _form(kept) if kept else there[0]
+    st.session_state["agreement-form"] = _form(stored) if stored else there[0]
 
     def turn() -> None:
         st.query_params.clear()
@@ -143,10 +143,10 @@ def _forms(every: Sequence[StoredAgreement], kept: StoredAgreement | None) -> No
     )
 
 
-def _called(kept: StoredAgreement) -> str:
-    made = kept.agreement
+def _called(stored: StoredAgreement) -> str:
+    made = stored.agreement
     return (
-        f"{made.name} by {made.judge}, {kept.items:,} items, {ago(kept.made, datetime.now(UTC).replace(tzinfo=None))}"
+        f"{made.name} by {made.judge}, {stored.items:,} items, {ago(stored.made, datetime.now(UTC).replace(tzinfo=None))}"
     )
 
 
@@ -161,29 +161,29 @@ def _bound(key: str, value: Any) -> dict[str, Any]:
     return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
 
 
-def _title(kept: StoredAgreement, said: str) -> None:
+def _title(stored: StoredAgreement, said: str) -> None:
     st.header("Agreement", anchor=False)
     plain(said)
-    lines = list(kept.agreement.notes)
-    if kept.agreement.heuristic:
+    lines = list(stored.agreement.notes)
+    if stored.agreement.heuristic:
         lines.append("The embedded judge is a heuristic: rules of thumb on shared words.")
     if lines:
         plain("\n".join(lines), "note")
 
 
-def _pairs(kept: StoredAgreement) -> None:
-    names = [one.name for one in kept.agreement.contenders]
+def _pairs(stored: StoredAgreement) -> None:
+    names = [one.name for one in stored.agreement.contenders]
     table = st.container()
     policy, against = st.columns(2)
     with policy:
         ties: Any = _select("Ties", "ties", get_args(Ties), format_func=lambda one: TIES[one])
     with against:
         reference = _select("Tested against", "against", names)
-    found = get_preferences(kept.agreement.id, ties, reference)
+    found = get_preferences(stored.agreement.id, ties, reference)
     undecided = sum(people.undecided for people in found.people.values())
     left = f" {undecided:,} times people prefer neither side; these are left out." if undecided else ""
     with table:
-        _title(kept, f"{kept.items:,} pairs of {kept.agreement.source}, judged by {kept.agreement.judge}.{left}")
+        _title(stored, f"{stored.items:,} pairs of {stored.agreement.source}, judged by {stored.agreement.judge}.{left}")
         plain(found.sentence)
         contender_table(pairs_data(found), key="pairs")
     if any(cell.votes for line in found.lines for cell in line.cells.values()):
@@ -193,28 +193,28 @@ def _pairs(kept: StoredAgreement) -> None:
     st.subheader("Disagreements", anchor=False)
     first, second = st.columns(2)
     with first:
-        dimension = _select("Dimension", "dimension", kept.dimensions)
+        dimension = _select("Dimension", "dimension", stored.dimensions)
     with second:
         contender = _select("Contender", "contender", names)
-    list_pairs(kept, dimension, contender)
+    list_pairs(stored, dimension, contender)
 
 
-def _grades(kept: StoredAgreement) -> None:
+def _grades(stored: StoredAgreement) -> None:
     table = st.container()
     first, second, third = st.columns(3)
     with first:
-        dimension = _select("Dimension", "dimension", kept.dimensions)
-    names = [one.name for one in kept.agreement.contenders]
+        dimension = _select("Dimension", "dimension", stored.dimensions)
+    names = [one.name for one in stored.agreement.contenders]
     with third:
         contender = _select("Contender", "contender", names)
-    found = get_grades(kept.agreement.id, dimension, _number("at_least"), _cuts(contender))
+    found = get_grades(stored.agreement.id, dimension, _number("at_least"), _cuts(contender))
     with second:
         st.number_input("Good from grade", format="%g", **_bound("at_least", found.at_least))
     with table:
         _title(
-            kept,
-            f"{found.graded:,} items of {kept.agreement.source}, {dimension.replace('_', ' ')}, judged by"
-            f" {kept.agreement.judge}; {found.good:,} are good.",
+            stored,
+            f"{found.graded:,} items of {stored.agreement.source}, {dimension.replace('_', ' ')}, judged by"
+            f" {stored.agreement.judge}; {found.good:,} are good.",
         )
         contender_table(grades_data(found), key="grades")
         _alpha(found)
@@ -224,7 +224,7 @@ def _grades(kept: StoredAgreement) -> None:
         return
     _one(found, line)
     st.subheader("Disagreements", anchor=False)
-    list_grades(kept, dimension, contender)
+    list_grades(stored, dimension, contender)
 
 
 def _alpha(found: GradeReport) -> None:
@@ -306,13 +306,13 @@ def _open(agreement_id: str) -> NoReturn:
     st.rerun()
 
 
-def offer_deletion(kept: StoredAgreement) -> None:
+def offer_deletion(stored: StoredAgreement) -> None:
     """Draw where an agreement can be deleted, once a person has confirmed; an uploaded file goes with it."""
     if not writable():
         return
     with st.expander("Delete this agreement", icon=":material/delete:"):
-        sure = st.checkbox("Delete it for good, with what the judges answered", key=f"sure-{kept.agreement.id}")
+        sure = st.checkbox("Delete it for good, with what the judges answered", key=f"sure-{stored.agreement.id}")
         if st.button("Delete", icon=":material/delete_forever:", disabled=not sure):
-            store().remove_agreement(kept.agreement.id)
+            store().remove_agreement(stored.agreement.id)
             st.query_params.clear()
             st.rerun()

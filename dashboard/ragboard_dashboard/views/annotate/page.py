@@ -73,14 +73,14 @@ def draw() -> None:
 
 def _session(row: Any, run: RunRef) -> tuple[AnnotationSession, LabelKind]:
     """Draw who labels what; all of it is in the address."""
-    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
-    what = row.segmented_control("What", list(KINDS), default="statements", required=True, key="what", **bound)
+    in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
+    what = row.segmented_control("What", list(KINDS), default="statements", required=True, key="what", **in_address)
     queues = list(QUEUES) if KINDS[what] == "verdict" else ["random"]
-    queue = row.segmented_control("Queue", queues, default="random", required=True, key="queue", **bound)
-    name = row.text_input("Your name", key="annotator", placeholder="Your name", width=170, **bound)
+    queue = row.segmented_control("Queue", queues, default="random", required=True, key="queue", **in_address)
+    name = row.text_input("Your name", key="annotator", placeholder="Your name", width=170, **in_address)
     quality = "faithfulness"
     if KINDS[what] != "verdict":
-        quality = row.selectbox("Quality", list(QUALITIES), key="quality", width=190, **bound)
+        quality = row.selectbox("Quality", list(QUALITIES), key="quality", width=190, **in_address)
     with row.popover("Setup", icon=":material/tune:"):
         against = _runs(run, pairs=KINDS[what] == "preference")
     session = AnnotationSession(

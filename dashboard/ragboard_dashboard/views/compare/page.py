@@ -124,7 +124,7 @@ def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> 
     return run
 
 
-def _address(run: RunRef) -> str:
+def _run_name(run: RunRef) -> str:
     """How an address names a run whose statements are compared: by its name alone where that means the same."""
     return run.name if resolve(run.name).evaluation_id == run.evaluation_id else f"{run.name}@{run.evaluation_id}"
 
@@ -235,11 +235,11 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         export_control(
             f"{b.name} against {a.name} pairs", lambda: _table(a, b, replace(query, limit=page.total, offset=0))
         )
-    address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
+    shown_by = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
     if compared.policy != "excluded":
-        address["unscored"] = compared.policy
+        shown_by["unscored"] = compared.policy
     caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
-    opened = pair_list(pairs_data(page.rows, compared, address, caption), key="pairs")
+    opened = pair_list(pairs_data(page.rows, compared, shown_by, caption), key="pairs")
     offer_sql(get_pairs_sql(a, b, query), "pairs")
     pager(page.total, PAGE_SIZE, at)
     if opened:
@@ -264,9 +264,9 @@ def _pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
         del st.query_params["pair"]
         st.rerun()
     if row.button("Sample in A", icon=":material/find_in_page:"):
-        open_sample(_address(found.a.run), found.a.sample.id)
+        open_sample(_run_name(found.a.run), found.a.sample.id)
     if row.button("Sample in B", icon=":material/find_in_page:"):
-        open_sample(_address(found.b.run), found.b.sample.id)
+        open_sample(_run_name(found.b.run), found.b.sample.id)
     with row:
         _step(a, b, compared, sample_id)
     plain(found.a.sample.question, "title")

@@ -99,11 +99,11 @@ def _findings(found: Diagnosis, name: str) -> None:
 
 
 def _link(one: Finding, name: str) -> None:
-    page, query, label = _address(one.look, name)
+    page, query, label = _evidence(one.look, name)
     link_to(page, label, query, ":material/arrow_forward:")
 
 
-def _address(look: Look, name: str) -> tuple[str, dict[str, str], str]:
+def _evidence(look: Look, name: str) -> tuple[str, dict[str, str], str]:
     """The page with the evidence, its query, and what stands there.
 
     Statements are listed of a run's newest evaluation; of another, its samples with such statements are.
@@ -150,7 +150,7 @@ def _questions(found: Diagnosis, name: str) -> None:
         [
             Link(mark=f"{one.statements:,}", text=one.question, page=page, query=query)
             for one in found.questions
-            for page, query, _ in [_address(one.look, name)]
+            for page, query, _ in [_evidence(one.look, name)]
         ],
         "Questions that carry most of the unsupported statements",
     )
@@ -173,7 +173,7 @@ def _passages(found: Diagnosis, name: str) -> None:
 
 def _passage(one: PassageLoss, name: str) -> Link:
     mark = f"{one.wrong:,} wrong" if one.wrong else f"✕ {one.contradicted:,}"
-    page, query = _passage_address(one, name)
+    page, query = _passage_evidence(one, name)
     return Link(mark=mark, text=_short(one.text), where=one.passage_id, page=page, query=query)
 
 
@@ -181,10 +181,10 @@ def _short(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-def _passage_address(one: PassageLoss, name: str) -> tuple[str, dict[str, str]]:
+def _passage_evidence(one: PassageLoss, name: str) -> tuple[str, dict[str, str]]:
     if one.look is None:
         return "sample", {"run": name, "sample": one.sample_id}
-    return _address(one.look, name)[:2]
+    return _evidence(one.look, name)[:2]
 
 
 def _topics(found: Diagnosis, name: str) -> None:
@@ -201,7 +201,7 @@ def _topics(found: Diagnosis, name: str) -> None:
     )
     for one in found.topics:
         plain(topic_in_words(one, column_title(one.metric)))
-        page, query, label = _address(one.look, name)
+        page, query, label = _evidence(one.look, name)
         link_to(page, label, query, ":material/arrow_forward:")
 
 

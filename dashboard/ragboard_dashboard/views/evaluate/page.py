@@ -17,7 +17,7 @@ from ragboard.metrics import DEFAULT_METRICS
 from ragboard.settings import read_pairs
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import choose_run
-from ragboard_dashboard.data import evaluates, get_run, known_metrics, store, surroundings
+from ragboard_dashboard.data import evaluates, get_run, known_metrics, launch_context, store
 from ragboard_dashboard.links import open_run
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.text import column_label, column_title, dollars, facts, judged_line, plain
@@ -65,7 +65,7 @@ def _form(run: RunRef) -> None:
     choice = Choice(metrics=tuple(specs), judging=judging, limits=limits)
     if asked:
         with st.spinner("Planning; nothing is sent"):
-            st.session_state["planned"] = (run, choice, plan_choice(store(), run, choice, surroundings()))
+            st.session_state["planned"] = (run, choice, plan_choice(store(), run, choice, launch_context()))
     planned = st.session_state.get("planned")
     if planned is not None and planned[:2] == (run, choice):
         _plan(planned[2])
@@ -88,7 +88,7 @@ def _judging() -> JudgeOptions | None:
 def _chat_model() -> JudgeOptions | None:
     left, right = st.columns(2)
     model = left.text_input("Model", placeholder="gpt-4o-mini", help="As the server calls it.").strip()
-    address = right.text_input("Base URL", placeholder="Else the server's environment, or OpenAI").strip()
+    base_url = right.text_input("Base URL", placeholder="Else the server's environment, or OpenAI").strip()
     embedder, parameters, concurrency = st.columns([2, 2, 1])
     embed = embedder.text_input(
         "Embedder", value="embedded", help="As `--embed` takes it: `embedded`, `openai:MODEL`."
@@ -98,16 +98,16 @@ def _chat_model() -> JudgeOptions | None:
         placeholder="temperature=0, reasoning_effort=low",
         help="Sent to the model as they are: key=value, separated by commas.",
     )
-    together = concurrency.number_input("Requests at a time", min_value=1, value=32)
+    requests = concurrency.number_input("Requests at a time", min_value=1, value=32)
     if not model:
         plain("Name the model, as its server calls it.", "note")
         return None
     return JudgeOptions(
         judge=f"openai:{model}",
         embed=embed or None,
-        base_url=address or None,
+        base_url=base_url or None,
         parameters=read_pairs(pair for pair in pairs.split(",") if pair.strip()),
-        concurrency=together,
+        concurrency=requests,
     )
 
 
@@ -169,6 +169,6 @@ def _start(run: RunRef, choice: Choice) -> None:
         key = key_field(choice.judging, "start")
         if not st.form_submit_button("Start", icon=":material/play_arrow:", type="primary"):
             return
-    start_evaluation(store(), run, choice, surroundings(), key=key)
+    start_evaluation(store(), run, choice, launch_context(), key=key)
     del st.session_state["planned"]
     open_run(run.name)

@@ -108,10 +108,10 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
     _enter_group()
     verdict, words, passage = st.columns([2, 2, 1.3])
     runs, judge, people, grouping = st.columns([1.6, 1, 1, 2.3])
-    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
-    shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **bound)
-    text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **bound)
-    retrieved = passage.text_input("Passage", placeholder="Passage id", key="passage", **bound)
+    in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
+    shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **in_address)
+    text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **in_address)
+    retrieved = passage.text_input("Passage", placeholder="Passage id", key="passage", **in_address)
     choices = run_choices(get_runs())
     chosen = runs.multiselect(
         "Runs",
@@ -119,11 +119,11 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
         help=evaluations_help(choices),
         placeholder="All runs",
         key="runs",
-        **bound,
+        **in_address,
     )
-    judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **bound)
-    human = people.selectbox("People", list(HUMAN), key="people", **bound)
-    by = grouping.segmented_control("List them", list(GROUPS), default="one by one", required=True, key="by", **bound)
+    judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **in_address)
+    human = people.selectbox("People", list(HUMAN), key="people", **in_address)
+    by = grouping.segmented_control("List them", list(GROUPS), default="one by one", required=True, key="by", **in_address)
     query = HallucinationQuery(
         runs=_refs(chosen),
         verdict=SHOWN[shown],

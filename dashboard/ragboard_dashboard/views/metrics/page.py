@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from ragboard.analysis import BETTER, metric_groups, metric_range, metric_settings
+from ragboard.analysis.verdict_style import ARROWS
 from ragboard.export import metrics_frame
 from ragboard.records import MetricDescription
 from ragboard_dashboard.controls import export_control
@@ -18,7 +19,6 @@ from ragboard_dashboard.text import plain, safe
 __all__ = ["draw"]
 
 STYLES = Path(__file__).with_name("metrics.css")
-ARROWS = {"higher": "↑", "lower": "↓", "neutral": "↔"}
 
 
 def draw() -> None:

@@ -34,9 +34,9 @@ from ragboard_dashboard.data import (
     get_overruled,
     get_run,
     get_scatter,
-    keep_threshold,
+    launch_context,
+    save_threshold,
     store,
-    surroundings,
     writable,
 )
 from ragboard_dashboard.links import bound, open_page, open_sample
@@ -146,7 +146,7 @@ def _retry(run: RunRef) -> None:
         if not st.form_submit_button("Ask again what failed", icon=":material/refresh:"):
             return
     try:
-        start_retry(store(), run, surroundings(), key=key)
+        start_retry(store(), run, launch_context(), key=key)
     except RagboardError as error:
         st.error("It cannot be asked again now.", icon=":material/error:")
         plain(str(error))
@@ -282,7 +282,7 @@ def _threshold_form(column: str, now: float | None) -> None:
         if not st.form_submit_button("Keep", icon=":material/save:", help="An empty field takes it away."):
             return
     try:
-        keep_threshold(column, value)
+        save_threshold(column, value)
     except RagboardError as error:
         st.error("That is no threshold.", icon=":material/error:")
         plain(str(error))

@@ -77,10 +77,10 @@ def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range |
 
 def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
     search, only, order, export = st.columns([3, 2, 2, 1])
-    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
-    words = search.text_input("Search", placeholder="Search questions and answers", key="q", **bound)
-    chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **bound)
-    sort = order.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="order", **bound)
+    in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
+    words = search.text_input("Search", placeholder="Search questions and answers", key="q", **in_address)
+    chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **in_address)
+    sort = order.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="order", **in_address)
     query = SampleQuery(
         column=column,
         order=sort,

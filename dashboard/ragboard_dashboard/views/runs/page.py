@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from ragboard.analysis import STANDINGS, ListedRun, MetricSummary, RunSummary, UnscoredPolicy, runs_matching, runs_sql
-from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.analysis.verdict_style import ARROWS, VERDICTS
 from ragboard.export import runs_frame
 from ragboard.records import MetricDescription
 from ragboard.spans import inert
@@ -185,11 +185,10 @@ def _column(spec: str, metric: MetricDescription | None, *, named: bool) -> dict
     """One metric, `named` with its source: the same word means different things in different systems."""
     if metric is None:
         return {"title": spec, "source": "", "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
-    arrow = {"higher": "↑", "lower": "↓", "neutral": ""}[metric.direction]
     return {
         "title": inert(metric.label),
         "source": inert(metric.source) if named else "",
-        "arrow": arrow,
+        "arrow": ARROWS[metric.direction],
         "help": inert(f"{spec}: {metric.formula}"),
         "low": max(metric.low or 0.0, 0.0),
         "high": UNBOUNDED if metric.high is None else metric.high,

@@ -170,14 +170,14 @@ def _evidence(
 ) -> dict[str, Any]:
     """What one passage has to do with a statement: the places in it and how they were found."""
     by_stretch: dict[Stretch, Evidence] = {(mark.start, mark.end): mark for mark in reversed(marks)}
-    kept = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
+    marks_apart = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
     return {
         "rank": rank,
         "look": evidence_style(verdict, marks[0]).css if marks else style_of(verdict).css,
-        "how": ", ".join(dict.fromkeys(EVIDENCE[mark.how] for mark in kept)),
+        "how": ", ".join(dict.fromkeys(EVIDENCE[mark.how] for mark in marks_apart)),
         "marks": [
             {"start": unit(mark.start), "end": unit(mark.end), "look": evidence_style(verdict, mark).css}
-            for mark in kept
+            for mark in marks_apart
         ],
     }
 

@@ -20,7 +20,7 @@ from ragboard.readers import ImportReport, Preview, preview, read_runs
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
 from ragboard_dashboard.controls import uploaded, without_folder
-from ragboard_dashboard.data import evaluates, known_metrics, store, surroundings, writable
+from ragboard_dashboard.data import evaluates, known_metrics, launch_context, store, writable
 from ragboard_dashboard.links import open_page, open_run
 from ragboard_dashboard.progress import panel
 from ragboard_dashboard.text import column_label, plain
@@ -250,7 +250,7 @@ def _start(added: tuple[AddedRun, ...], specs: tuple[str, ...]) -> None:
     for run in added:
         ref = RunRef(run_id=run.id, name=run.name, evaluation_id=None)
         try:
-            watched.append(start_evaluation(store(), ref, Choice(metrics=specs), surroundings()))
+            watched.append(start_evaluation(store(), ref, Choice(metrics=specs), launch_context()))
         except RagboardError as error:
             st.error("Kept, but its evaluation was not started.", icon=":material/error:")
             plain(f"{run.name}: {error}")
@@ -264,9 +264,9 @@ def _start(added: tuple[AddedRun, ...], specs: tuple[str, ...]) -> None:
 def _watch(watched: str, run: str) -> None:
     st.header("Evaluating", anchor=False)
     plain(run)
-    kept = st.session_state.get("import-report")
-    if kept:
-        _report(kept[0])
+    report = st.session_state.get("import-report")
+    if report:
+        _report(report[0])
     _follow(watched.split(","), run)
 
 
@@ -280,8 +280,8 @@ def _follow(evaluations: list[str], run: str) -> None:
         return
     if any(live.under_way for live in seen):
         return
-    kept = st.session_state.get("import-report")
-    if all(live.state == "finished" for live in seen) and (kept is None or not _untidy(kept[0])):
+    report = st.session_state.get("import-report")
+    if all(live.state == "finished" for live in seen) and (report is None or not _untidy(report[0])):
         open_run(run)
     if st.button("Open the run", icon=":material/arrow_forward:"):
         open_run(run)
