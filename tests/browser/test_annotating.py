@@ -125,7 +125,7 @@ def test_answers_are_graded_and_pairs_compared_by_keyboard_at_any_width(
     settled(page)
     pressed(page, "4", "1 of 2 samples, 1 label")
     pressed(page, "2", "2 of 2 samples, 2 labels")
-    expect(page.get_by_text("Everything here has your label")).to_be_visible()
+    expect(page.get_by_text("You have labelled everything in this queue")).to_be_visible()
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 402
     assert sorted(row.outcome for row in labelled_samples(store, store.resolve("one"), kind="grade").rows) == [
         0.25,

@@ -53,9 +53,9 @@ def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_p
     expect(page.get_by_text(re.compile(r"Claim recall 0\.\d\d \(0\.\d\d to 0\.\d\d\), n = 52")).first).to_be_visible()
     table = page.get_by_role("table")
     expect(table.get_by_role("row")).to_have_count(21)
-    spoke, silent = table.get_by_text("● spoke").count(), table.get_by_text("○ silent").count()
-    assert (spoke + silent, spoke) == (20, page.get_by_text("The rule speaks where all of it lies").count())
-    page.get_by_role("link", name="Read the samples: Claim recall, lowest first").first.click()
+    spoke, silent = table.get_by_text("● flagged").count(), table.get_by_text("○ not flagged").count()
+    assert (spoke + silent, spoke) == (20, page.get_by_text("Flagged: the whole 95% CI is").count())
+    page.get_by_role("link", name="Show the samples: Claim recall, lowest first").first.click()
     page.wait_for_url("**/run?*")
     expect(page.get_by_role("combobox", name="Column", exact=True)).to_have_value("Claim recall")
     expect(page.get_by_role("combobox", name="Order")).to_have_value("Lowest first")
@@ -67,21 +67,21 @@ def test_statements_questions_and_topics_lead_to_what_they_speak_of(sample: str,
     expect(page.get_by_text("To tell retriever from generator, evaluate ragchecker.claim_recall")).to_be_visible()
     expect(page.get_by_text("ragboard evaluate bm25-rerank-k5 --metrics ragchecker")).to_be_visible()
     expect(page.get_by_text("kind = unanswerable: Faithfulness 0.")).to_be_visible()
-    page.get_by_role("link", name="Read the statements").click()
+    page.get_by_role("link", name="Show the statements").click()
     page.wait_for_url("**/hallucinations?*bm25-rerank-k5*")
     expect(page.get_by_role("heading", name="statements are not supported")).to_be_visible()
     settled(page).go_back()  # in the middle of a run the way back is lost
-    question = page.get_by_role("list", name="Questions that carry most").get_by_role("link").first
+    question = page.get_by_role("list", name="Questions with most").get_by_role("link").first
     asked, count = question.locator(".said").inner_text(), question.locator(".verdict").inner_text()
     question.click()
     page.wait_for_url("**/hallucinations?*question=*")
     expect(page.get_by_role("heading", name=f"{count} of ")).to_be_visible()
     expect(page.get_by_text(f"Question: {asked}")).to_be_visible()
     page = settled(open_page(f"{sample}/diagnosis?run=bm25-rerank-k5"))
-    page.get_by_role("link", name="See it drawn").click()
+    page.get_by_role("link", name="Show the chart").click()
     page.wait_for_url("**/run?*")
     expect(page.get_by_role("radio", name="Faithfulness")).to_be_checked()
-    expect(page.get_by_role("combobox", name="Broken down by")).to_have_value("kind")
+    expect(page.get_by_role("combobox", name="Group by")).to_have_value("kind")
     no_exception(page)
 
 

@@ -1,4 +1,4 @@
-"""Agreement: can a metric be trusted? Contenders held against what people said."""
+"""Agreement: can a metric be trusted? Scorers compared with human labels."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from ragboard_dashboard.views.agreement.tables import (
 __all__ = ["draw"]
 
 ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
-SAMPLE = {"The sample's pairs": "pairs.jsonl", "The sample's statements": "statements.jsonl"}
-FORMS = {"pairs": "Preferences of two", "grades": "Grades and labels"}
+SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
+FORMS = {"pairs": "Pairwise preferences", "grades": "Grades and labels"}
 TIES: dict[Ties, str] = {
-    "random": "A tie is a coin",
+    "random": "A tie is a coin flip",
     "half": "A tie is half right",
     "loss": "A tie is wrong",
     "exclude": "Ties are left out",
 }
 CORRELATIONS = ("pearson", "spearman", "kendall")
 BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
-"""What was chosen for one contender or dimension and means nothing for another."""
+"""What is reset with the scorer or the dimension."""
 
 
 def draw() -> None:
@@ -78,7 +78,7 @@ def _graded(stored: StoredAgreement) -> None:
         _grades(stored)
     except SettingError as error:
         plain(str(error))
-        if "at_least" in st.query_params and st.button("Good from halfway up the scale", icon=":material/undo:"):
+        if "at_least" in st.query_params and st.button("Reset to the middle of the scale", icon=":material/undo:"):
             del st.query_params["at_least"]
             st.rerun()
 
@@ -86,8 +86,8 @@ def _graded(stored: StoredAgreement) -> None:
 def _empty() -> None:
     st.header("Can a metric be trusted?", anchor=False)
     st.markdown(
-        "Hold it against what people said: preferences of two, grades of answers, or labels of statements. Beside it"
-        " stand length, shared words, a coin, and people with each other."
+        "Compare it with human labels: preferences between two answers, grades of answers, or labels of statements."
+        " The table adds baselines (length, word overlap, a coin) and the agreement between annotators."
     )
     offer_files()
 
@@ -98,7 +98,7 @@ def _chosen(every: Sequence[StoredAgreement]) -> StoredAgreement | None:
     try:
         stored = get_agreement(wanted) if wanted else every[0]
     except NotFoundError as error:
-        st.error("The address names an agreement that is not in the store.", icon=":material/search_off:")
+        st.error("The agreement in this link is not in the store.", icon=":material/search_off:")
         plain(str(error))
         stored = None
     form, choice, more = st.columns([3, 4, 2], vertical_alignment="bottom")
@@ -134,7 +134,7 @@ def _forms(every: Sequence[StoredAgreement], stored: StoredAgreement | None) -> 
         st.query_params["agreement"] = newest[st.session_state["agreement-form"]]
 
     st.segmented_control(
-        "What people said",
+        "Kind of labels",
         there,
         format_func=lambda form: FORMS[form],
         required=True,
@@ -145,9 +145,8 @@ def _forms(every: Sequence[StoredAgreement], stored: StoredAgreement | None) -> 
 
 def _called(stored: StoredAgreement) -> str:
     made = stored.agreement
-    return (
-        f"{made.name} by {made.judge}, {stored.items:,} items, {ago(stored.made, datetime.now(UTC).replace(tzinfo=None))}"
-    )
+    when = ago(stored.made, datetime.now(UTC).replace(tzinfo=None))
+    return f"{made.name} by {made.judge}, {stored.items:,} items, {when}"
 
 
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
@@ -166,7 +165,7 @@ def _title(stored: StoredAgreement, said: str) -> None:
     plain(said)
     lines = list(stored.agreement.notes)
     if stored.agreement.heuristic:
-        lines.append("The embedded judge is a heuristic: rules of thumb on shared words.")
+        lines.append("The embedded judge is rule-based: treat its scores as hints.")
     if lines:
         plain("\n".join(lines), "note")
 
@@ -178,16 +177,18 @@ def _pairs(stored: StoredAgreement) -> None:
     with policy:
         ties: Any = _select("Ties", "ties", get_args(Ties), format_func=lambda one: TIES[one])
     with against:
-        reference = _select("Tested against", "against", names)
+        reference = _select("Compared with", "against", names)
     found = get_preferences(stored.agreement.id, ties, reference)
     undecided = sum(people.undecided for people in found.people.values())
-    left = f" {undecided:,} times people prefer neither side; these are left out." if undecided else ""
+    left = f" Left out: {undecided:,} on which annotators prefer neither side." if undecided else ""
     with table:
-        _title(stored, f"{stored.items:,} pairs of {stored.agreement.source}, judged by {stored.agreement.judge}.{left}")
+        _title(
+            stored, f"{stored.items:,} pairs of {stored.agreement.source}, judged by {stored.agreement.judge}.{left}"
+        )
         plain(found.sentence)
         contender_table(pairs_data(found), key="pairs")
     if any(cell.votes for line in found.lines for cell in line.cells.values()):
-        st.subheader("How much better, against how much better by votes", anchor=False)
+        st.subheader("Correlation of score differences with votes", anchor=False)
         kind = _select("Correlation", "correlation", CORRELATIONS, format_func=str.capitalize)
         contender_table(votes_data(found, kind) or {}, key="votes")
     st.subheader("Disagreements", anchor=False)
@@ -195,7 +196,7 @@ def _pairs(stored: StoredAgreement) -> None:
     with first:
         dimension = _select("Dimension", "dimension", stored.dimensions)
     with second:
-        contender = _select("Contender", "contender", names)
+        contender = _select("Scorer", "contender", names)
     list_pairs(stored, dimension, contender)
 
 
@@ -206,7 +207,7 @@ def _grades(stored: StoredAgreement) -> None:
         dimension = _select("Dimension", "dimension", stored.dimensions)
     names = [one.name for one in stored.agreement.contenders]
     with third:
-        contender = _select("Contender", "contender", names)
+        contender = _select("Scorer", "contender", names)
     found = get_grades(stored.agreement.id, dimension, _number("at_least"), _cuts(contender))
     with second:
         st.number_input("Good from grade", format="%g", **_bound("at_least", found.at_least))
@@ -214,13 +215,14 @@ def _grades(stored: StoredAgreement) -> None:
         _title(
             stored,
             f"{found.graded:,} items of {stored.agreement.source}, {dimension.replace('_', ' ')}, judged by"
-            f" {stored.agreement.judge}; {found.good:,} are good.",
+            f" {stored.agreement.judge}. Annotators rated {found.good:,} of {found.graded:,} at least"
+            f" {found.at_least:g}.",
         )
         contender_table(grades_data(found), key="grades")
         _alpha(found)
     line = next((one for one in found.lines if one.contender.name == contender), None)
     if line is None:
-        plain(f"{contender} has no score in {dimension}.")
+        plain(f"{contender} has no score for {dimension}.")
         return
     _one(found, line)
     st.subheader("Disagreements", anchor=False)
@@ -247,14 +249,14 @@ def _cuts(contender: str) -> dict[str, float]:
 
 
 def _one(found: GradeReport, line: GradeLine) -> None:
-    st.subheader("One contender", anchor=False)
+    st.subheader("One scorer in detail", anchor=False)
     contender_pictures(line, found.people, key="one")
     if line.cut:
         st.number_input(
-            "It says good from score",
+            "Good from score",
             format="%.4g",
             step=0.05,
-            help="Chosen beforehand, it tells how the metric does; fitted, it looks better than it is.",
+            help="Choose it before you look: a score fitted to these labels makes the metric look better than it is.",
             **_bound("cut", line.cut.threshold),
         )
 
@@ -267,11 +269,11 @@ def offer_files() -> None:
     if not writable():
         return
     file = st.file_uploader(
-        "A file of what people said: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
+        "A file of human labels: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
     )
     row = st.container(horizontal=True)
     taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]
-    st.markdown("Judged here by the embedded judge, which needs no key and is a heuristic. By another judge:")
+    st.markdown("The embedded judge (rule-based, no key needed) scores the file here. To use another judge:")
     st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None, wrap_lines=True)
     if file is not None and file.file_id != st.session_state.get("opinions-taken"):
         with uploaded(file) as path:
@@ -281,7 +283,7 @@ def offer_files() -> None:
 
 
 def _judge(path: Path, taken: str) -> None:
-    """Hold the embedded judge against the file, and show what came of it; or say why that cannot be."""
+    """Compare the embedded judge with the labels in the file, and show the result or why there is none."""
     bar = st.progress(0.0, "Reading")
 
     def watch(done: int, total: int) -> None:
@@ -311,7 +313,7 @@ def offer_deletion(stored: StoredAgreement) -> None:
     if not writable():
         return
     with st.expander("Delete this agreement", icon=":material/delete:"):
-        sure = st.checkbox("Delete it for good, with what the judges answered", key=f"sure-{stored.agreement.id}")
+        sure = st.checkbox("Delete permanently, with the answers of the judges", key=f"sure-{stored.agreement.id}")
         if st.button("Delete", icon=":material/delete_forever:", disabled=not sure):
             store().remove_agreement(stored.agreement.id)
             st.query_params.clear()

@@ -108,7 +108,7 @@ def _bins(found: Distribution) -> list[dict[str, Any]]:
     places = decimals(found.bins[0].low, found.bins[-1].high)
     for part in found.bins:
         below += part.count
-        share = f"; {below / found.scored:.0%} up to there" if found.scored else ""
+        share = f"; {below / found.scored:.0%} up to here" if found.scored else ""
         said = f"{part.low:.{places}f} to {part.high:.{places}f}: {part.count:,} samples{share}"
         drawn.append({"low": part.low, "high": part.high, "count": part.count, "said": said})
     return drawn
@@ -143,7 +143,7 @@ def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
     places = decimals(low, high)
     rows = [row for group in groups if (row := _group(group, places)) is not None]
     drawn = sum(row["low"] is not None for row in rows)
-    said = "Means with 95% intervals" if drawn else "Means; no group has enough samples for an interval"
+    said = "Means with 95% CIs" if drawn else "Means; no group has enough samples for a CI"
     return {
         "name": inert(f"{title} by group"),
         "rows": rows,
@@ -166,7 +166,7 @@ def _group(group: Group, places: int) -> dict[str, Any] | None:
     if group.mean is None:
         return None
     bounds = group.interval if isinstance(group.interval, Interval) else None
-    interval = f" ({bounds.low:.{places}f} – {bounds.high:.{places}f})" if bounds else ", no interval"
+    interval = f" ({bounds.low:.{places}f} – {bounds.high:.{places}f})" if bounds else ", no CI"
     count = f"{group.scored:,}/{group.total:,}"
     return {
         "name": inert(group.value),

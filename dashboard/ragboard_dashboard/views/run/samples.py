@@ -63,10 +63,10 @@ def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range |
         query = replace(query, offset=0)
         found = get_sample_rows(run, query)
     if not found.rows:
-        st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
+        st.info("No sample matches these filters.", icon=":material/filter_alt_off:")
         return
     titles = {spec: column_title(spec) for spec in (*summary.metrics, *summary.file_scores)}
-    caption = f"{found.total:,} of {summary.samples:,} samples. Choose a question to read it."
+    caption = f"{found.total:,} of {summary.samples:,} samples. Click a question to open it."
     name = st.query_params["run"]  # it may name an evaluation
     opened = sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
     if opened:
