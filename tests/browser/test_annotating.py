@@ -91,7 +91,7 @@ def test_statements_are_labelled_by_keyboard_undone_and_taken_elsewhere(
     assert "12 of them" in file.read_text(encoding="utf-8")
     fresh = Store(tmp_path / "fresh")
     keep_rows(fresh, tmp_path, rows(), "rows")
-    assert "20 labels kept of 10 rows" in ragboard(fresh.folder, "labels", "import", str(file))
+    assert "20 labels imported from 10 rows" in ragboard(fresh.folder, "labels", "import", str(file))
     again = labelled_samples(fresh, fresh.resolve("rows"), "imported")
     assert (len(again.rows), again.design) == (10, "random")
 

@@ -60,7 +60,7 @@ class PairRow:
     a: Outcome
     b: Outcome
     difference: float | None
-    """B less A; None where a side is unscored."""
+    """B minus A; None where a side is unscored."""
     change: Literal["better", "worse", "same", "differs", "unscored"]
     """differs: of a metric that is better neither way."""
     claims_a: int

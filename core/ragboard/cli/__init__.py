@@ -35,11 +35,11 @@ STOPPED_BY_USER = 130
 
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
-    "Begin": (demo, serve, import_runs, plan, evaluate, retry),
-    "Look": (runs, show, list_hallucinations, diagnose_run, report, export, query),
+    "Start": (demo, serve, import_runs, plan, evaluate, retry),
+    "Inspect": (runs, show, list_hallucinations, diagnose_run, report, export, query),
     "Decide": (compare, check, threshold, prefer),
-    "People": (label, labels, agree_with_people, report_judge, estimate, rank, simulate),
-    "A judge of your own": (synth, train),
+    "Human labels": (label, labels, agree_with_people, report_judge, estimate, rank, simulate),
+    "Train a judge": (synth, train),
     "Housekeeping": (rename, tag, rm, cache, metrics, doctor),
 }
 """The commands as the help lists them."""
@@ -76,16 +76,16 @@ class _Commands(click.Group):
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="RAGBOARD_SETTINGS",
     show_envvar=True,
-    help="TOML file with what one would type each time; else ./ragboard.toml where there is one.",
+    help="TOML file with default options; else ./ragboard.toml if it exists.",
 )
 @click.pass_context
 def main(context: click.Context, settings: Path | None) -> None:
     """See which sentence of a RAG answer no passage supports, and keep every run.
 
     \b
-    ragboard demo                            the sample runs, evaluated, in a browser
-    ragboard evaluate answers.jsonl          read a run file, judge it, keep it
-    ragboard serve                           the dashboard over what is kept
+    ragboard demo                            open the evaluated sample runs in a browser
+    ragboard evaluate answers.jsonl          import a run file and evaluate it
+    ragboard serve                           open the dashboard
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

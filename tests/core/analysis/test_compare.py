@@ -75,7 +75,7 @@ def test_p_values_are_adjusted_for_the_number_of_metrics(store: Store) -> None:
     assert first.pairs
     assert second.pairs
     assert (first.p, second.p) == (2 * first.pairs.p, 1.0)
-    assert second.change == "no difference seen"
+    assert second.change == "no significant difference"
 
 
 def test_few_questions_show_no_difference_however_large(store: Store) -> None:
@@ -83,7 +83,7 @@ def test_few_questions_show_no_difference_however_large(store: Store) -> None:
     keep(store, answers("b", [NONE] * 4))
     found = compare(store, "a", "b").metrics[0]
     assert found.pairs
-    assert (found.pairs.difference, found.change) == (-1, "no difference seen")
+    assert (found.pairs.difference, found.change) == (-1, "no significant difference")
 
 
 def test_only_settings_that_differ_are_named(store: Store) -> None:
@@ -135,7 +135,7 @@ def test_that_samples_of_one_id_ask_something_else_is_said(store: Store) -> None
     turn = replace(other.samples[1], history=(Turn(role="user", text="Before?"),))
     keep(store, replace(other, samples=(other.samples[0], turn, replace(other.samples[2], question="Other?"))))
     assert compare(store, "a", "b").cautions[-1] == (
-        "Not paired: 2 samples have the same id in A and B, but another question or conversation history."
+        "Not paired: 2 samples have the same id in A and B, but a different question or conversation history."
     )
 
 
@@ -279,4 +279,4 @@ def test_default_metrics_compare_too(store: Store) -> None:
     for name in "ab":
         (added,) = store.add_runs([answers(name, [ALL] * 6)])
         evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
-    assert [metric.change for metric in compare(store, "a", "b").metrics] == ["no difference seen"] * 3
+    assert [metric.change for metric in compare(store, "a", "b").metrics] == ["no significant difference"] * 3

@@ -118,7 +118,7 @@ def invoke(store: Store, *words: str) -> str:
 def test_the_command_line_says_whose_they_are(scored: Store) -> None:
     ref = evaluated(scored)
     assert "Faithfulness (ragas file)" in invoke(scored, "runs")
-    assert f"{THEIRS}: 0.25 1/2 (from the file, not counted here)" in invoke(scored, "show", "scored")
+    assert f"{THEIRS}: 0.25 1/2 (from the run file)" in invoke(scored, "show", "scored")
     sample = sample_rows(scored, ref, SampleQuery()).rows[0].sample_id
     assert f"{THEIRS}: 0.25 (as the file has it)" in invoke(scored, "show", "scored", sample)
     assert f",{THEIRS},0.25,as the file has it," in invoke(scored, "export", "scored")

@@ -88,8 +88,8 @@ def test_a_pair_that_the_file_brings_no_scores_for_is_unscored(tmp_path: Path) -
 def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
     said = ragboard("agree", sample_folder() / "labels" / "statements.jsonl", "--store", tmp_path / "s")
     assert said.exit_code == 0
-    assert said.stdout.startswith("288 items in 44 clusters, supported judged by embedded; 229 are good (from 0.5 on)")
-    assert "good by people" in said.stdout
+    assert said.stdout.startswith("288 items in 44 clusters, supported judged by embedded; annotators rated 229 of 288 at least 0.5")
+    assert "rated good" in said.stdout
 
 
 def test_graded_answers_take_a_dimension_a_grade_and_a_cut(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_graded_answers_take_a_dimension_a_grade_and_a_cut(tmp_path: Path) -> No
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     given = ["--dimension", "faithfulness", "--at-least", "3", "--cut", "0.5", "--store", tmp_path / "s"]
     said = ragboard("agree", path, *given)
-    assert said.stdout.startswith("30 items in 30 clusters, faithfulness judged by embedded; 20 are good (from 3 on)")
+    assert said.stdout.startswith("30 items in 30 clusters, faithfulness judged by embedded; annotators rated 20 of 30 at least 3")
     assert "Krippendorff's alpha of 2 annotators" in said.stdout
     report = json.loads(ragboard("agree", path, *given, "--json").stdout)["report"]
     assert report["lines"][0]["cut"]["threshold"] == 0.5

@@ -305,7 +305,7 @@ def test_a_plan_is_printed_and_nothing_is_sent(
         assert server.asked == []
     assert "2 samples; nothing was sent" in said
     assert "no price is known of m; give one with --prices" in said
-    assert "embedded: asks nobody outside and costs nothing" in said
+    assert "embedded: runs here and costs nothing" in said
     total = priced["plans"]["answers"]["total"]
     assert total["expected"]["cost"] < total["worst"]["cost"]
     assert priced["plans"]["answers"]["assumptions"]["characters_per_token"] == 4.0
@@ -383,7 +383,7 @@ def test_a_failure_that_a_later_evaluation_replaced_is_not_retried_before_one_th
 
 def test_the_help_lists_every_command_with_its_whole_sentence() -> None:
     said = CliRunner().invoke(main, ["--help"]).stdout
-    listed = said.partition("\nBegin:")[2]
+    listed = said.partition("\nStart:")[2]
     assert "..." not in listed
     for name in main.commands:
         assert f"\n  {name} " in listed

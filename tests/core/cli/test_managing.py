@@ -120,4 +120,4 @@ def test_many_metrics_have_a_line_each_and_runs_a_column(store: Store) -> None:
 def test_the_list_of_metrics_is_short_and_their_names_explain_them() -> None:
     head = CliRunner().invoke(main, ["metrics"]).stdout.splitlines()[0]
     assert head.split() == ["metric", "title", "range", "better", "needs"]
-    assert "asks a judge" in CliRunner().invoke(main, ["metrics", "ragas.faithfulness"]).stdout
+    assert "judge calls" in CliRunner().invoke(main, ["metrics", "ragas.faithfulness"]).stdout

@@ -45,7 +45,7 @@ def test_a_comparison_says_how_they_counted(runs: Store) -> None:
     assert call(runs, "compare", "gaps", "other", *condition).exit_code == 4
     zero = call(runs, "compare", "gaps", "other", *condition, "--unscored", "zero")
     assert zero.exit_code == 1
-    assert "Unscored samples count as zero, as the worst where lower is better." in zero.output
+    assert "Unscored samples count as zero, or as the worst value where lower is better." in zero.output
     assert "could be anything" in call(runs, "compare", "gaps", "other", "--unscored", "bounds", "--markdown").output
 
 

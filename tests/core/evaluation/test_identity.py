@@ -150,7 +150,7 @@ def test_two_runs_are_compared_on_the_newest_judge_that_both_have(store: Store) 
     assert found.exit_code == 0, found.output
     compared = json.loads(found.stdout)["comparison"]
     assert [compared[side]["metrics"][FAITHFULNESS]["judged"]["judge"] for side in "ab"] == ["other", "other"]
-    assert compared["metrics"][0]["change"] == "no difference seen"
+    assert compared["metrics"][0]["change"] == "no significant difference"
 
 
 def test_a_comparison_across_judges_gives_no_verdict_and_ends_with_2(store: Store) -> None:
@@ -188,7 +188,7 @@ def test_the_exported_comparison_and_its_pairs_are_of_the_judge_that_both_have(s
     assert (
         command(store, "export", "a", "b", "--what", "comparison", "-o", str(file), "--format", "json").exit_code == 0
     )
-    assert [row["change"] for row in json.loads(file.read_text("utf-8"))] == ["no difference seen"]
+    assert [row["change"] for row in json.loads(file.read_text("utf-8"))] == ["no significant difference"]
 
 
 def test_turns_judged_without_their_conversation_by_an_older_version_are_not_comparable(store: Store) -> None:

@@ -194,7 +194,7 @@ def test_ctrl_c_keeps_all_that_was_answered(tmp_path: Path, server: ChatServer) 
     (status,) = (store.folder / "journals").glob("*.status.json")
     last = read_progress(status)
     assert last is not None
-    assert (last.state, last.message) == ("stopped", "stopped; the same command goes on from here")
+    assert (last.state, last.message) == ("stopped", "stopped; run the same command to resume")
     server.rules = []
     known, before = set(answered), len(server.asked)
     assert ended(start(store, server))[0] == 0

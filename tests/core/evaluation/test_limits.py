@@ -184,7 +184,7 @@ def test_a_stop_file_ends_it_with_what_is_done_kept(store: Store) -> None:
 
     judge = PlainJudge()
     done = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(together=1), watch=stop)
-    assert done.stopped == "stopped by a person; the same command goes on from here"
+    assert done.stopped == "stopped by the user; run the same command to resume"
     last = read_progress(status_path(store))
     assert last is not None
     assert (last.state, last.message) == ("stopped", done.stopped)
@@ -215,7 +215,7 @@ def test_a_limit_on_the_command_line_ends_with_exit_code_3(store: Store, server:
     kept(store)
     stopped = command(store, server, "--max-calls", "6")
     assert stopped.exit_code == 3
-    assert "stopped: the limit of 6 calls is reached; what is done is kept" in stopped.stderr
+    assert "stopped: the limit of 6 calls is reached; answers so far are saved" in stopped.stderr
     by_cost = command(store, server, "--max-cost", "0.001", "--prices", prices(tmp_path), "--concurrency", "1")
     assert by_cost.exit_code == 3
     assert 6 + 4 <= len(server.asked) <= 6 + 5

@@ -234,7 +234,7 @@ def _method_row(
 
 
 def _difference(one: SystemDifference, low: float, high: float) -> str:
-    name = f'<th scope="row">{safe(one.b)} - {safe(one.a)}</th>'
+    name = f'<th scope="row">{safe(one.b)} minus {safe(one.a)}</th>'
     how = f"{one.labels:,} labels, {'paired' if one.paired else 'unpaired'}"
     if isinstance(one.interval, NoInterval):
         return f'<tr>{name}<td class="rb-why" colspan="3">none: {safe(one.interval.reason)}</td></tr>'

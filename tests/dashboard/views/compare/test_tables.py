@@ -27,7 +27,7 @@ def test_every_interval_lies_within_the_reach_of_the_scale(store: Store) -> None
     assert len(data["rows"]) == len(DEFAULT_METRICS)
     for row in data["rows"]:
         assert -data["reach"] <= row["low"] <= row["difference"] <= row["high"] <= data["reach"]
-        assert (row["look"] == "none") == (row["change"] == "no difference seen")
+        assert (row["look"] == "none") == (row["change"] == "no significant difference")
 
 
 def test_a_change_has_a_sign_and_a_word_and_a_link_that_opens_it(store: Store) -> None:
