@@ -72,7 +72,7 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     expect(page.get_by_role("img", name="Area")).to_be_visible()
     page.get_by_role("link").filter(has_text="<img").first.click()
     page.wait_for_url("**item=*")
-    expect(page.get_by_text("What contenders make of it")).to_have_count(2)
+    expect(page.get_by_text("Scores for")).to_have_count(2)
     assert page.title() != "owned"
     assert (
         page.locator("#agreement img, #compare img, [data-testid=stHtml] img, [data-testid=stMarkdown] img").count()

@@ -77,7 +77,7 @@ def test_plan_start_progress_and_numbers_with_a_key_that_is_nowhere(
     keep(store)
     page = planned(open_page(f"{dashboard}/evaluate?run=bridges"), server)
     expect(page.get_by_text("6 calls")).to_be_visible()
-    expect(page.get_by_text("no price is known of m")).to_be_visible()
+    expect(page.get_by_text("no price for m")).to_be_visible()
     assert server.count == 0
     server.delay = lambda: SLOW
     page.get_by_role("textbox", name="Key").fill(SECRET)
@@ -115,7 +115,7 @@ def test_cancel_keeps_what_is_done_a_reload_loses_nothing_and_resume_asks_the_re
     page.reload()
     expect(page.get_by_text("openai:m + embedded: running")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("stopped by a person")).to_be_visible()
+    expect(page.get_by_text("stopped by the user")).to_be_visible()
     (live,) = live_evaluations(store)
     asked = server.count
     assert 0 < live.progress.done < 60

@@ -164,7 +164,7 @@ def test_a_column_can_be_matched_by_hand(dashboard: str, open_page: OpenPage, tm
     page.get_by_role("option", name="frage").click()
     expect(page.get_by_text("question from frage", exact=False)).to_be_visible()
     page.get_by_role("button", name="Import only").click()
-    expect(page.get_by_text("1 samples kept")).to_be_visible()
+    expect(page.get_by_text("Imported 1 samples")).to_be_visible()
 
 
 def test_an_empty_store_says_what_to_do(dashboard: str, open_page: OpenPage) -> None:
@@ -203,9 +203,9 @@ def test_scores_of_the_file_and_classes_of_claims_are_set_apart(
     expect(page.get_by_text("0.25 Precision (RAGChecker file)")).to_be_visible()
     expect(page.get_by_text("1 wrong, from no passage (hallucination)")).to_be_visible()
     page = settled(open_page(f"{dashboard}/sample?run=checked&sample=1&statement=1"))
-    expect(page.get_by_role("option").first).to_contain_text("by a single passage")
+    expect(page.get_by_role("option").first).to_contain_text("supported by one passage")
     expect(page.get_by_role("option").first).to_contain_text("right, from a relevant passage")
-    expect(page.get_by_role("status").first).to_contain_text("nobody judged them together")
+    expect(page.get_by_role("status").first).to_contain_text("not against all together")
     assert page.get_by_text("not judged", exact=True).count() == 0
 
 

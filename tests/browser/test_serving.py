@@ -128,7 +128,7 @@ READ_ONLY = {
     "/run?run=rows": "rows",
     "/sample?run=rows&sample=bridge&statement=2": "9 million",
     "/upload": "is read-only",
-    "/evaluate": "No evaluation",
+    "/evaluate": "This dashboard does not start evaluations",
 }
 
 

@@ -66,7 +66,7 @@ def test_each_policy_by_hand(store: Store) -> None:
     assert zero.interval.n == 8
     assert bounds.mean == left_out.mean
     assert bounds.bounds == (0.5, 0.75)
-    assert bounds.note == "2 unscored could be anything"
+    assert bounds.note == "2 unscored from worst to best value"
     assert isinstance(bounds.interval, Interval)
     assert bounds.interval.low == zero.interval.low
     assert bounds.interval.high > 0.75

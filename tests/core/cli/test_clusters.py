@@ -83,7 +83,7 @@ def test_a_difference_of_turns_has_the_interval_and_the_p_of_conversations(store
     assert after["pairs"]["sign"]["method"] == "exact sign test of clusters"
     assert after["p"] > 100 * before["p"]
     assert (alone["clustered"], turns["clustered"]) == ("", "16 conversations")
-    assert "intervals 95% clustered by 16 conversations" in ragboard(store, "compare", "turns-a", "turns-b").stdout
+    assert "with 95% CIs clustered by 16 conversations" in ragboard(store, "compare", "turns-a", "turns-b").stdout
 
 
 def test_a_gate_that_turns_would_pass_is_inconclusive_for_conversations(store: Path) -> None:

@@ -122,7 +122,7 @@ def test_rank_is_estimate_from_a_file(store: Store, labels: Path, form: tuple[st
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--from", "labels.tsv", "--width", "0.1"), "are for the store's labels"),
+        (("--from", "labels.tsv", "--width", "0.1"), "work with labels in the store"),
         (("--pool",), "need --from FILE"),
         (("--metric", "a", "--metric", "b"), "need --from FILE"),
     ],

@@ -264,6 +264,6 @@ def test_a_second_evaluation_of_a_run_at_once_is_refused(tmp_path: Path, server:
     code, said = ended(start(store, server))
     go_on.set()
     assert (code, said.count("\n")) == (75, 1), said
-    assert "under way in another process" in said
+    assert "running in another process" in said
     assert ended(first)[0] == 0
     assert len(journalled(store)) == len(server.asked) == 100

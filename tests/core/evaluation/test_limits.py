@@ -170,7 +170,7 @@ def test_a_later_evaluation_of_all_asks_only_the_rest(store: Store) -> None:
 def test_a_breaker_ends_what_only_fails_and_says_why(store: Store, server: ChatServer) -> None:
     server.faults = [status(400, "out of order")] * 500
     done = evaluate_run(store, kept(store, 300), FAITHFULNESS, panel(server), Terms(together=8))
-    assert done.stopped.startswith("the last 50 tasks all failed, at last: status 400")
+    assert done.stopped.startswith("the last 50 tasks all failed; last error: status 400")
     assert 50 <= len(server.asked) <= 50 + 8
     assert done.samples == len(server.asked)
 
@@ -228,7 +228,7 @@ def test_an_unknown_price_is_one_line_before_anything_is_asked(store: Store, ser
     kept(store)
     refused = command(store, server, "--max-cost", "1")
     assert refused.exit_code == 2
-    assert refused.stderr == "ragboard: --max-cost needs the price of m; give it with --prices FILE\n"
+    assert refused.stderr == "ragboard: --max-cost needs a price for m: pass it with --prices FILE\n"
     assert server.asked == []
 
 

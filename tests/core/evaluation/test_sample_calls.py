@@ -70,7 +70,7 @@ def test_tokens_and_dollars_of_the_sample_are_those_the_server_counted(store: St
     assert embedding.messages == ()
     assert "embedding model" in embedding.no_prompt
     assert embedding.uncounted == 1, "the server does not say what embeddings took"
-    assert str(calls) == "5 tasks, 5 calls to models, 440 tokens (without those of 1 that are not known), cost unknown"
+    assert str(calls) == "5 tasks, 5 calls to models, 440 tokens (unknown for 1), cost unknown"
 
 
 @pytest.mark.parametrize("model", ["llama3:8b", "ft:gpt-4o-mini:org::id"])

@@ -103,7 +103,7 @@ def _pair_cell(cell: PairCell | None, against: str) -> dict[str, Any] | None:
     unscored = f"{found.unscored} unscored" if found.unscored else ""
     notes = [", ".join(filter(None, (f"{found.n} pairs", ties, unscored)))]
     if cell.p is not None and cell.duel is not None:
-        notes.append(f"p = {cell.p:.2g}: only this one right {cell.duel.wins}, only {against} {cell.duel.losses}")
+        notes.append(f"p = {cell.p:.2g}: right alone {cell.duel.wins}, {against} alone {cell.duel.losses}")
     if found.accuracy is None:
         return {"shown": "unscored", "bounds": "", "value": None, "low": None, "high": None, "notes": notes}
     return _cell(f"{found.accuracy:.2f}", found.accuracy, cell.interval, notes)

@@ -115,8 +115,9 @@ def _unscored(metric: MetricComparison) -> str:
         for side, given in (("A", metric.reasons_a), ("B", metric.reasons_b))
     }
     said = ", ".join(f"{count:,} unscored {where}" for where, count in counts.items() if count)
-    alike = reasons["A"] == reasons["B"]
-    why = reasons["A"] if alike else "; ".join(f"{side}: {reason}" for side, reason in reasons.items() if reason)
+    named = {side: reason for side, reason in reasons.items() if reason}
+    alike = len(set(named.values())) == 1
+    why = next(iter(named.values())) if alike else "; ".join(f"{side}: {reason}" for side, reason in named.items())
     return f"{said} ({why})" if why else said
 
 

@@ -52,7 +52,7 @@ GROUPS: dict[str, Grouping | None] = {
     "by judge": "judge",
 }
 HUMAN: dict[str, Human | None] = {
-    "any human label": None,
+    "labelled or not": None,
     "no human label": "none",
     "annotators agree": "agrees",
     "overruled": "overruled",

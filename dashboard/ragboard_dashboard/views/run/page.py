@@ -238,7 +238,7 @@ def _counted(found: Distribution) -> str:
     """How many samples have a value, and why the others have none."""
     left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
     said = [
-        f"{found.scored:,} of {found.total:,} have a value",
+        f"{found.scored:,} of {found.total:,} samples have a value",
         f"Unscored: {left_out}" if left_out else "",
         f"Mean: {found.note}" if found.note else "",
         share_line(found.share) if found.share else "",

@@ -125,7 +125,7 @@ def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
             if (count := row.labels.get(label, 0))
         ],
         "scores": [_score(outcomes.get(spec)) for spec in specs],
-        "note": ", ".join(dict.fromkeys((["refuses"] if row.refuses else []) + list(reasons))),
+        "note": ", ".join(dict.fromkeys((["refusal"] if row.refuses else []) + list(reasons))),
         "id": inert(row.sample_id[:LONGEST_ID]),
     }
 
