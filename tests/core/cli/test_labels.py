@@ -70,7 +70,7 @@ def test_labels_are_drawn_for_exported_and_imported(run: Store, tmp_path: Path) 
     assert file.read_text(encoding="utf-8") == ragboard(run, "labels", "export", "run").stdout
     fresh = Store(tmp_path / "fresh")
     said = ragboard(fresh, "labels", "import", str(file), "--design", "not random")
-    assert said.stdout == "1 labels imported from 1 rows; 0 were there already\n"
+    assert said.stdout == "1 labels imported from 1 rows; 0 were already there\n"
     assert "match no answer of a run in the store" in said.stderr
     found = json.loads(ragboard(fresh, "labels", "import", str(file), "--design", "not random", "--json").stdout)
     assert found["unchanged"] == 1

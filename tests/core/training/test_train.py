@@ -272,7 +272,7 @@ def test_an_evaluation_is_judged_by_it_in_either_place(folder: Path, tmp_path: P
 
 
 def test_a_metric_that_needs_more_names_the_role_that_nobody_fills(folder: Path, tmp_path: Path) -> None:
-    said = f"trained:{folder} does not answer {{}}; name another judge for the role '{{}}'"
+    said = f"trained:{folder} does not answer {{}} tasks (role '{{}}'); use"
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--judge", f"trained:{folder}")
     assert done.exit_code == 1
     assert said.format("ExtractStatements", "extract") in done.output
