@@ -29,7 +29,7 @@ def call(store: Store, *words: str) -> Result:
 
 @pytest.mark.parametrize(
     ("policy", "shown", "code"),
-    [("excluded", "1.00 [", 0), ("zero", "20 unscored as 0", 1), ("bounds", "0.75 to 1.00 [", 4)],
+    [("excluded", "1.00 [", 0), ("zero", "20 unscored count as 0", 1), ("bounds", "0.75 to 1.00 [", 4)],
 )
 def test_list_page_and_gate_count_the_unscored_alike(runs: Store, policy: str, shown: str, code: int) -> None:
     chosen = ("--unscored", policy)
@@ -56,7 +56,7 @@ def test_a_comparison_says_how_they_counted(runs: Store) -> None:
     ("policy", "said"),
     [
         ("excluded", ("1.000", "Unscored samples are left out.")),
-        ("zero", ("0.750", "20 unscored as 0", "Unscored samples count as zero")),
+        ("zero", ("0.750", "20 unscored count as 0", "Unscored samples count as zero")),
         ("bounds", ("0.750 to 1.000", "20 unscored from worst to best value", "Unscored samples count as anything")),
     ],
 )
@@ -116,7 +116,7 @@ def test_the_calls_of_a_sample_are_printed(store: Store) -> None:
     evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=PlainJudge(name="bad\x1b[2J")))
     printed = call(store, "show", "run", "s0", "--calls").output
     assert "1. Split the answer into statements" in printed
-    assert "read as: together: 1 supported, 1 unsupported" in printed
+    assert "parsed as: together: 1 supported, 1 unsupported" in printed
     assert "\x1b" not in printed
     kept = json.loads(call(store, "show", "run", "s0", "--calls", "--json").stdout)
     assert [one["origin"] for one in kept["tasks"]] == ["nobody", "nobody"]
