@@ -66,7 +66,7 @@ def test_one_choice_counts_on_every_page_and_a_threshold_stands_beside_the_means
     expect(page.get_by_text("missed (at least 0.9)").first).to_be_visible()
     settled(page).goto(f"{address}/compare?a=bm25-k3&b=bm25-rerank-k5&unscored=zero")
     expect(page.get_by_text("Unscored samples count as zero")).to_be_visible()
-    expect(page.get_by_text("unscored as 0 in 4 pairs").first).to_be_visible()
+    expect(page.get_by_text("unscored samples in 4 pairs count as 0").first).to_be_visible()
     settled(page).goto(address)
     expect(page.get_by_role("row").filter(has_text="bm25-k3").first).to_contain_text("✗ missed (at least 0.9)")
     expect(page.locator("[data-testid=stException]")).to_have_count(0)

@@ -219,7 +219,7 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> N
             "95% CI",
             "p",
             "",
-            "won/tied/lost",
+            "B higher/equal/lower",
             "pairs",
             "scored only in A",
             "scored only in B",

@@ -169,7 +169,7 @@ def _print_systems(found: Estimates, *, raw: bool) -> None:
 
 def _powered(found: PoweredMean | NoInterval | None, *, raw: bool = False) -> str:
     if found is None:
-        return "refused"
+        return "none"
     if isinstance(found, NoInterval):
         return f"none: {found.reason}"
     return _interval(found.interval if raw else found.clipped)

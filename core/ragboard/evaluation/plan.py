@@ -427,4 +427,4 @@ def plan_notes(found: Plan) -> tuple[str, ...]:
 
 
 def _count(statements: int | None) -> str:
-    return "as many as the embedded judge finds" if statements is None else str(statements)
+    return "as the embedded judge finds" if statements is None else str(statements)

@@ -60,7 +60,7 @@ def test_the_table_has_estimates_ranks_and_the_judges_accuracy(store: Store, lab
 
 def test_without_a_declared_design_it_says_why_there_is_nothing(store: Store, labels: Path) -> None:
     said = told(store, "a", "b|b", "--labels", str(labels))
-    assert said.count("refused") == 4
+    assert said.count("none") == 4
     assert "a: the 40 labelled samples were chosen in a way nobody declared" in said
 
 
