@@ -65,7 +65,7 @@ class LaunchContext:
         """Raise where nothing may be started: SettingError, StoreError of a store that is read only."""
         store.require_writable()
         if not self.may_start:
-            raise SettingError("this dashboard starts no evaluation: start it with --allow-evaluate")
+            raise SettingError("this dashboard does not start evaluations; serve it with --allow-evaluate")
 
 
 def plan_choice(store: Store, run: RunRef, choice: Choice, around: LaunchContext | None = None) -> Plan:
@@ -155,7 +155,7 @@ def _meant(choice: Choice, around: LaunchContext, key: str | None) -> tuple[Pane
 def _refuse_second(store: Store, evaluation_id: str) -> None:
     there = live_evaluation(store, evaluation_id)
     if there is not None and there.under_way:
-        raise StoreBusyError("this evaluation is under way already; wait for it or stop it")
+        raise StoreBusyError("this evaluation is already running; wait for it or stop it")
 
 
 def _ragboard(command: str, run: str, store: Store) -> list[str]:

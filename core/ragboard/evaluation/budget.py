@@ -91,7 +91,7 @@ class Budget:
                 models[kind] = judge.model
         unknown = sorted({model for model in models.values() if model not in terms.prices})
         if terms.max_cost is not None and unknown:
-            raise SettingError(f"--max-cost needs the price of {unknown[0]}; give it with --prices FILE")
+            raise SettingError(f"--max-cost needs a price for {unknown[0]}: pass it with --prices FILE")
         return cls(terms, models)
 
     @property
@@ -168,14 +168,14 @@ class Budget:
         model = self.models.get(type(task), "")
         self._failures[model] = self._failures[model] + 1 if isinstance(reply, Failure) else 0
         if isinstance(reply, Failure) and self._failures[model] >= FAILURES and not self.stopped:
-            self.stopped = f"the last {FAILURES} tasks all failed, at last: {reply.detail}"
+            self.stopped = f"the last {FAILURES} tasks all failed; last error: {reply.detail}"
 
     def _reached(self) -> str:
         terms = self.terms
         if terms.max_calls is not None and self.calls >= terms.max_calls:
             return f"the limit of {terms.max_calls} calls is reached"
         if terms.max_cost is not None and self.cost is None:
-            return f"the limit of ${terms.max_cost:g} cannot be held: the server does not say the tokens of every call"
+            return f"the limit of ${terms.max_cost:g} cannot be enforced: the server does not report all tokens"
         if terms.max_cost is not None and self._spent() > terms.max_cost * (1 + ROUNDING):
             return f"the limit of ${terms.max_cost:g} is reached"
         if terms.max_minutes is not None and self.clock() - self._started >= 60 * terms.max_minutes:

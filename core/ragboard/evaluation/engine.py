@@ -323,7 +323,7 @@ def with_earlier(
 def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
     """Raise SettingError where no metric was chosen, JudgeError where a role that they need is not filled."""
     if not metrics:
-        raise SettingError(f"no metric was chosen; there are {', '.join(METRICS)}")
+        raise SettingError(f"no metric chosen; there are {', '.join(METRICS)}")
     for metric in metrics:
         for kind in sorted(tasks_for(metric.needs()), key=lambda kind: kind.__name__):
             try:

@@ -67,5 +67,5 @@ def test_who_says_stop_is_heard_after_the_clock_was_set_back(store: Store, clock
     run = store.add_runs([make_run(samples=20)])[0]
     judge = PlainJudge(before=stop)
     done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=judge), Terms(together=1))
-    assert done.stopped == "stopped by a person; the same command goes on from here"
+    assert done.stopped == "stopped by the user; run the same command to resume"
     assert done.samples < 20

@@ -170,7 +170,7 @@ def test_a_later_evaluation_of_all_asks_only_the_rest(store: Store) -> None:
 def test_a_breaker_ends_what_only_fails_and_says_why(store: Store, server: ChatServer) -> None:
     server.faults = [status(400, "out of order")] * 500
     done = evaluate_run(store, kept(store, 300), FAITHFULNESS, panel(server), Terms(together=8))
-    assert done.stopped.startswith("the last 50 tasks all failed, at last: status 400")
+    assert done.stopped.startswith("the last 50 tasks all failed; last error: status 400")
     assert 50 <= len(server.asked) <= 50 + 8
     assert done.samples == len(server.asked)
 
@@ -184,7 +184,7 @@ def test_a_stop_file_ends_it_with_what_is_done_kept(store: Store) -> None:
 
     judge = PlainJudge()
     done = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(together=1), watch=stop)
-    assert done.stopped == "stopped by a person; the same command goes on from here"
+    assert done.stopped == "stopped by the user; run the same command to resume"
     last = read_progress(status_path(store))
     assert last is not None
     assert (last.state, last.message) == ("stopped", done.stopped)
@@ -215,7 +215,7 @@ def test_a_limit_on_the_command_line_ends_with_exit_code_3(store: Store, server:
     kept(store)
     stopped = command(store, server, "--max-calls", "6")
     assert stopped.exit_code == 3
-    assert "stopped: the limit of 6 calls is reached; what is done is kept" in stopped.stderr
+    assert "stopped: the limit of 6 calls is reached; answers so far are saved" in stopped.stderr
     by_cost = command(store, server, "--max-cost", "0.001", "--prices", prices(tmp_path), "--concurrency", "1")
     assert by_cost.exit_code == 3
     assert 6 + 4 <= len(server.asked) <= 6 + 5
@@ -228,7 +228,7 @@ def test_an_unknown_price_is_one_line_before_anything_is_asked(store: Store, ser
     kept(store)
     refused = command(store, server, "--max-cost", "1")
     assert refused.exit_code == 2
-    assert refused.stderr == "ragboard: --max-cost needs the price of m; give it with --prices FILE\n"
+    assert refused.stderr == "ragboard: --max-cost needs a price for m: pass it with --prices FILE\n"
     assert server.asked == []
 
 

@@ -70,7 +70,7 @@ def test_tokens_and_dollars_of_the_sample_are_those_the_server_counted(store: St
     assert embedding.messages == ()
     assert "embedding model" in embedding.no_prompt
     assert embedding.uncounted == 1, "the server does not say what embeddings took"
-    assert str(calls) == "5 tasks, 5 calls to models, 440 tokens (without those of 1 that are not known), cost unknown"
+    assert str(calls) == "5 tasks, 5 calls to models, 440 tokens (unknown for 1), cost unknown"
 
 
 @pytest.mark.parametrize("model", ["llama3:8b", "ft:gpt-4o-mini:org::id"])
@@ -179,7 +179,7 @@ def test_tasks_of_a_metric_that_is_not_at_hand_are_said_to_be_such(store: Store)
 
 def test_what_cannot_be_shown_is_said(store: Store) -> None:
     run_id = store.add_runs([make_run(samples=2)])[0].id
-    assert found(store).missing == "this run was never evaluated"
+    assert found(store).missing == "this run is not evaluated yet"
     evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), Terms(sample=1))
     covered = store.covered(store.resolve("run").evaluation_id or "")
     left = next(n for n in (0, 1) if n not in covered)

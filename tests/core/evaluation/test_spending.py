@@ -128,14 +128,14 @@ def test_models_are_summed() -> None:
     both = spending_of([spend(), spend(model="e", embedding=True, calls=6, cost=0.25)])
     assert (both.calls, both.prompt_tokens, both.completion_tokens, both.cost) == (16, 1800, 200, 0.75)
     assert (both.calls_of_plan, both.tokens_of_plan) == (1.0, 0.5)
-    assert str(both) == "16 calls, 2,000 tokens, $0.7500; 100% of the calls and 50% of the tokens that were planned"
+    assert str(both) == "16 calls, 2,000 tokens, $0.7500; 100% of the calls and 50% of the tokens planned"
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ({"cost": None}, "10 calls, 1,000 tokens, cost unknown (m); 125% of the calls and 50% of the tokens"),
-        ({"uncounted": 3}, "10 calls, 1,000 tokens (those of 3 calls are not known), $0.5000; 125% of the calls that"),
+        ({"uncounted": 3}, "10 calls, 1,000 tokens (unknown for 3 calls), $0.5000; 125% of the calls planned"),
         ({"planned_calls": None, "planned_tokens": None}, "10 calls, 1,000 tokens, $0.5000"),
     ],
     ids=["no price", "no count", "no plan"],
