@@ -76,7 +76,7 @@ def test_pairs_are_stepped_through_by_key_and_noise_is_drawn_behind(sample: str,
     expect(row.get_by_text("Noise: two evaluations of bm25-k3 by embedded differ by +0.000")).to_be_visible()
     expect(row.locator("rect.noise")).to_have_count(1)
     page.get_by_role("button", name="Copy").click()
-    expect(page.get_by_test_id("stCode")).to_contain_text("Differences are bm25-rerank-k5 less bm25-k3")
+    expect(page.get_by_test_id("stCode")).to_contain_text("Differences are bm25-rerank-k5 minus bm25-k3")
     page.keyboard.press("Escape")
     page.get_by_role("row").filter(has_text="▼ worse -").get_by_role("link").first.click()
     expect(page.get_by_text(re.compile(r"^1 of \d+ pairs \(▼ Worse, by Context relevance\)"))).to_be_visible()
