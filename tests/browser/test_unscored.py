@@ -60,7 +60,7 @@ def test_one_choice_counts_on_every_page_and_a_threshold_stands_beside_the_means
     expect(page.get_by_text("Mean: 4 unscored from worst to best value")).to_be_visible()
     page.get_by_role("button", name="Set threshold").click()
     page.get_by_role("spinbutton", name="Threshold").fill("0.9")
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("button", name="Threshold: at least 0.9")).to_be_visible()
     assert [str(one) for one in thresholds(kept).values()] == ["at least 0.9"]
     expect(page.get_by_text("missed (at least 0.9)").first).to_be_visible()

@@ -84,7 +84,7 @@ def test_values_that_differ_in_the_last_digits_are_no_certainty(store: Store) ->
 def test_where_lower_is_better_the_worst_stands_for_zero(store: Store) -> None:
     store.add_runs([scored_run("run", VALUES, LOWER)])
     found = summary(store, "zero", LOWER)
-    assert (found.mean, found.stands_for, found.note) == (0.75, 1.0, "2 unscored as 1, the worst")
+    assert (found.mean, found.stands_for, found.note) == (0.75, 1.0, "2 unscored count as 1, the worst value")
 
 
 def test_a_metric_without_a_bound_says_that_nothing_can_stand_for_the_worst(store: Store) -> None:
