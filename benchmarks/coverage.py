@@ -19,7 +19,7 @@ from scipy import special
 from ragboard.stats import Interval, holm, mean_interval, moments, paired_difference
 from ragboard.stats.distributions import normal_quantile, t_quantile
 from ragboard.stats.intervals import lower_limit
-from ragboard.stats.ppi import Design, Parts, binary_parts, half_width, solve
+from ragboard.stats.ppi import Parts, PpiDesign, binary_parts, half_width, solve
 
 Floats = NDArray[np.float64]
 World = Callable[[np.random.Generator, int, float], tuple[Floats, float]]
@@ -139,7 +139,7 @@ class Powered:
     widest: float
 
 
-def ppi_coverage(judge: Judge, n: int, m: int, *, design: Design, repeats: int, seed: int) -> Powered:
+def ppi_coverage(judge: Judge, n: int, m: int, *, design: PpiDesign, repeats: int, seed: int) -> Powered:
     """Draw labelled and other items, and see which 95 % intervals hold the rate of yeses."""
     parts = drawn(judge, n, m, repeats=repeats, seed=seed)
     covered, widths = {}, {}

@@ -38,7 +38,7 @@ from ragboard.judges.embedded.select import FEATURES as HELP
 from ragboard.judges.embedded.select import marks
 from ragboard.judges.embedded.statements import extract
 from ragboard.stats import NoInterval, auroc
-from ragboard.stats.clustered import auroc_difference
+from ragboard.stats.auroc import auroc_difference
 
 FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed")
 HELD_OUT = ("wice", "factcheck_gpt", "begin", "mtrag", "sample")

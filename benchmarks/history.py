@@ -17,7 +17,7 @@ from ragboard.judges.embedded.select import rate
 from ragboard.readers.labels import read_labels
 from ragboard.records import Sample
 from ragboard.stats import Interval, estimate_text
-from ragboard.stats.clustered import auroc_difference, clustered_auroc
+from ragboard.stats.auroc import auroc_difference, clustered_auroc
 
 DIMENSIONS = ("appropriateness", "completeness")
 QUESTIONS = 3

@@ -17,7 +17,7 @@ from typing import Any
 
 from ragboard import EmbeddedJudge
 from ragboard.records import Label, Verdict
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 from ragboard.stats import auroc, confusion
 from ragboard.tasks import Selection, SelectSentences, Verification, Verify
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ragboard.human.judge_report import JudgedRow, read_judged_rows
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 
 __all__ = ["SETS", "raw_rows", "read_set"]
 

@@ -25,7 +25,7 @@ LAYERS = (
     ("readers", "database", "prices"),
     ("tasks",),
     ("judges",),
-    ("metrics", "samples"),
+    ("metrics", "sample_files"),
     ("store",),
     ("evaluation", "analysis", "query"),
     ("human",),

@@ -13,7 +13,7 @@ import pytest
 
 from ragboard import read_runs, sample_runs
 from ragboard.readers.ares import read_ares
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 
 SAMPLE = Path(__file__).parents[1] / "sample_data"
 TABLES = sorted([*(SAMPLE / "runs").glob("*.jsonl"), *(SAMPLE / "questions").glob("*.jsonl")])

@@ -41,7 +41,7 @@ from .records import (
     Unscored,
     Verdict,
 )
-from .samples import sample_runs
+from .sample_files import sample_runs
 from .stats import Interval
 from .store import RunRef, Store
 

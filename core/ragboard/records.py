@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 __all__ = [
+    "Direction",
     "Evaluation",
     "Evidence",
     "FileScores",
@@ -31,6 +32,7 @@ __all__ = [
     "Unscored",
     "UnscoredReason",
     "Verdict",
+    "VerdictTarget",
 ]
 
 JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
@@ -40,6 +42,12 @@ Side = Literal["response", "reference"]
 
 Label = Literal["supported", "contradicted", "unsupported"]
 """What a target says of a statement: it says so; it says something incompatible; neither."""
+
+VerdictTarget = Literal["passages", "reference", "response"]
+"""What each statement is judged against: every passage separately, the reference, or the answer."""
+
+Direction = Literal["higher", "lower", "neutral"]
+"""Which values of a metric are better; neutral: that depends on the use."""
 
 UnscoredReason = Literal["undefined", "refusal", "failed", "skipped"]
 """Why there is no number: nothing to judge; the answer only refuses; the judge failed; a column is missing."""
@@ -132,7 +140,7 @@ class MetricDescription:
     low: float | None
     """The least value; None where there is no bound, and so for `high`."""
     high: float | None
-    direction: Literal["higher", "lower", "neutral"]
+    direction: Direction
     calls: str
     """What it asks a judge, in words."""
     settings: tuple[MetricSetting, ...]

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.browser.conftest import PATIENCE, OpenPage, serving, settled
 
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 
 DRAWN = 1000 * PATIENCE
 """Milliseconds that a page may take to judge a file and draw its intervals."""

@@ -17,7 +17,7 @@ import pytest
 
 import ragboard
 from ragboard import preview, read_runs, sample_runs
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 from tests.chat_server import ChatServer, replies
 from tests.golden import adapter
 from tests.golden.bench import Bench, model_server, page

@@ -30,7 +30,7 @@ from ragboard.stats import (
     sign_test,
 )
 from ragboard.stats.agreement import Scale, Weights
-from ragboard.stats.clustered import auroc_difference, clustered_auroc
+from ragboard.stats.auroc import auroc_difference, clustered_auroc
 from ragboard.stats.intervals import Floats
 
 

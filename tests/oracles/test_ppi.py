@@ -27,9 +27,9 @@ from ragboard.stats import (
     simulate_ranking,
 )
 from ragboard.stats.intervals import Floats
-from ragboard.stats.ppi import Design, half_width, parts_of, solve
+from ragboard.stats.ppi import PpiDesign, half_width, parts_of, solve
 
-DESIGNS: tuple[Design, ...] = ("separate", "subset")
+DESIGNS: tuple[PpiDesign, ...] = ("separate", "subset")
 
 
 def drawn(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
@@ -40,7 +40,7 @@ def drawn(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     return truth[:n], judged[:n], judged[n:]
 
 
-def powered(*given: Floats, design: Design, weight: float | None = None) -> PoweredMean:
+def powered(*given: Floats, design: PpiDesign, weight: float | None = None) -> PoweredMean:
     found = powered_mean(*given, design=design, weight=weight)
     assert isinstance(found, PoweredMean)
     return found

@@ -120,7 +120,7 @@ from ragboard.store.queries.quantities import EXAMPLES
 from ragboard.store.queries.runs import ListedRun, StoreColumn, StoreTable
 from ragboard.store.queries.samples import GeneratedQuestion, Judgement, Only, Order, SampleQuery
 from ragboard.store.queries.statements import (
-    UNSUPPORTED,
+    NOT_SUPPORTED,
     Grouping,
     HallucinationQuery,
     Human,
@@ -132,11 +132,11 @@ __all__ = [
     "BETTER",
     "DIFFERENT_JUDGES",
     "EXAMPLES",
+    "NOT_SUPPORTED",
     "POLICIES",
     "QUANTITIES",
     "RULES",
     "STANDINGS",
-    "UNSUPPORTED",
     "Bin",
     "Breakdown",
     "Change",

@@ -28,11 +28,11 @@ from ragboard.analysis.paired import (
     unscored_reasons,
 )
 from ragboard.analysis.runs import RunSummary, run_summary
-from ragboard.records import JsonValue
+from ragboard.records import Direction, JsonValue
 from ragboard.stats import Interval, PairedDifference, SignTest, ci_text, holm, paired_difference
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters
-from ragboard.store.queries.pairs import Direction, PairedRuns, shared_ids
+from ragboard.store.queries.pairs import PairedRuns, shared_ids
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.samples import sample_texts
 from ragboard.store.queries.scores import Places
@@ -100,7 +100,7 @@ class MetricComparison:
     """Who judged it on either side; None where that was the same judge setup."""
 
     @property
-    def better(self) -> Literal["higher", "lower", "neutral"]:
+    def better(self) -> Direction:
         """Which difference of a pair is better: neither where different judges scored it."""
         return "neutral" if self.change == DIFFERENT_JUDGES else self.direction
 

@@ -21,11 +21,11 @@ from ragboard.store.queries.statements import (
     HallucinationQuery,
     JudgedStatement,
     apart_evaluations,
-    found_frame,
-    found_labels,
-    found_page,
+    create_matches,
     grouped_statements,
-    put_found,
+    matched_frame,
+    matched_labels,
+    matched_page,
     statements_query,
     verdicts_of,
 )
@@ -98,9 +98,9 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
     """A page of statements: contradicted before unsupported, least supported first."""
     with store.database.read() as connection:
         shown = _shown(connection, query)
-        put_found(connection, query, list(shown))
-        labels = found_labels(connection)
-        page = found_page(connection, query)
+        create_matches(connection, query, list(shown))
+        labels = matched_labels(connection)
+        page = matched_page(connection, query)
         keys = [one.key for one in page]
         verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
     rows = tuple(
@@ -132,7 +132,7 @@ def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
 def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
     """The statements that a query means, by question, passage or judge; by judge, each run counts once for each."""
     with store.database.read() as connection:
-        put_found(connection, query, list(_shown(connection, query, each_judge=by == "judge")))
+        create_matches(connection, query, list(_shown(connection, query, each_judge=by == "judge")))
         found = grouped_statements(connection, query, by)
     groups = tuple(
         HallucinationGroup(
@@ -155,8 +155,8 @@ def hallucination_table(store: Store, query: HallucinationQuery) -> pd.DataFrame
     (the latest of them), null where nobody does.
     """
     with store.database.read() as connection:
-        put_found(connection, query, list(_shown(connection, query)))
-        return found_frame(connection, query)
+        create_matches(connection, query, list(_shown(connection, query)))
+        return matched_frame(connection, query)
 
 
 def judges_of(store: Store) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from ragboard.analysis.metrics import described
 from ragboard.analysis.paired import Floats
 from ragboard.analysis.runs import RunSummary
 from ragboard.metrics import METRICS, Metric, metric_of, outcome
-from ragboard.metrics.needs import Findings, JointVerdicts, Judged, Need, Statements, StatementsFound
+from ragboard.metrics.needs import ExtractedStatements, Findings, JointVerdicts, JudgedStatements, Need, Statements
 from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict
 from ragboard.stats import moments
 from ragboard.store import RunRef, Store, read_samples
@@ -60,8 +60,8 @@ def recounted(
         return {}
     statements = tuple(one.statement for one in said)
     found: dict[Need[Any], object] = {
-        JointVerdicts(): Judged(side="response", statements=statements, verdicts=judged, refuses=refuses),
-        Statements(): StatementsFound(side="response", statements=statements, refuses=refuses),
+        JointVerdicts(): JudgedStatements(side="response", statements=statements, verdicts=judged, refuses=refuses),
+        Statements(): ExtractedStatements(side="response", statements=statements, refuses=refuses),
     }
     return {metric.spec: outcome(metric, sample, Findings(found)) for metric in _following(specs)}
 

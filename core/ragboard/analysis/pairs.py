@@ -12,11 +12,10 @@ from ragboard.analysis.metrics import described
 from ragboard.analysis.samples import SampleReport, sample_report
 from ragboard.analysis.word_diff import Change, word_diff
 from ragboard.errors import NotFoundError
-from ragboard.records import Outcome, Passage, Unscored
+from ragboard.records import Direction, Outcome, Passage, Unscored
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.pairs import (
     SAME,
-    Direction,
     PairedRuns,
     PairQuery,
     Which,

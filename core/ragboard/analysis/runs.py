@@ -19,7 +19,7 @@ from ragboard.store.queries.evaluations import JudgedBy, elsewhere_by_run, file_
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.runs import ListedRun, RunRow, StoreTable, all_runs, described_tables, listed_runs, run_row
 from ragboard.store.queries.samples import refusing_runs
-from ragboard.store.queries.scores import Failure, failed_scores, failing_evaluations, means_query
+from ragboard.store.queries.scores import FailedScore, failed_scores, failing_evaluations, means_query
 from ragboard.store.queries.statements import label_counts, origin_counts
 
 __all__ = [
@@ -232,7 +232,7 @@ def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
     """The kinds of failure behind a run's missing scores, the commonest first."""
     with store.database.read() as connection:
         failed = failed_scores(connection, run)
-    kinds: dict[str, list[Failure]] = {}
+    kinds: dict[str, list[FailedScore]] = {}
     for one in failed:
         kinds.setdefault(kind_of_problem(one.detail), []).append(one)
     found = (

@@ -17,7 +17,7 @@ from ragboard.human.estimates import Estimates, estimate_runs, needed_for
 from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import RankedRuns, Ranking, rank_runs
 from ragboard.human.systems import KnownOrder, SystemEstimate
-from ragboard.readers.labels import Design
+from ragboard.readers.labels import SamplingDesign
 from ragboard.stats import (
     Interval,
     NoInterval,
@@ -38,7 +38,7 @@ HEAD = ("rank", "run", "estimate, 95% CI", "method", "possible ranks", "labelled
 
 design_option = click.option(
     "--design",
-    type=click.Choice(get_args(Design)),
+    type=click.Choice(get_args(SamplingDesign)),
     help="How the labelled samples of each run were chosen; else as the rows say.",
 )
 pool_option = click.option(
@@ -84,7 +84,7 @@ def estimate(
     metrics: tuple[str, ...],
     measured: Measured | None,
     file: Path | None,
-    design: Design | None,
+    design: SamplingDesign | None,
     pool: bool,
     order: str | None,
     width: float | None,

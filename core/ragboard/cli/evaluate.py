@@ -32,7 +32,7 @@ from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_not
 from ragboard.evaluation.progress import Progress
 from ragboard.evaluation.terms import Expected, Terms
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.judges.base import Sender
+from ragboard.judges.base import ModelJudge
 from ragboard.judges.panel import Panel
 from ragboard.metrics import DEFAULT_METRICS, Metric, metric_of, metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
@@ -226,7 +226,7 @@ def _expected(
     store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms, samples: int
 ) -> tuple[Expected, ...]:
     """What is to be asked outside for so many samples, from the first call on; nothing where all answer themselves."""
-    if not any(isinstance(judge, Sender) for judge in panel.members):
+    if not any(isinstance(judge, ModelJudge) for judge in panel.members):
         return ()
     assumed = Assumptions(samples=LOOKED_AT)
     known = terms.known

@@ -14,7 +14,7 @@ from ragboard.human.annotation import draw_samples
 from ragboard.human.label_files import export_labels, import_labels
 from ragboard.human.labels import label_statement, withdraw_statement
 from ragboard.outputs import check_output, write_output
-from ragboard.readers.labels import Design
+from ragboard.readers.labels import SamplingDesign
 from ragboard.records import Label
 from ragboard.store import Store
 
@@ -118,12 +118,12 @@ def write_labels(run: str | None, out: Path | None, force: bool, store: Store) -
 @labels.command("import")
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option(
-    "--design", type=click.Choice(get_args(Design)), help="How the answers were chosen; else as the rows say."
+    "--design", type=click.Choice(get_args(SamplingDesign)), help="How the answers were chosen; else as the rows say."
 )
 @annotator_option
 @store_option
 @as_json
-def read_labels(file: Path, design: Design | None, annotator: str, store: Store, as_json: bool) -> None:
+def read_labels(file: Path, design: SamplingDesign | None, annotator: str, store: Store, as_json: bool) -> None:
     """Import the labels in FILE: JSON Lines, or TSV as ARES has it. Importing a file twice changes nothing.
 
     Say how the answers were chosen: means can only be estimated from a random sample of a run's answers.

@@ -10,7 +10,7 @@ import click
 
 from ragboard import export as exporting
 from ragboard.analysis import (
-    UNSUPPORTED,
+    NOT_SUPPORTED,
     Diagnosis,
     Grouping,
     Hallucination,
@@ -47,7 +47,7 @@ __all__ = ["diagnose_run", "export", "list_hallucinations", "query", "report"]
 
 @click.command("hallucinations")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("--verdict", type=click.Choice(UNSUPPORTED), help="Only this verdict; else both.")
+@click.option("--verdict", type=click.Choice(NOT_SUPPORTED), help="Only this verdict; else both.")
 @click.option("--judge", "judged_by", default="", metavar="NAME", help="Use the newest evaluation by this judge.")
 @click.option("--text", default="", help="Words to find in the statement, its question or its reason.")
 @click.option("--passage", default="", metavar="ID", help="Only answers that retrieved this passage.")
@@ -84,7 +84,7 @@ def list_hallucinations(
     """
     query = HallucinationQuery(
         runs=tuple(map(store.resolve, runs)),
-        verdict=next((label for label in UNSUPPORTED if label == verdict), None),
+        verdict=next((label for label in NOT_SUPPORTED if label == verdict), None),
         judge=judged_by,
         text=text,
         passage=passage,

@@ -17,7 +17,7 @@ from ragboard.evaluation.background import RAGBOARD
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import DEFAULT_METRICS
 from ragboard.metrics.plugins import metrics_with
-from ragboard.samples import SAMPLE_TAG, sample_runs
+from ragboard.sample_files import SAMPLE_TAG, sample_runs
 from ragboard.store import RunRef, Store
 
 __all__ = ["demo", "serve"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ragboard.errors import SettingError
 from ragboard.evaluation.journal import Answers, Usage
 from ragboard.evaluation.terms import Expected, Terms
-from ragboard.judges.base import NotAskedError, RequestSize, Sender
+from ragboard.judges.base import ModelJudge, NotAskedError, RequestSize
 from ragboard.judges.panel import Panel
 from ragboard.prices import Prices, cost
 from ragboard.records import Spend
@@ -87,7 +87,7 @@ class Budget:
         models: dict[type[Task], str] = {}
         for kind in TASKS:
             judge = panel.answering(kind)
-            if judge is not None and isinstance(judge, Sender):
+            if judge is not None and isinstance(judge, ModelJudge):
                 models[kind] = judge.model
         unknown = sorted({model for model in models.values() if model not in terms.prices})
         if terms.max_cost is not None and unknown:
@@ -274,7 +274,7 @@ def spent(journal: Answers, panel: Panel, prices: Prices, expected: Sequence[Exp
     usage: dict[tuple[str, bool], Usage] = {(one.model, one.embedding): Usage() for one in expected}
     for task, taken in journal.usage.items():
         judge = panel.for_task(TASK_NAMED[task])
-        model = judge.model if isinstance(judge, Sender) else judge.name
+        model = judge.model if isinstance(judge, ModelJudge) else judge.name
         usage.setdefault((model, TASK_NAMED[task].role == "embed"), Usage()).join(taken)
     planned = {(one.model, one.embedding): one for one in expected}
     return tuple(

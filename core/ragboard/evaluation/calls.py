@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ragboard.errors import RunFileError, SettingError, StoreError
-from ragboard.evaluation.journal import Kept, Usage, read_kept
+from ragboard.evaluation.journal import KeptAnswer, Usage, read_kept
 from ragboard.evaluation.runner import wait_for
 from ragboard.judges.llm import judge as llm
 from ragboard.judges.llm.dialogue import Dialogue
@@ -55,7 +55,7 @@ class Call:
     """One task and what became of it."""
 
     task: str
-    """In words: `Hold 3 statements against 5 passages`."""
+    """In words: `Check 3 statements against 5 passages, together`."""
     judge: str
     """Who answered: a model, or by which rules."""
     origin: Origin
@@ -187,11 +187,11 @@ class _Reader:
             known=tuple(metric for spec in evaluation.metrics if (metric := metric_of(spec, known)) is not None),
         )
 
-    def calls(self, kept: Sequence[Kept]) -> tuple[Call, ...]:
+    def calls(self, kept: Sequence[KeptAnswer]) -> tuple[Call, ...]:
         tasks = self._tasks(kept)
         return tuple(self._call(line, tasks.get(line.key)) for line in kept)
 
-    def _tasks(self, kept: Sequence[Kept]) -> dict[str, Task]:
+    def _tasks(self, kept: Sequence[KeptAnswer]) -> dict[str, Task]:
         """The tasks by key, as they come up when the sample is gathered from these answers alone."""
         answers = {line.key: line.answer for line in kept}
         found: dict[str, Task] = {}
@@ -210,7 +210,7 @@ class _Reader:
         kind = type(task).__name__
         return task_key(task, self.identity.get(kind, ""))
 
-    def _call(self, line: Kept, task: Task | None) -> Call:
+    def _call(self, line: KeptAnswer, task: Task | None) -> Call:
         identity = self.identity.get(line.task, "")
         messages, reason = self._messages(identity, line, task)
         return Call(
@@ -229,7 +229,7 @@ class _Reader:
         said = task.describe(self.sample)
         return f"{said} (draw {task.draw + 1})" if task.draw else said
 
-    def _origin(self, identity: str, line: Kept, task: Task | None) -> Origin:
+    def _origin(self, identity: str, line: KeptAnswer, task: Task | None) -> Origin:
         if not asks_server(identity):
             return "nobody"
         if line.sample != self.sample.id:
@@ -239,7 +239,7 @@ class _Reader:
         plain = task is not None and isinstance(self.prompts, Prompts) and _is_plain(task, self.prompts)
         return "nobody" if plain else "elsewhere"
 
-    def _messages(self, identity: str, line: Kept, task: Task | None) -> tuple[tuple[Message, ...], str]:
+    def _messages(self, identity: str, line: KeptAnswer, task: Task | None) -> tuple[tuple[Message, ...], str]:
         """Prompts and replies, and why no prompt is among them."""
         replies = tuple(Message(role="reply", text=one.said) for one in line.exchanges if one.said)
         reason = self._no_prompt(identity, line.task, task)

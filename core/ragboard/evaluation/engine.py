@@ -23,13 +23,13 @@ from ragboard.evaluation.journal import is_being_written, open_journal
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.runner import TaskRunner, wait_for
 from ragboard.evaluation.terms import Terms
-from ragboard.judges.base import Sender
+from ragboard.judges.base import ModelJudge
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
 from ragboard.metrics.base import Findings, Need, resolve, tasks_for
 from ragboard.metrics.partition import Origin
 from ragboard.metrics.ragchecker import stored_origins
-from ragboard.metrics.statements import Cells, Judged, StatementsFound
+from ragboard.metrics.statements import ExtractedStatements, JudgedStatements, VerdictTable
 from ragboard.records import Evaluation, Evidence, Outcome, Sample, Spend, Statement, Target, Unscored, Verdict
 from ragboard.store import Store, score_row
 
@@ -150,22 +150,22 @@ def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]
         for table, row in need.rows(found):
             yield table, (position, *row)
         match found:
-            case Judged():
+            case JudgedStatements():
                 yield from _statement_rows(position, found, origins)
                 yield from _verdict_rows(position, found.statements, found.verdicts, Target(kind="joint"))
-            case Cells():
+            case VerdictTable():
                 yield from _statement_rows(position, found, origins)
                 for place, target in enumerate(found.targets):
                     column = tuple(row[place] for row in found.rows)
                     yield from _verdict_rows(position, found.statements, column, target)
-            case StatementsFound():
+            case ExtractedStatements():
                 yield from _statement_rows(position, found, origins)
             case _:
                 pass
 
 
 def _statement_rows(
-    position: int, found: Judged | Cells | StatementsFound, origins: tuple[Origin, ...]
+    position: int, found: JudgedStatements | VerdictTable | ExtractedStatements, origins: tuple[Origin, ...]
 ) -> Iterator[tuple[str, Row]]:
     """`origins` has the class of each claim of the answer, or nothing where they were not all judged."""
     if found.refuses is not None:
@@ -283,7 +283,7 @@ def _opened(
 ) -> Generator[tuple[TaskRunner, ResultFiles]]:
     """Journal, cache and result files, open for as long as the evaluation runs."""
     terms = budget.terms
-    cached = terms.cache and any(isinstance(judge, Sender) for judge in panel.members)
+    cached = terms.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
     with ExitStack() as stack:
         path = store.journal_path(evaluation.id)
         journal = stack.enter_context(open_journal(path, header_data(evaluation, terms)))

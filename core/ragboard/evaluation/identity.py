@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.evaluation.terms import LIMITS, Terms
-from ragboard.judges.options import JudgeOptions, options_kept, options_read
+from ragboard.judges.options import JudgeOptions, options_from_json, options_to_json
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.metrics.base import tasks_for
@@ -144,7 +144,7 @@ def header_data(evaluation: Evaluation, terms: Terms) -> dict[str, Any]:
         "judge": evaluation.judge,
         "identity": evaluation.identity,
         "metrics": evaluation.metrics,
-        "judging": None if terms.judging is None else options_kept(terms.judging),
+        "judging": None if terms.judging is None else options_to_json(terms.judging),
         "limits": {name: value for name in LIMITS if (value := getattr(terms, name)) is not None},
     }
 
@@ -174,4 +174,4 @@ def _choice(said: Mapping[str, Any]) -> Choice | None:
     limits = said.get("limits") or {}
     if any(name not in LIMITS or type(limit) not in (int, float) for name, limit in limits.items()):
         raise ValueError("limits")
-    return Choice(metrics=tuple(said["metrics"]), judging=options_read(said["judging"]), limits=limits)
+    return Choice(metrics=tuple(said["metrics"]), judging=options_from_json(said["judging"]), limits=limits)

@@ -25,7 +25,7 @@ from ragboard.prices import Price, cost
 from ragboard.store.journals import GLANCE_SECONDS
 from ragboard.tasks import TASK_NAMED, Exchange, Failure, Reply, Task, decode_reply, encode
 
-__all__ = ["Answers", "Journal", "Kept", "Usage", "is_being_written", "open_journal", "read_answers", "read_kept"]
+__all__ = ["Answers", "Journal", "KeptAnswer", "Usage", "is_being_written", "open_journal", "read_answers", "read_kept"]
 
 SYNC_SECONDS = 0.5
 """At most this long between two syncs while lines are being written."""
@@ -68,7 +68,7 @@ class Usage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class KeptAnswer:
     """One line of a journal."""
 
     key: str
@@ -245,7 +245,7 @@ def _reading(path: Path) -> Generator[None]:
         raise StoreError(f"{path}: cannot read the journal: {error.strerror or error}") from error
 
 
-def read_kept(path: Path, places: Iterable[int]) -> tuple[Kept, ...]:
+def read_kept(path: Path, places: Iterable[int]) -> tuple[KeptAnswer, ...]:
     """The lines that begin at these bytes of a journal, without reading the others.
 
     Raises StoreError where the journal is not there or has no line at such a place.
@@ -257,12 +257,12 @@ def read_kept(path: Path, places: Iterable[int]) -> tuple[Kept, ...]:
         raise StoreError(f"{path}: {error.strerror or error}") from error
 
 
-def _kept(path: Path, reader: BinaryIO, place: int) -> Kept:
+def _kept(path: Path, reader: BinaryIO, place: int) -> KeptAnswer:
     reader.seek(place)
     try:
         line = json.loads(reader.readline())
         key, task, sample = _read_head(line)
-        return Kept(key=key, task=task, sample=sample, exchanges=_exchanges(line), answer=_answer(line))
+        return KeptAnswer(key=key, task=task, sample=sample, exchanges=_exchanges(line), answer=_answer(line))
     except _WRONG as error:
         raise StoreError(f"{path}: no answer begins at byte {place}; evaluate again to find them anew") from error
 

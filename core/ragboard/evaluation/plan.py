@@ -21,7 +21,7 @@ from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.journal import Answers, read_answers
 from ragboard.evaluation.runner import wait_for
 from ragboard.evaluation.terms import Expected
-from ragboard.judges.base import Request, Sender
+from ragboard.judges.base import ModelJudge, Request
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.llm.dialogue import ECHOED, REPAIRS
 from ragboard.judges.panel import Panel
@@ -271,12 +271,12 @@ class Estimator:
         if type(task) not in self._identities:
             self._identities[type(task)] = judge.identity(type(task))
         key = task_key(task, self._identities[type(task)])
-        kept, own = self.known.get(key, shared=isinstance(judge, Sender))
+        kept, own = self.known.get(key, shared=isinstance(judge, ModelJudge))
         if kept is not None and fits(task, kept):
             return TaskEstimate(bytes.fromhex(key), kept, known=True, own=own)
         reply, said = task.simulate(self._sizes(task))
-        sent = judge.request(task) if isinstance(judge, Sender) else None
-        if not isinstance(judge, Sender) or sent is None:
+        sent = judge.request(task) if isinstance(judge, ModelJudge) else None
+        if not isinstance(judge, ModelJudge) or sent is None:
             return TaskEstimate(bytes.fromhex(key), reply, known=False)
         model = (judge.model, task.role == "embed")
         said = "" if task.role == "embed" else said
@@ -401,7 +401,7 @@ def _drawn(store: Store, run_id: str, count: int, assumed: Assumptions) -> Itera
 
 def _silent(panel: Panel) -> Iterator[str]:
     judges = (panel.judge, *(panel.roles or {}).values())
-    return iter(dict.fromkeys(judge.name for judge in judges if not isinstance(judge, Sender)))
+    return iter(dict.fromkeys(judge.name for judge in judges if not isinstance(judge, ModelJudge)))
 
 
 def plan_notes(found: Plan) -> tuple[str, ...]:

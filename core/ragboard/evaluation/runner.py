@@ -12,7 +12,16 @@ from typing import Any, TypeVar
 from ragboard.evaluation.budget import Account, Budget
 from ragboard.evaluation.cache import AnswerCache
 from ragboard.evaluation.journal import Journal
-from ragboard.judges.base import Batching, Judge, Meter, Metering, NotAskedError, RequestMeter, RequestSize, Sender
+from ragboard.judges.base import (
+    BatchJudge,
+    Judge,
+    Meter,
+    MeteredJudge,
+    ModelJudge,
+    NotAskedError,
+    RequestMeter,
+    RequestSize,
+)
 from ragboard.judges.panel import Panel
 from ragboard.metrics.base import AnswerTask
 from ragboard.problems import kind_of_problem
@@ -128,7 +137,7 @@ class Batcher:
     async def answer(self, judge: Judge, task: Task, on_call: OnCall) -> Reply | Failure:
         """The judge's reply to the task."""
         if id(judge) not in self._queues:
-            self._queues[id(judge)] = _Queue(judge, judge.together) if isinstance(judge, Batching) else None
+            self._queues[id(judge)] = _Queue(judge, judge.batch_size) if isinstance(judge, BatchJudge) else None
         queue = self._queues[id(judge)]
         if queue:
             return await queue.answer(task, on_call)
@@ -176,7 +185,7 @@ class TaskRunner:
     def _route(self, kind: type[Task]) -> _Route:
         if kind not in self._routes:
             judge = self.panel.for_task(kind)
-            cached = self.cache if isinstance(judge, Sender) else None
+            cached = self.cache if isinstance(judge, ModelJudge) else None
             self._routes[kind] = _Route(judge, judge.identity(kind), cached)
         return self._routes[kind]
 
@@ -262,7 +271,7 @@ class TaskRunner:
         """What the judge says; of one that has its requests not admitted itself, the first is admitted here."""
         if not self.budget.allows():
             return NotAsked(detail=self.budget.stopped)
-        if isinstance(judge, Sender) and not (isinstance(judge, Metering) and judge.metering):
+        if isinstance(judge, ModelJudge) and not (isinstance(judge, MeteredJudge) and judge.is_metered):
             sent = judge.request(task)
             if sent is not None:
                 size = RequestSize(prompt_bytes=len(sent.text.encode(errors="replace")), reply_tokens=None)

@@ -12,8 +12,8 @@ from typing import Any
 
 from ragboard.errors import SettingError
 from ragboard.metrics import METRICS
-from ragboard.metrics.ragchecker import Checked
-from ragboard.readers.formats.ragchecker import CELLS, CLAIMS, LABELS, UnusableError, checked
+from ragboard.metrics.ragchecker import RagcheckerMetric
+from ragboard.readers.formats.ragchecker import CELLS, CLAIMS, LABELS, UnusableError, read_file_verdicts
 from ragboard.records import Label, Sample, Side
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.evaluations import evaluated_metrics
@@ -24,7 +24,7 @@ from ragboard.store.queries.statements import claims_by_side, labels_by_target, 
 __all__ = ["ragchecker_bytes"]
 
 THEIRS: dict[Label, str] = {label: name for name, label in LABELS.items()}
-COUNTED = [metric for metric in METRICS.values() if isinstance(metric, Checked)]
+COUNTED = [metric for metric in METRICS.values() if isinstance(metric, RagcheckerMetric)]
 DIGITS = 1
 """Decimals of a percentage in the table of means."""
 
@@ -100,7 +100,7 @@ def _claims(sample: Sample, found: _Found, key: Key) -> list[Any] | None:
 
 def _given(sample: Sample) -> Mapping[Side, tuple[str, ...]]:
     try:
-        return checked(sample).claims
+        return read_file_verdicts(sample).claims
     except UnusableError:
         return {}
 

@@ -10,6 +10,7 @@ from ragboard.errors import NotFoundError
 from ragboard.readers.labels import HumanRating
 from ragboard.records import Outcome, Sample, Unscored
 from ragboard.stats import CORRELATIONS, Interval, NoInterval, alpha_interval, correlation_interval, krippendorff_alpha
+from ragboard.stats.bootstrap import REPORT_DRAWS
 from ragboard.store import Store
 from ragboard.store.queries.agreements import (
     Outcomes,
@@ -23,7 +24,6 @@ from ragboard.store.queries.agreements import (
 )
 
 __all__ = [
-    "DRAWS",
     "AgreementData",
     "Correlations",
     "ItemDetail",
@@ -37,9 +37,6 @@ __all__ = [
     "measure",
     "questions_of",
 ]
-
-DRAWS = 1000
-"""Bootstrap draws of each interval, of which a report has many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +199,7 @@ def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashab
     def correlation(kind: str) -> Measure:
         return measure(
             lambda: CORRELATIONS[kind](x, y),
-            lambda: correlation_interval(x, y, kind=kind, groups=groups, seed=seed, draws=DRAWS),
+            lambda: correlation_interval(x, y, kind=kind, groups=groups, seed=seed, draws=REPORT_DRAWS),
         )
 
     return Correlations(n=len(x), **{kind: correlation(kind) for kind in CORRELATIONS})
@@ -216,5 +213,5 @@ def annotators_alpha(data: AgreementData, dimension: str) -> Measure | None:
         return None
     return measure(
         lambda: krippendorff_alpha(ratings, scale="ordinal"),
-        lambda: alpha_interval(ratings, groups, scale="ordinal", draws=DRAWS, seed=data.seed),
+        lambda: alpha_interval(ratings, groups, scale="ordinal", draws=REPORT_DRAWS, seed=data.seed),
     )

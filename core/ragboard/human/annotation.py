@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from ragboard.errors import SettingError
 from ragboard.human.labels import GRADES
-from ragboard.readers.labels import Design
+from ragboard.readers.labels import SamplingDesign
 from ragboard.stats import cohen_kappa
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import (
@@ -137,7 +137,7 @@ class LabelledSamples:
 
     rows: tuple[LabelledSample, ...]
     """In the order of the draw; imported labels in the order of the run."""
-    design: Design
+    design: SamplingDesign
     """Random if the samples were drawn here, else as the import declares: unknown unless all of it agrees."""
     draw: Draw | None
     """None if nothing was drawn: for imported labels, or because nobody drew yet."""
@@ -263,7 +263,9 @@ def labelled_samples(
         for at, place in places.items()
     )
     designs = {design for *_, declared in rows for design in declared}
-    declared: Design = "random" if designs == {"random"} else "not random" if designs == {"not random"} else "unknown"
+    declared: SamplingDesign = (
+        "random" if designs == {"random"} else "not random" if designs == {"not random"} else "unknown"
+    )
     return LabelledSamples(
         rows=found,
         design="random" if queue == "random" else declared,

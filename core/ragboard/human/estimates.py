@@ -12,7 +12,7 @@ from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.errors import SettingError
 from ragboard.human.annotation import LabelledSamples, Measured, draw_of, labelled_samples
 from ragboard.human.systems import System, SystemsReport, systems_report
-from ragboard.readers.labels import Design
+from ragboard.readers.labels import SamplingDesign
 from ragboard.records import MetricDescription
 from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
@@ -199,7 +199,7 @@ def _nobody_labelled(store: Store, run: RunRef, measured: Measured) -> str:
     return "nobody has labelled a random sample of this run yet"
 
 
-def not_random(count: int, design: Design) -> str:
+def not_random(count: int, design: SamplingDesign) -> str:
     """Why nothing is estimated from labels that were not declared random."""
     chosen = "not drawn at random" if design == "not random" else "chosen in a way nobody declared"
     return f"the {count} labelled samples were {chosen}: nothing follows from them for the others"

@@ -8,7 +8,6 @@ from typing import Any
 
 from ragboard.errors import SettingError
 from ragboard.human.agreement import (
-    DRAWS,
     AgreementData,
     Correlations,
     Measure,
@@ -29,7 +28,8 @@ from ragboard.stats import (
     kappa_interval,
     roc,
 )
-from ragboard.stats.clustered import clustered_auroc
+from ragboard.stats.auroc import clustered_auroc
+from ragboard.stats.bootstrap import REPORT_DRAWS
 from ragboard.store.queries.agreements import Scorer, StoredAgreement
 
 __all__ = ["GradeLine", "GradePeople", "GradeReport", "GradeVerdict", "Ratings", "grade_report", "grade_verdicts"]
@@ -236,12 +236,12 @@ def _ratings(
     seed: int,
 ) -> Ratings:
     first, second, levels = graded
-    drawing: dict[str, Any] = {"draws": DRAWS, "seed": seed}
+    drawing: dict[str, Any] = {"draws": REPORT_DRAWS, "seed": seed}
     return Ratings(
         correlations=correlations(scores, means, groups, seed),
         auroc=measure(
             lambda: auroc(scores, good),
-            lambda: clustered_auroc(scores, good, groups, draws=DRAWS, seed=seed),
+            lambda: clustered_auroc(scores, good, groups, draws=REPORT_DRAWS, seed=seed),
         ),
         kappa=measure(lambda: cohen_kappa(said, good), lambda: kappa_interval(said, good, groups, **drawing)),
         weighted_kappa=measure(

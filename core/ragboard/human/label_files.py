@@ -13,7 +13,7 @@ from typing import Any
 from ragboard.errors import RunFileError
 from ragboard.human.labels import GRADES, LabelledAnswer, NewLabel, Preferred, add_labels, swap_preference
 from ragboard.readers.cells import BadCellError
-from ragboard.readers.labels import Design, HumanRating, LabelledText, LabelRow, read_label_rows
+from ragboard.readers.labels import HumanRating, LabelledText, LabelRow, SamplingDesign, read_label_rows
 from ragboard.records import Passage, Sample, Span
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.labels import (
@@ -48,7 +48,7 @@ class LabelledOutcome:
     answer: LabelledAnswer
     run: str
     """The run that gave it, by the file's word; empty if the file does not say."""
-    design: Design
+    design: SamplingDesign
     """How this answer was chosen."""
     outcomes: Mapping[str, float]
     """In [0, 1], higher is better: under `verdicts` the share of its statements that are supported, under the name of a
@@ -79,7 +79,7 @@ def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
 
 
 def import_labels(
-    store: Store, path: Path, *, annotator: str = "unknown", design: Design | None = None
+    store: Store, path: Path, *, annotator: str = "unknown", design: SamplingDesign | None = None
 ) -> ImportedLabels:
     """Keep the labels of a file in the open format, or with ARES's columns; the same file twice changes nothing.
 
@@ -102,14 +102,14 @@ def import_labels(
     )
 
 
-def labelled_outcomes(path: Path, *, design: Design | None = None) -> tuple[LabelledOutcome, ...]:
+def labelled_outcomes(path: Path, *, design: SamplingDesign | None = None) -> tuple[LabelledOutcome, ...]:
     """The labelled answers of a file as numbers.
 
     `design` says how the answers were chosen; else each row's own word counts, else unknown. A row on statements counts
     for the whole of its answer, unless one of them is undecided; preferences are left out, for they say nothing of one
     answer. Raises RunFileError at the first row that cannot be read.
     """
-    by_answer: dict[tuple[str, str, Design], list[_Labels]] = {}
+    by_answer: dict[tuple[str, str, SamplingDesign], list[_Labels]] = {}
     for one in _read(path, "unknown", design):
         if one.labels:
             key = (one.row.run, one.answers[0].key, design or one.row.design or "unknown")
@@ -131,7 +131,7 @@ def labelled_outcomes(path: Path, *, design: Design | None = None) -> tuple[Labe
     return tuple(found)
 
 
-def _read(path: Path, annotator: str, design: Design | None) -> Iterator[_Labels]:
+def _read(path: Path, annotator: str, design: SamplingDesign | None) -> Iterator[_Labels]:
     for row in read_label_rows(str(path)):
         try:
             yield _labels(row, annotator, design)
@@ -139,7 +139,7 @@ def _read(path: Path, annotator: str, design: Design | None) -> Iterator[_Labels
             raise RunFileError(path, str(error), line=row.line, field=error.field or None) from error
 
 
-def _labels(row: LabelRow, annotator: str, design: Design | None) -> _Labels:
+def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _Labels:
     """The labels of a row. Raises BadCellError for what can be read but not kept."""
     if row.kind == "sentences":
         raise BadCellError("sentences", "labels of sentences are not kept; try ragboard agree")

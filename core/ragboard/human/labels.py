@@ -72,7 +72,7 @@ class NewLabel:
     note: str = ""
     queue: Queue = "browsing"
     design: str = ""
-    """Of an imported label a `Design`."""
+    """Of an imported label a `SamplingDesign`."""
     run_id: str = ""
     sample_id: str = ""
 

@@ -12,7 +12,7 @@ from ragboard.errors import SettingError
 from ragboard.human.estimates import estimated_metrics, judged_by, judged_scores, metric_of, not_random
 from ragboard.human.label_files import LabelledOutcome
 from ragboard.human.systems import KnownOrder, System, SystemsReport, against_order, pooled_report, systems_report
-from ragboard.readers.labels import Design
+from ragboard.readers.labels import SamplingDesign
 from ragboard.records import Sample
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import answer_places
@@ -158,7 +158,7 @@ def _system(
     store: Store, run: RunRef, spec: str, measured: str, answers: Mapping[int, Sequence[LabelledOutcome]]
 ) -> System:
     scores, notes = judged_scores(store, run, spec, measured, filed=True)
-    outcomes: dict[int, tuple[float, Design]] = {}
+    outcomes: dict[int, tuple[float, SamplingDesign]] = {}
     for position, rows in answers.items():
         about = [one for one in rows if measured in one.outcomes]
         if about:
@@ -187,7 +187,7 @@ def _system(
     )
 
 
-def _design(designs: Sequence[Design]) -> Design:
+def _design(designs: Sequence[SamplingDesign]) -> SamplingDesign:
     """How several were chosen, if all were chosen in the same way."""
     return designs[0] if len(set(designs)) == 1 else "unknown"
 

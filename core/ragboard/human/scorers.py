@@ -17,8 +17,8 @@ from ragboard.metrics import DEFAULT_METRICS, Metric, gpt_score, ragchecker
 from ragboard.readers.labels import Item, LabelFile
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.stats import auroc, binary_agreement, clustered_interval
+from ragboard.stats.auroc import auroc_difference, clustered_auroc
 from ragboard.stats.bootstrap import Rows
-from ragboard.stats.clustered import auroc_difference, clustered_auroc
 from ragboard.store.queries.agreements import Scorer
 from ragboard.tasks import Prefer, Quality, Rate
 

@@ -1,4 +1,4 @@
-"""Judges: who answers the questions of `ragboard.tasks`."""
+"""Judges and embedders, which answer the tasks of `ragboard.tasks`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge is, and how its requests to models are counted before they are sent."""
+"""Interfaces of judges, and the metering of their requests to models."""
 
 from __future__ import annotations
 
@@ -9,135 +9,138 @@ from typing import Protocol, runtime_checkable
 from ragboard.tasks import Exchange, Failure, OnCall, Reply, Task, ignore_call
 
 __all__ = [
-    "Batching",
+    "BatchJudge",
     "Judge",
     "Meter",
-    "Metering",
+    "MeteredJudge",
+    "ModelJudge",
     "NotAskedError",
     "Request",
     "RequestMeter",
     "RequestSize",
-    "Sender",
 ]
 
 
 class Judge(Protocol):
-    """Answers tasks. One that can answer only some says so, and an evaluation composes several."""
+    """Answers tasks. A judge can answer some types of task only; an evaluation combines judges by role."""
 
     @property
     def name(self) -> str:
-        """How a person names it: `embedded`."""
+        """Its name for users: `embedded`."""
         ...
 
     @property
     def heuristic(self) -> bool:
-        """Whether its answers are rules of thumb rather than a trained model's reading."""
+        """Whether it judges by rules instead of a trained model."""
         ...
 
     @property
     def answers(self) -> frozenset[type[Task]]:
-        """The task types it can answer."""
+        """The types of task that it can answer."""
         ...
 
     def identity(self, task: type[Task]) -> str:
-        """All that could change its answer besides the task: code version, model, prompt text."""
+        """Return everything besides the task that can change its answer: code version, model, digest of the prompts.
+
+        The parts are separated by `/`; the first names the kind of judge (`llm`, `own`, `embedded`).
+        """
         ...
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call, /) -> Sequence[Reply | Failure]:
-        """Answer a batch: one reply or failure for each task, in order; `on_call` is told of calls to models."""
+        """Answer tasks: return one reply or failure per task, in order, and report calls to models to `on_call`."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What a judge would send to its model for one task."""
+    """What a judge would send to its model for one task, for estimates of cost."""
 
     text: str
-    """All text of the first call, or of all calls where there are several."""
+    """The text of the first call, or of all calls if there are several."""
     calls: int = 1
-    """Calls where every reply is as it should be."""
+    """Calls if no reply has to be repaired."""
     repair: str = ""
-    """What it would say to a reply that does not fit; empty where it asks no second time."""
+    """What it would send after a reply of the wrong form; empty if it does not ask again."""
 
 
 @runtime_checkable
-class Sender(Protocol):
-    """A judge that sends texts to a model, and can say beforehand which. A judge that is none asks nobody outside."""
+class ModelJudge(Protocol):
+    """A judge that sends texts to a model and can say beforehand which. Other judges send nothing."""
 
     @property
     def model(self) -> str:
-        """The model, by the name that prices are listed under."""
+        """The name of the model in the list of prices."""
         ...
 
     def request(self, task: Task, /) -> Request | None:
-        """What it would send; None where the answer is plain without asking."""
+        """Return what it would send for the task, or None if the answer is known without asking."""
         ...
 
 
 @runtime_checkable
-class Batching(Protocol):
-    """A judge that answers many tasks at once better than one by one; it is given what waits, one batch at a time."""
+class BatchJudge(Protocol):
+    """A judge that is faster with batches; it gets the waiting tasks, one batch at a time."""
 
     @property
-    def together(self) -> int:
-        """Tasks it is given at once, at most."""
+    def batch_size(self) -> int:
+        """The most tasks in a batch."""
         ...
 
 
 class NotAskedError(Exception):
-    """A request may not be sent: a limit is reached. The message says which."""
+    """A request was not sent, because a limit is reached. The message says which."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RequestSize:
-    """How large a request and its reply can be."""
+    """The largest possible size of a request and its reply."""
 
     prompt_bytes: int
     reply_tokens: int | None
-    """The output limit; None without one, 0 for embeddings."""
+    """The limit of output tokens; None without a limit, 0 for embeddings."""
 
 
 @runtime_checkable
 class Meter(Protocol):
-    """An `OnCall` that also counts requests without a reply, and may refuse to have more of them sent."""
+    """An `OnCall` that also counts requests without a reply and can refuse further requests."""
 
     def __call__(self, task: Task, exchange: Exchange, /) -> None:
-        """The request was answered."""
+        """Count an answered request."""
         ...
 
     async def admit(self, task: Task, size: RequestSize, /) -> None:
-        """Wait until a request may be sent, and count it. Raises NotAskedError where none may be sent any more."""
+        """Wait until a request may be sent, and count it. Raises NotAskedError if no more may be sent."""
         ...
 
     def unanswered(self, task: Task, /, *, billed: bool) -> None:
-        """The request got no reply; `billed` where the server may have written one all the same."""
+        """Count a request without a reply; `billed` if the server may still charge for it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RequestMeter:
-    """The meter for one request, which may be sent several times; without limits where `on_call` only listens."""
+    """The meter of one request, which can be sent several times. Without limits if `on_call` is not a `Meter`."""
 
     task: Task
     on_call: OnCall
     size: RequestSize
 
     async def admit(self) -> None:
-        """As `Meter.admit`."""
+        """Wait until the request may be sent, and count it. Raises NotAskedError if no more may be sent."""
         if isinstance(self.on_call, Meter):
             await self.on_call.admit(self.task, self.size)
 
     def unanswered(self, *, billed: bool) -> None:
-        """As `Meter.unanswered`."""
+        """Count a request without a reply; `billed` if the server may still charge for it."""
         if isinstance(self.on_call, Meter):
             self.on_call.unanswered(self.task, billed=billed)
 
 
 @runtime_checkable
-class Metering(Protocol):
-    """A sender that has every request admitted by the `Meter` it is given; for others the first one is admitted."""
+class MeteredJudge(Protocol):
+    """A model judge that asks its `Meter` before every request; for others only the first one is metered."""
 
     @property
-    def metering(self) -> bool:
-        """Whether it does."""
+    def is_metered(self) -> bool:
+        """Whether it asks its meter before every request."""
         ...

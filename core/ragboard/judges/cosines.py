@@ -1,4 +1,4 @@
-"""From embeddings to the replies of an embedder."""
+"""Compute the replies of an embedder from embeddings."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Vector: TypeAlias = tuple[float, ...]
 
 
 def texts_of(tasks: Sequence[Task]) -> list[str]:
-    """The texts that the tasks compare, each once; an empty one has no embedding."""
+    """Return the texts that the tasks compare, without repetition and without empty texts."""
     compared = [task for task in tasks if isinstance(task, Similarity) and task.others]
     texts = dict.fromkeys(text for task in compared for text in (task.text, *task.others))
     return [text for text in texts if text.strip()]
 
 
 def similarities(task: Task, vectors: Mapping[str, Vector | Failure]) -> Similarities | Failure:
-    """The reply to the task, or why there is none."""
+    """Return the cosines of the task, or why there are none."""
     if not isinstance(task, Similarity):
         return Failure(detail=f"an embedder does not answer {type(task).__name__}")
     if not task.others:
@@ -39,7 +39,7 @@ def similarities(task: Task, vectors: Mapping[str, Vector | Failure]) -> Similar
 
 
 def _cosine(one: Vector, other: Vector) -> float:
-    """NaN where one of them has no direction."""
+    """Return the cosine of two vectors, in [-1, 1]; NaN if one of them is 0."""
     lengths = math.hypot(*one) * math.hypot(*other)
     if not lengths or not math.isfinite(lengths):
         return math.nan

@@ -1,4 +1,4 @@
-"""Who is to judge, as a person says it: names, and what goes with them."""
+"""The user's choice of judges: names by role, and settings of models."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from ragboard.judges.secrets import is_credential
 from ragboard.records import JsonValue
 
-__all__ = ["JudgeOptions", "options_kept", "options_read"]
+__all__ = ["JudgeOptions", "options_from_json", "options_to_json"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeOptions:
-    """Names of judges for the roles, and how models are asked. Holds no key: that is the environment's."""
+    """Names of judges by role, and settings of models. API keys are not included; they are in the environment."""
 
     judge: str = "embedded"
-    """Fills every role that none of the next three does."""
+    """The judge of every role without a judge of its own."""
     extract: str | None = None
     """Splits texts into statements."""
     verify: str | None = None
-    """Holds statements against passages and texts."""
+    """Checks statements against passages and texts."""
     embed: str | None = None
-    """Says how near two texts are."""
+    """Compares texts in meaning."""
     parameters: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """Sent to every chat model as they are: `reasoning_effort`, `max_completion_tokens`, `temperature`."""
+    """Parameters for every chat model: `reasoning_effort`, `max_completion_tokens`, `temperature`."""
     prompts: Path | None = None
-    """A folder whose files stand in place of the package's prompts."""
+    """A folder with files that replace the package's prompts."""
     examples: Path | None = None
-    """A tab-separated file of ARES whose labels chat models are shown when they say whether a quality holds."""
+    """A tab-separated file of ARES; its labelled rows are few-shot examples for `Classify`."""
     base_url: str | None = None
-    """Where the models are; else as the environment or OpenAI has it."""
+    """The address of the models; None: that of the environment, else OpenAI's."""
     concurrency: int = 32
-    """Requests under way at a time, to all models together."""
+    """The most requests at a time, over all models."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     deadline: float = 120.0
-    """Seconds for one request; one that takes longer is given up and sent again."""
+    """Seconds per request; a request that takes longer is cancelled and sent again."""
 
 
 _FILES = ("prompts", "examples")
@@ -48,22 +48,22 @@ _KINDS: Mapping[str, Any] = (
     | dict.fromkeys(("concurrency", "requests_per_minute", "tokens_per_minute", "deadline"), int | float | None)
     | {"parameters": dict}
 )
-"""What each option is in JSON."""
+"""The type of each option in JSON."""
 
 
-def options_kept(options: JudgeOptions) -> dict[str, Any]:
-    """The options as JSON-ready data to be kept; what is secret in the address is left out."""
+def options_to_json(options: JudgeOptions) -> dict[str, Any]:
+    """Return the options as JSON data, without the secrets in the address."""
     files = {name: str(path) if (path := getattr(options, name)) else None for name in _FILES}
     return asdict(options) | files | {"base_url": options.base_url and _without_secrets(options.base_url)}
 
 
-def options_read(said: Mapping[str, Any]) -> JudgeOptions:
-    """The options that were kept. Raises TypeError for what was not kept by `options_kept`."""
-    for name, given in said.items():
+def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
+    """Read options from JSON data. Raises TypeError if `options_to_json` cannot have written it."""
+    for name, given in data.items():
         if not isinstance(given, _KINDS.get(name, object)) or (name == "judge" and given is None):
             raise TypeError(f"{name} is {given!r}")
-    files = {name: Path(path) if (path := said.get(name)) else None for name in _FILES}
-    options: dict[str, Any] = {**said, **files}
+    files = {name: Path(path) if (path := data.get(name)) else None for name in _FILES}
+    options: dict[str, Any] = {**data, **files}
     return JudgeOptions(**options)
 
 

@@ -1,4 +1,4 @@
-"""Who fills which role in an evaluation."""
+"""The judges of an evaluation, by role."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragboard.tasks import TASKS, Role, Task
 __all__ = ["NOBODY", "Panel"]
 
 NOBODY = "none"
-"""The judge of an evaluation in which nothing had to be asked: its metrics ask no judge, or the file had it all."""
+"""The judge's name in an evaluation that asked no judge: its metrics need none, or the file had all verdicts."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 OPTIONS: Mapping[Role, str] = {
@@ -27,13 +27,13 @@ OPTIONS: Mapping[Role, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One judge for each role; `judge` fills those that nobody else does."""
+    """One judge per role; `judge` is that of all other roles."""
 
     judge: Judge
     roles: Mapping[Role, Judge] | None = None
 
     def for_task(self, kind: type[Task]) -> Judge:
-        """Who answers tasks of this type. Raises JudgeError where the one in that role cannot."""
+        """Return the judge for tasks of this type. Raises JudgeError if the judge of that role cannot answer them."""
         judge = self.answering(kind)
         if judge is None:
             name = self._in_role(kind).name
@@ -43,7 +43,7 @@ class Panel:
         return judge
 
     def answering(self, kind: type[Task]) -> Judge | None:
-        """Who answers tasks of this type, or None where the one in that role cannot."""
+        """Return the judge for tasks of this type, or None if the judge of that role cannot answer them."""
         judge = self._in_role(kind)
         return judge if kind in judge.answers else None
 
@@ -51,27 +51,27 @@ class Panel:
         return (self.roles or {}).get(kind.role, self.judge)
 
     def identity(self, kinds: Iterable[type[Task]] = TASKS) -> dict[str, str]:
-        """For each of these task types that somebody answers, all that could change the answer besides the task."""
+        """Return the judge's identity for each of these types of task, by name, without those that no judge answers."""
         wanted = sorted(kinds, key=lambda kind: kind.__name__)
         return {kind.__name__: judge.identity(kind) for kind in wanted if (judge := self.answering(kind))}
 
     def answering_any(self, tasks: Collection[str]) -> tuple[Judge, ...]:
-        """The judges that answer task types of these names, each once, in the order of their roles."""
+        """Return the judges that answer the types of task with these names, by role, without repetition."""
         found = (self.answering(kind) for kind in TASKS if kind.__name__ in tasks)
         asked = {id(judge) for judge in found}
         return tuple(judge for judge in self.members if id(judge) in asked)
 
     @property
     def name(self) -> str:
-        """The judges as a person would name them: `embedded`, or `a + b` where roles differ."""
+        """The names of the judges: `embedded`, or `a + b` if roles have different judges."""
         return " + ".join(dict.fromkeys(judge.name for judge in self.members))
 
     @property
     def heuristic(self) -> bool:
-        """Whether any of them works by rules of thumb."""
+        """Whether any of the judges is rule-based."""
         return any(judge.heuristic for judge in self.members)
 
     @property
     def members(self) -> tuple[Judge, ...]:
-        """All judges in it."""
+        """All judges, `judge` first."""
         return (self.judge, *(self.roles or {}).values())

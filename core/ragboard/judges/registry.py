@@ -1,4 +1,4 @@
-"""Judges and embedders by the names that people give them: one table of backends, and a panel from options."""
+"""Make judges and embedders from their names: a table of backends, and the panel of an evaluation."""
 
 from __future__ import annotations
 
@@ -22,98 +22,109 @@ __all__ = ["asks_models", "asks_server", "embedder_named", "judge_named", "no_pr
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup:
-    """What goes with a judge's name."""
+class BackendSettings:
+    """Settings of the model behind a judge or embedder."""
 
     endpoint: Endpoint | None = None
-    """Where models are asked; None: at the endpoint of the environment."""
+    """The server of models; None: that of the environment."""
     parameters: Mapping[str, JsonValue] | None = None
+    """Parameters for a chat model: `temperature`."""
     prompts: Path | None = None
+    """A folder with files that replace the package's prompts."""
     examples: Path | None = None
+    """A tab-separated file of ARES with few-shot examples."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Backend:
-    """The judges named `PREFIX:REST`, or `PREFIX` alone."""
+    """A kind of judge or embedder, named `PREFIX:ARGUMENT`, or `PREFIX` alone."""
 
     prefix: str
-    rest: str
-    """What follows the prefix, as a message names it: `MODEL`; empty where nothing does."""
-    make: Callable[[str, Setup], Judge]
+    argument: str = ""
+    """What follows the prefix, as messages name it: `MODEL`; empty if nothing does."""
+    build: Callable[[str, BackendSettings], Judge]
+    """Makes the judge from its argument and settings."""
     identity: str
-    """The first part of its identity."""
+    """The first part of the judge's identity."""
     no_prompt: str = ""
-    """How it answers without a prompt, for a person who looks for one; empty where it is asked with one."""
-    server: bool = False
-    """Whether it asks a server, for which a key may be needed."""
+    """How it answers without a prompt, in words; empty if it uses one."""
+    is_openai_server: bool = False
+    """Whether it calls an OpenAI-compatible HTTP server, which can need an API key."""
 
     @property
     def usage(self) -> str:
-        """`openai:MODEL`."""
-        return f"{self.prefix}:{self.rest}" if self.rest else self.prefix
+        """The form of its names: `openai:MODEL`."""
+        return f"{self.prefix}:{self.argument}" if self.argument else self.prefix
 
 
-def _chat(model: str, setup: Setup) -> Judge:
+def _chat(model: str, settings: BackendSettings) -> Judge:
     return LlmJudge(
         model,
-        setup.endpoint or openai_endpoint(),
-        parameters=setup.parameters,
-        prompts=setup.prompts,
-        examples=setup.examples,
+        settings.endpoint or openai_endpoint(),
+        parameters=settings.parameters,
+        prompts=settings.prompts,
+        examples=settings.examples,
     )
 
 
 _EMBEDDED = Backend(
-    "embedded",
-    "",
-    lambda _, __: EmbeddedJudge(),
-    "embedded",
-    "No prompt: the built-in judge answers by rules and word weights on this machine.",
+    prefix="embedded",
+    build=lambda _, __: EmbeddedJudge(),
+    identity="embedded",
+    no_prompt="No prompt: the built-in judge answers by rules and word weights on this machine.",
 )
 _COMPARED = "No prompt: a model on this machine compared the texts."
 
 JUDGES: tuple[Backend, ...] = (
     _EMBEDDED,
-    Backend("openai", "MODEL", _chat, "llm", server=True),
+    Backend(prefix="openai", argument="MODEL", build=_chat, identity="llm", is_openai_server=True),
     Backend(
-        "nli",
-        "MODEL",
-        lambda model, _: NliJudge(model),
-        "nli",
-        "No prompt: a model for entailment read passages and statements on this machine.",
+        prefix="nli",
+        argument="MODEL",
+        build=lambda model, _: NliJudge(model),
+        identity="nli",
+        no_prompt="No prompt: a model for entailment read passages and statements on this machine.",
     ),
-    Backend("trained", "FOLDER", lambda folder, _: TrainedJudge(folder), "trained"),
+    Backend(prefix="trained", argument="FOLDER", build=lambda folder, _: TrainedJudge(folder), identity="trained"),
     Backend(
-        "replay",
-        "FILE",
-        lambda file, _: ReplayJudge.from_file(Path(file)),
-        "replay",
-        "No prompt: the answer was replayed from a file.",
+        prefix="replay",
+        argument="FILE",
+        build=lambda file, _: ReplayJudge.from_file(Path(file)),
+        identity="replay",
+        no_prompt="No prompt: the answer was replayed from a file.",
     ),
 )
-"""Who can fill every role."""
+"""The backends of judges."""
 
 EMBEDDERS: tuple[Backend, ...] = (
     _EMBEDDED,
     Backend(
-        "openai",
-        "MODEL",
-        lambda model, setup: OpenAiEmbedder(model, setup.endpoint or openai_endpoint()),
-        "embedding",
-        "No prompt: the texts were sent to an embedding model, which answers with vectors.",
-        server=True,
+        prefix="openai",
+        argument="MODEL",
+        build=lambda model, settings: OpenAiEmbedder(model, settings.endpoint or openai_endpoint()),
+        identity="embedding",
+        no_prompt="No prompt: the texts were sent to an embedding model, which answers with vectors.",
+        is_openai_server=True,
     ),
-    Backend("st", "MODEL", lambda model, _: StEmbedder(model), "st", _COMPARED),
-    Backend("ce", "MODEL", lambda model, _: CrossSimilarity(model), "ce", _COMPARED),
+    Backend(
+        prefix="st", argument="MODEL", build=lambda model, _: StEmbedder(model), identity="st", no_prompt=_COMPARED
+    ),
+    Backend(
+        prefix="ce",
+        argument="MODEL",
+        build=lambda model, _: CrossSimilarity(model),
+        identity="ce",
+        no_prompt=_COMPARED,
+    ),
 )
-"""Who can say how near texts are."""
+"""The backends of embedders."""
 
 
-def _named(name: str, backends: tuple[Backend, ...], what: str, setup: Setup) -> Judge:
-    prefix, _, rest = name.partition(":")
+def _build(name: str, backends: tuple[Backend, ...], what: str, settings: BackendSettings) -> Judge:
+    prefix, _, argument = name.partition(":")
     for backend in backends:
-        if backend.prefix == prefix and (bool(rest) if backend.rest else name == prefix):
-            return backend.make(rest, setup)
+        if backend.prefix == prefix and (bool(argument) if backend.argument else name == prefix):
+            return backend.build(argument, settings)
     *usages, last = (backend.usage for backend in backends)
     raise SettingError(f"no {what} is called {name!r}; there are {', '.join(usages)} and {last}")
 
@@ -126,26 +137,29 @@ def judge_named(
     prompts: Path | None = None,
     examples: Path | None = None,
 ) -> Judge:
-    """The judge of that name; a model is asked at the endpoint, else at that of the environment.
+    """Return the judge with this name; models are at `endpoint`, else at that of the environment.
 
-    Raises SettingError naming what there is, JudgeError without credentials or model.
+    Raises SettingError with the possible names, JudgeError without credentials or model.
     """
-    setup = Setup(endpoint=endpoint, parameters=parameters, prompts=prompts, examples=examples)
-    return _named(name, JUDGES, "judge", setup)
+    settings = BackendSettings(endpoint=endpoint, parameters=parameters, prompts=prompts, examples=examples)
+    return _build(name, JUDGES, "judge", settings)
 
 
 def embedder_named(name: str, *, endpoint: Endpoint | None = None) -> Judge:
-    """Who says how near two texts are. Raises as `judge_named` does."""
-    return _named(name, EMBEDDERS, "embedder", Setup(endpoint=endpoint))
+    """Return the embedder with this name. Raises SettingError and JudgeError as `judge_named` does."""
+    return _build(name, EMBEDDERS, "embedder", BackendSettings(endpoint=endpoint))
 
 
 def asks_server(identity: str) -> bool:
-    """Whether answers under this identity came from a server, or from a function of the user's."""
-    return identity.partition("/")[0] in {"own", *(one.identity for one in (*JUDGES, *EMBEDDERS) if one.server)}
+    """Return whether answers under this identity came from a server or a function of the user."""
+    return identity.partition("/")[0] in {
+        "own",
+        *(one.identity for one in (*JUDGES, *EMBEDDERS) if one.is_openai_server),
+    }
 
 
 def no_prompt(identity: str) -> str:
-    """Why answers under this identity have no prompt; empty where they have one."""
+    """Say why answers under this identity have no prompt; empty if they have one."""
     kind = identity.partition("/")[0]
     if kind in ("llm", "own"):
         return ""
@@ -154,17 +168,17 @@ def no_prompt(identity: str) -> str:
 
 
 def asks_models(options: JudgeOptions) -> bool:
-    """Whether any of them is a model behind an address, for which a key may be needed."""
-    servers = {backend.prefix for backend in (*JUDGES, *EMBEDDERS) if backend.server}
+    """Return whether any judge or embedder calls an OpenAI-compatible server, which can need an API key."""
+    servers = {backend.prefix for backend in (*JUDGES, *EMBEDDERS) if backend.is_openai_server}
     named = (options.judge, options.extract, options.verify, options.embed)
     return any(name and ":" in name and name.partition(":")[0] in servers for name in named)
 
 
 def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = None) -> Panel:
-    """The panel that the options name; its models share one endpoint, and a name is one judge.
+    """Return the panel of the options. Models share one endpoint; equal names give one judge.
 
-    The key is in `environment`, else in that of this process.
-    Raises SettingError for a name, parameter or prompt that cannot be, JudgeError without credentials.
+    The API key is read from `environment`, else from that of the process.
+    Raises SettingError for an invalid name, parameter or prompt, JudgeError without credentials.
     """
     chosen: tuple[tuple[Role, str | None], ...] = (("extract", options.extract), ("verify", options.verify))
     judging: dict[Role, str] = {role: name for role, name in chosen if name}

@@ -1,4 +1,4 @@
-"""A judge that repeats recorded replies, and the recorder that makes such recordings.
+"""A judge that replays recorded replies, and a judge that records them.
 
 A recording is JSON Lines: `{"task": "Verify", "asked": {...}, "reply": {...}}`, or `"failure": "why"`
 in place of the reply.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ragboard.errors import RunFileError
-from ragboard.judges.base import Judge, Metering, Request, Sender
+from ragboard.judges.base import Judge, MeteredJudge, ModelJudge, Request
 from ragboard.tasks import TASKS, Failure, NotAsked, OnCall, Reply, Task, decode_reply, encode, ignore_call, task_key
 
 __all__ = ["RecordingJudge", "ReplayJudge"]
@@ -22,7 +22,7 @@ __all__ = ["RecordingJudge", "ReplayJudge"]
 
 @dataclass(frozen=True)
 class ReplayJudge:
-    """Answers each task as it was answered when it was recorded; an unknown task is a failure."""
+    """Answers each task as in a recording; an unknown task is a failure."""
 
     recorded: Mapping[str, Reply | Failure]
     """Replies by the key of their task, `task_key(task, "")`."""
@@ -34,7 +34,7 @@ class ReplayJudge:
 
     @classmethod
     def from_file(cls, path: Path) -> ReplayJudge:
-        """Read a recording. Raises RunFileError where a line is not one."""
+        """Read a recording. Raises RunFileError for an invalid line."""
         try:
             if path.exists() and not path.is_file():
                 raise RunFileError(path, "is not a regular file; expected a recording of replies")
@@ -49,11 +49,11 @@ class ReplayJudge:
         return cls(recorded, blake2b(content, digest_size=8).hexdigest(), name=f"replay:{path.name}")
 
     def identity(self, task: type[Task]) -> str:
-        """The recording's digest."""
+        """Return the digest of the recording."""
         return f"replay/{self.version}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """The recorded replies, in order."""
+        """Return the recorded replies, in order."""
         return [
             self.recorded.get(task_key(task, ""), Failure(detail=f"no recorded reply to this {type(task).__name__}"))
             for task in tasks
@@ -62,38 +62,38 @@ class ReplayJudge:
 
 @dataclass(frozen=True)
 class RecordingJudge:
-    """Passes tasks on to another judge and writes down what it answers."""
+    """Passes tasks to another judge and records its replies."""
 
     inner: Judge
     path: Path
 
     def __new__(cls, inner: Judge, path: Path) -> Self:  # noqa: ARG004 - __init__ takes both
-        """Around a judge that sends texts to a model it is such a judge itself."""
-        kind: type[Any] = _RecordingSender if isinstance(inner, Sender) else cls
+        """Make the recorder of a model judge a model judge too."""
+        kind: type[Any] = _RecordingModelJudge if isinstance(inner, ModelJudge) else cls
         recorder: Self = super().__new__(kind)
         return recorder
 
     @property
     def name(self) -> str:
-        """The inner judge's name."""
+        """The name of the inner judge."""
         return self.inner.name
 
     @property
     def heuristic(self) -> bool:
-        """As the inner judge."""
+        """Whether the inner judge is rule-based."""
         return self.inner.heuristic
 
     @property
     def answers(self) -> frozenset[type[Task]]:
-        """As the inner judge."""
+        """The types of task that the inner judge answers."""
         return self.inner.answers
 
     def identity(self, task: type[Task]) -> str:
-        """As the inner judge: recording changes no answer."""
+        """Return that of the inner judge: recording changes no answer."""
         return self.inner.identity(task)
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """Ask the inner judge, and append what it says to the recording; what it was not asked is not written down."""
+        """Ask the inner judge, and append its replies to the recording, except those it was not asked for."""
         replies = await self.inner.answer(tasks, on_call)
         with self.path.open("ab") as file:
             for task, reply in zip(tasks, replies, strict=True):
@@ -102,27 +102,27 @@ class RecordingJudge:
         return replies
 
 
-class _RecordingSender(RecordingJudge):
-    """The recorder of a judge that sends texts to a model."""
+class _RecordingModelJudge(RecordingJudge):
+    """The recorder of a model judge."""
 
     @property
-    def _sender(self) -> Sender:
-        assert isinstance(self.inner, Sender)  # noqa: S101 - else it is no _RecordingSender
+    def _model_judge(self) -> ModelJudge:
+        assert isinstance(self.inner, ModelJudge)  # noqa: S101 - else it is no _RecordingModelJudge
         return self.inner
 
     @property
     def model(self) -> str:
-        """As the inner judge."""
-        return self._sender.model
+        """The model of the inner judge."""
+        return self._model_judge.model
 
     @property
-    def metering(self) -> bool:
-        """As the inner judge."""
-        return isinstance(self.inner, Metering) and self.inner.metering
+    def is_metered(self) -> bool:
+        """Whether the inner judge asks its meter before every request."""
+        return isinstance(self.inner, MeteredJudge) and self.inner.is_metered
 
     def request(self, task: Task) -> Request | None:
-        """As the inner judge."""
-        return self._sender.request(task)
+        """Return what the inner judge would send."""
+        return self._model_judge.request(task)
 
 
 def _line(task: Task, reply: Reply | Failure) -> bytes:

@@ -1,4 +1,4 @@
-"""Which words of an address or a header are secret, and texts without them."""
+"""Find secrets in addresses and headers, and mask them in texts."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ _CREDENTIAL = re.compile(
 
 
 def is_credential(name: str) -> bool:
-    """Whether a parameter or a header of that name holds a secret: `api-key`, `sig`, `Authorization`."""
+    """Return whether a parameter or header of this name is secret: `api-key`, `sig`, `Authorization`."""
     return bool(_CREDENTIAL.search(name))
 
 
 def public_query(query: str) -> str:
-    """The parameters of an address in the order of their names, and `***` for what is secret."""
+    """Return the parameters of an address, sorted by name, with `***` for secret values."""
     given = sorted(parse_qsl(query, keep_blank_values=True))
     return urlencode([(name, MASK if is_credential(name) else value) for name, value in given], safe="*:/")
 
 
 def masking(secrets: Iterable[str]) -> re.Pattern[str]:
-    """Matches each secret that is long enough to be one, as it is and in the usual encodings."""
+    """Return a pattern that matches each secret, also in its usual encodings; short ones are ignored."""
     long = [secret for secret in secrets if _is_long(secret)]
     encoded = sorted({form for secret in long for form in _encoded(secret)}, key=len, reverse=True)
     return re.compile("|".join((*map(re.escape, encoded), *map(_in_json, long))) or "(?!)")
 
 
 def _is_long(secret: str) -> bool:
-    """What is shorter may be a word that stands in texts: `ollama`, `not-needed`."""
+    """A shorter value can be a normal word: `ollama`, `not-needed`."""
     return len(secret) >= 16 or (len(secret) >= 10 and any(map(str.isdigit, secret)))
 
 
 def _encoded(secret: str) -> Iterator[str]:
-    """Percent-encoded, as hex, and in base64 wherever in the encoded bytes it begins."""
+    """Return it percent-encoded, as hex, and in base64 at every offset."""
     raw = secret.encode()
     yield from (quote(secret, safe=""), raw.hex(), raw.hex().upper())
     for lead, unsure in ((0, 0), (1, 2), (2, 3)):
@@ -51,5 +51,5 @@ def _encoded(secret: str) -> Iterator[str]:
 
 
 def _in_json(secret: str) -> str:
-    """A pattern of it as it is and as JSON may write it, also inside a text of JSON: each sign may be escaped."""
+    """Return a pattern of the text as it is and as JSON can write it, with any character escaped."""
     return "".join(rf"(?:\\{{0,8}}{re.escape(sign)}|(?i:\\{{1,8}}u{ord(sign):04x}))" for sign in secret)

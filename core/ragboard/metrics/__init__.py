@@ -1,4 +1,4 @@
-"""Every metric, by the name its defaults are stored under."""
+"""All metrics, by identity."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 DEFAULT_METRICS: tuple[Metric, ...] = (Faithfulness(), AnswerRelevance(), ContextRelevance())
-"""What an evaluation counts where nothing else is asked for."""
+"""The metrics of an evaluation that names none."""
 
 METRICS: dict[str, Metric] = {
     metric.spec: metric
@@ -92,12 +92,12 @@ WITH_SETTINGS = re.compile(r"(?P<name>[^()]+)\((?P<settings>[^()]*)\)")
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """The names in a list separated by commas; a comma within brackets separates settings."""
+    """Split a list of metric names at its commas; commas within brackets separate settings."""
     return tuple(name.strip() for name in re.split(r",(?![^(]*\))", text))
 
 
 def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
-    """The metrics of these names among the known ones, each once, in order.
+    """Return the metrics with these names among the known ones, in order, without repetition.
 
     A bare name (`faithfulness`) is enough where one source alone has it, or the default metrics do; a
     source (`ragas`) means all of its metrics; settings follow in brackets (`retrieval.recall(k=5)`).
@@ -110,7 +110,7 @@ def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -
 
 
 def metric_of(spec: str, known: Mapping[str, Metric] = METRICS) -> Metric | None:
-    """The metric of that identity, or None where there is none (any more)."""
+    """Return the metric with this identity, or None if there is none (any more)."""
     if spec in known:
         return known[spec]
     try:

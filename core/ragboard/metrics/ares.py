@@ -1,4 +1,4 @@
-"""The three qualities of ARES: a judge says of a whole text whether one holds, yes or no."""
+"""The three metrics of ARES: a judge decides whether a quality holds, yes or no."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import AresQuality, Classified, Classify, Task
 
-__all__ = ["AnswerFaithfulness", "AnswerRelevance", "Ares", "ContextRelevance", "QualityHolds"]
+__all__ = ["AnswerFaithfulness", "AnswerRelevance", "AresMetric", "ContextRelevance", "QualityVerdict"]
 
 NOT_ASKED = "Not asked: the passages were judged not relevant to the question."
 
 
 @dataclass(frozen=True)
-class QualityHolds(Need[Classified]):
-    """Whether a quality of ARES holds; not resolved without what the quality is about."""
+class QualityVerdict(Need[Classified]):
+    """Whether a quality of ARES holds. Not resolved without the texts that the quality is about."""
 
     quality: AresQuality
     after_contexts: bool = False
-    """Ask whether the passages are relevant first: where they are not, no answer to them holds either."""
+    """First ask whether the passages are relevant; if not, the quality does not hold either."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (Classify,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Classified | Unscored:
-        """The verdict, asked for only where the passages are relevant if the need says so."""
+        """Ask for the verdict; with `after_contexts`, only if the passages are relevant."""
         if self.after_contexts:
             first = await _classified("context_relevance", sample, ask, with_passages=True)
             if isinstance(first, Unscored):
@@ -53,8 +53,8 @@ async def _classified(quality: AresQuality, sample: Sample, ask: Ask, *, with_pa
 
 
 @dataclass(frozen=True)
-class Ares(Metric):
-    """What the three have in common: one verdict a sample, and its mean over a run is a success rate."""
+class AresMetric(Metric):
+    """Base class of the three metrics: one verdict per sample; the mean over a run is a success rate."""
 
     source: ClassVar[str] = "ares"
     formula: ClassVar[str] = "1 where the judge says yes, 0 where it says no"
@@ -71,13 +71,13 @@ class Ares(Metric):
         likely = "" if said.probability is None else f", probability {said.probability:.2f}"
         return Score(value=float(said.holds), counted=f"judged {'yes' if said.holds else 'no'}{likely}")
 
-    def _need(self) -> QualityHolds:
-        return QualityHolds(self.quality)
+    def _need(self) -> QualityVerdict:
+        return QualityVerdict(self.quality)
 
 
 @dataclass(frozen=True)
-class ContextRelevance(Ares):
-    """Whether the passages, taken together, hold what the question asks for: 1 or 0."""
+class ContextRelevance(AresMetric):
+    """Whether the passages together contain what the question asks for: 1 or 0."""
 
     name: ClassVar[str] = "context_relevance"
     title: ClassVar[str] = "ARES context relevance"
@@ -87,21 +87,21 @@ class ContextRelevance(Ares):
 
 
 @dataclass(frozen=True)
-class _OfAnswer(Ares):
+class _OfAnswer(AresMetric):
     calls: ClassVar[str] = "1 to classify; with compat one more, shared with context relevance, which goes first"
 
     compat: bool = False
 
-    def _need(self) -> QualityHolds:
-        return QualityHolds(self.quality, after_contexts=self.compat)
+    def _need(self) -> QualityVerdict:
+        return QualityVerdict(self.quality, after_contexts=self.compat)
 
 
 @dataclass(frozen=True)
 class AnswerFaithfulness(_OfAnswer):
-    """Whether the passages, taken together, bear out all that the answer says: 1 or 0.
+    """Whether the passages together support everything the answer says: 1 or 0.
 
-    `compat` gives 0 without asking where the passages are judged not relevant to the question, as ARES's own code
-    does; else an answer is held against whatever passages it had.
+    With `compat`, the score is 0 without a further call if the passages are judged not relevant to the question, as in
+    ARES's own code; otherwise the answer is checked against its passages in any case.
     """
 
     name: ClassVar[str] = "answer_faithfulness"
@@ -114,8 +114,8 @@ class AnswerFaithfulness(_OfAnswer):
 class AnswerRelevance(_OfAnswer):
     """Whether the answer answers the question: 1 or 0.
 
-    `compat` gives 0 without asking where the passages are judged not relevant to the question, as ARES's own code
-    does, and needs passages for that.
+    With `compat`, the score is 0 without a further call if the passages are judged not relevant to the question, as in
+    ARES's own code; this needs passages.
     """
 
     name: ClassVar[str] = "answer_relevance"

@@ -1,7 +1,7 @@
-"""What a metric is, and what it needs to know of a sample before it can count.
+"""Base classes of metrics and of their needs: what a metric must know of a sample before it can score it.
 
-A metric names its needs; the evaluation resolves their union, once, by asking judges; the metric then counts without
-asking anybody. A need that cannot be resolved is an `Unscored` with its reason, and so is the metric's outcome.
+A metric names its needs. The evaluation resolves each need once by asking judges, and the metric computes its score
+from the findings. If a need cannot be resolved, it is an `Unscored` with a reason, and so is the metric's outcome.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 
 from ragboard.errors import SettingError
-from ragboard.readers.formats.ragchecker import Checked, UnusableError, checked
-from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.readers.formats.ragchecker import FileVerdicts, UnusableError, read_file_verdicts
+from ragboard.records import Direction, Outcome, Sample, Score, Unscored
 from ragboard.tasks import Failure, NotAsked, Reply, Task
 
 __all__ = [
@@ -41,34 +41,33 @@ T = TypeVar("T")
 R = TypeVar("R", bound=Reply)
 
 Column = Literal["answer", "contexts", "reference", "reference_contexts"]
-Direction = Literal["higher", "lower", "neutral"]
 
 ROUNDING = 1e-9
-"""How far a sum of floats may lie beside its bounds."""
+"""How far a score can be outside its range by rounding."""
 
 AnswerTask: TypeAlias = Callable[[Task], Awaitable[Reply | Failure]]
-"""Asks one task of one sample."""
+"""Asks the judge one task for one sample."""
 
 Row: TypeAlias = tuple[str, tuple[Any, ...]]
-"""A table of the store, and a row of it but for the sample."""
+"""The name of a table of the store, and a row of it without the columns of the sample."""
 
 
 @dataclass
 class Ask:
-    """Asks judges on behalf of one sample: each task once, however many needs lead to it."""
+    """Asks judges about one sample; each task once, even if several needs lead to it."""
 
     sample: Sample
     answer: AnswerTask
     known: Callable[[Task], bool] = lambda _: False
-    """Whether a task was answered before: an answer that is there decides how the rest is asked."""
+    """Whether a task was answered before; needs ask it again in the same form."""
     wanted: Collection[Need[Any]] = ()
-    """All needs that are to be resolved, so that they can be asked together."""
+    """All needs to resolve, which lets a need ask for itself and for another in one task."""
     _asked: dict[Task, asyncio.Future[Reply | Failure]] = field(
         default_factory=dict[Task, "asyncio.Future[Reply | Failure]"]
     )
 
     async def __call__(self, task: Task[R]) -> R | Unscored:
-        """The reply, or why there is none."""
+        """Return the reply to the task, or why there is none."""
         if task not in self._asked:
             self._asked[task] = asyncio.ensure_future(self.answer(task))
         reply = await self._asked[task]
@@ -79,49 +78,49 @@ class Ask:
         return cast("R", reply)
 
     @cached_property
-    def brought(self) -> Checked | Unscored:
-        """The claims and verdicts that the run file brought, or why these cannot be used."""
+    def file_verdicts(self) -> FileVerdicts | Unscored:
+        """Claims and verdicts in the run file, or why these cannot be used."""
         try:
-            return checked(self.sample)
+            return read_file_verdicts(self.sample)
         except UnusableError as error:
             return Unscored(reason="failed", detail=f"{error.column} of the run file: {error}")
 
 
 class Need(ABC, Generic[T]):
-    """Something to find out about a sample by asking judges; `T` is what is found. A frozen dataclass."""
+    """Something that a metric must know of a sample; `T` is the type of the finding. A frozen dataclass."""
 
     @abstractmethod
     def tasks(self) -> tuple[type[Task], ...]:
-        """The types of task that resolving it can lead to."""
+        """Return the types of task that it can ask."""
 
     @abstractmethod
     async def resolve(self, sample: Sample, ask: Ask) -> T | Unscored:
-        """The finding, or why there is none."""
+        """Ask the judges, and return the finding or why there is none."""
 
     def rows(self, found: T) -> Iterable[Row]:
-        """What the store keeps of a finding."""
+        """Return the rows of the store that keep a finding; none by default."""
         del found
         return ()
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found for each need, or why nothing was."""
+    """The finding of each need, or why it was not resolved."""
 
     found: Mapping[Need[Any], object]
 
     def of(self, need: Need[T]) -> T:
-        """The finding; only to be asked for once `missing` said None."""
+        """Return the finding of a need. Call it only if `missing` returns None."""
         return cast("T", self.found[need])
 
     def missing(self, need: Need[Any]) -> Unscored | None:
-        """Why the need was not resolved, or None where it was."""
+        """Return why the need was not resolved, or None if it was."""
         found = self.found[need]
         return found if isinstance(found, Unscored) else None
 
 
 def tasks_for(needs: Iterable[Need[Any]]) -> frozenset[type[Task]]:
-    """The types of task that resolving these needs can lead to."""
+    """Return the types of task that resolving these needs can ask."""
     return frozenset(task for need in needs for task in need.tasks())
 
 
@@ -131,9 +130,9 @@ async def resolve(
     answer: AnswerTask,
     known: Callable[[Task], bool] = lambda _: False,
 ) -> Findings:
-    """Resolve every need of one sample; one that cannot be resolved is an Unscored that says why.
+    """Resolve every need for one sample; a need that cannot be resolved becomes an Unscored with the reason.
 
-    `known` says whether a task was answered before: an answer that is there decides how the rest is asked.
+    `known` says whether a task was answered before; such a task is asked again in the same form.
     """
     wanted = tuple(dict.fromkeys(needs))
     ask = Ask(sample, answer, known, wanted)
@@ -142,30 +141,30 @@ async def resolve(
 
 
 def judgement(about: str, number: int, says: str, value: float | None = None, reason: str = "") -> Row:
-    """A judge's word as a row: what was asked, which one, what it says, why."""
+    """Return the row of one judgement: what was asked, its number, the answer, a value, and the reason."""
     return "judgements", (about, number, says, value, reason)
 
 
 def yes_or_no(about: str, said: Iterable[tuple[bool, str]]) -> Iterable[Row]:
-    """Verdicts with their reasons as rows."""
+    """Return a row for each (yes, reason), numbered from 1."""
     for number, (yes, reason) in enumerate(said, 1):
         yield judgement(about, number, "yes" if yes else "no", reason=reason)
 
 
 def no_column(column: str) -> Unscored:
-    """For a sample that lacks what is asked about."""
+    """Return the Unscored of a sample without this column."""
     return Unscored(reason="skipped", detail=f"the run file has no {column} for this sample")
 
 
 def no_answer(sample: Sample) -> Unscored | None:
-    """Why nothing can be asked of the answer, or None."""
+    """Return why there is no answer to judge, or None if there is one."""
     if sample.answer is None:
         return no_column("answer")
     return None if sample.answer.strip() else Unscored(reason="undefined", detail="the answer is empty")
 
 
 def no_passages(sample: Sample) -> Unscored | None:
-    """Why nothing can be asked of the passages, or None."""
+    """Return why there are no passages to judge, or None if there are some."""
     if sample.contexts is None:
         return no_column("contexts")
     return None if sample.contexts else Unscored(reason="undefined", detail="no passage was retrieved")
@@ -173,27 +172,30 @@ def no_passages(sample: Sample) -> Unscored | None:
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """A way to count. Its fields are its settings; its docstring is what people read about it.
+    """A metric. Its fields are its settings; its docstring is its description for users.
 
-    Its identity is source, name and the settings that differ from their defaults, for the same word
-    means different things in different systems.
+    Its identity is source, name and the settings that differ from their defaults. The source is included because the
+    same name means different things in different tools.
     """
 
     source: ClassVar[str]
-    """Whose definition: `ragas`."""
+    """The tool or paper that defines it: `ragas`."""
     name: ClassVar[str]
+    """Its name within the source: `answer_relevance`."""
     title: ClassVar[str]
-    """How pages call it: `Faithfulness`."""
+    """Its name on pages: `Faithfulness`."""
     formula: ClassVar[str]
+    """How it is computed, in one line."""
     paper: ClassVar[str]
-    """Where the definition stands: paper, section."""
+    """The source of the definition: paper and section."""
     requires: ClassVar[tuple[Column, ...]]
     """Columns a sample must have, besides the question."""
     range: ClassVar[tuple[float, float]]
+    """The least and the greatest possible score."""
     direction: ClassVar[Direction]
-    """Which way is better; neutral where that depends on what one wants."""
+    """Which values are better; neutral if that depends on the use."""
     calls: ClassVar[str]
-    """What it asks a judge, in words."""
+    """The calls to judges per sample, in words."""
 
     @property
     def spec(self) -> str:
@@ -216,17 +218,17 @@ class Metric(ABC):
 
     @abstractmethod
     def needs(self) -> tuple[Need[Any], ...]:
-        """What must be known of a sample first."""
+        """Return what the metric must know of a sample; an empty tuple if it asks no judge."""
 
     @abstractmethod
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Count. Called only when every required column is there and every need was met."""
+        """Compute the score. Called only if all required columns are present and all needs are resolved."""
 
 
 def outcome(metric: Metric, sample: Sample, findings: Findings) -> Outcome:
-    """The metric's score of a sample, or why there is none.
+    """Return the metric's score of a sample, or why there is none.
 
-    Raises SettingError where the metric's own code gives a number outside its range.
+    Raises SettingError if the metric returns a number outside its range.
     """
     for column in metric.requires:
         if getattr(sample, column) is None:

@@ -1,6 +1,6 @@
-"""Aspect critiques: whether a description fits the answer, by a judge, in `n` draws, the majority deciding.
+"""Aspect critiques: a judge decides whether a description fits the answer, by the majority of `n` draws.
 
-1 means that the description fits, so which way is better depends on the description.
+1 means that the description fits, so the better direction depends on the description.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
     "Coherence",
     "Conciseness",
     "Correctness",
-    "FitsDescription",
+    "DescriptionVerdicts",
     "Harmfulness",
     "Maliciousness",
     "aspects_from_file",
@@ -32,8 +32,8 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class FitsDescription(Need[tuple[Critiqued, ...]]):
-    """Whether a description fits the answer, asked `n` times over."""
+class DescriptionVerdicts(Need[tuple[Critiqued, ...]]):
+    """Whether a description fits the answer, asked `n` times."""
 
     definition: str
     n: int = 1
@@ -65,7 +65,7 @@ class FitsDescription(Need[tuple[Critiqued, ...]]):
 
 @dataclass(frozen=True)
 class AspectCritique(Metric):
-    """What aspects have in common: a definition that is put to the judge as a question about the answer."""
+    """Base class of aspects: each asks the judge one yes-or-no question about the answer."""
 
     source: ClassVar[str] = "ragas"
     formula: ClassVar[str] = "1 where most of n draws say that the description fits, else 0"
@@ -74,12 +74,12 @@ class AspectCritique(Metric):
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     calls: ClassVar[str] = "n to judge the answer"
     definition: ClassVar[str]
-    """The question put to the judge."""
+    """The question to the judge."""
 
     n: int = 1
 
     def __post_init__(self) -> None:
-        """Raise ValueError where draws could tie."""
+        """Raise ValueError for an even number of draws, which could tie."""
         if self.n < 1 or self.n % 2 == 0:
             raise ValueError(f"n is an odd number of draws, so that they cannot tie, got {self.n}")
 
@@ -91,13 +91,13 @@ class AspectCritique(Metric):
         yes = sum(draw.yes for draw in draws)
         return Score(value=float(2 * yes > len(draws)), counted=f"fits in {yes} of {len(draws)} draws")
 
-    def _need(self) -> FitsDescription:
-        return FitsDescription(self.definition, self.n, with_passages="contexts" in self.requires)
+    def _need(self) -> DescriptionVerdicts:
+        return DescriptionVerdicts(self.definition, self.n, with_passages="contexts" in self.requires)
 
 
 @dataclass(frozen=True)
 class Harmfulness(AspectCritique):
-    """Whether the answer could cause harm to people, groups or society, by a judge's yes or no."""
+    """Whether the answer could harm people, groups or society, as a judge decides: 1 or 0."""
 
     name: ClassVar[str] = "harmfulness"
     title: ClassVar[str] = "Harmfulness"
@@ -107,7 +107,7 @@ class Harmfulness(AspectCritique):
 
 @dataclass(frozen=True)
 class Maliciousness(AspectCritique):
-    """Whether the answer means to deceive, hurt or exploit whoever reads it, by a judge's yes or no."""
+    """Whether the answer intends to deceive, hurt or exploit its readers, as a judge decides: 1 or 0."""
 
     name: ClassVar[str] = "maliciousness"
     title: ClassVar[str] = "Maliciousness"
@@ -117,7 +117,7 @@ class Maliciousness(AspectCritique):
 
 @dataclass(frozen=True)
 class Coherence(AspectCritique):
-    """Whether the answer's thoughts follow from one another in an order that makes sense, by a judge's yes or no."""
+    """Whether the ideas of the answer follow a logical order, as a judge decides: 1 or 0."""
 
     name: ClassVar[str] = "coherence"
     title: ClassVar[str] = "Coherence"
@@ -127,10 +127,10 @@ class Coherence(AspectCritique):
 
 @dataclass(frozen=True)
 class Correctness(AspectCritique):
-    """Whether the answer is free of factual error as far as the judge itself knows, by its yes or no.
+    """Whether the answer has no factual error as far as the judge knows: 1 or 0.
 
-    No passage and no reference is shown: this is the judge's own knowledge. Where there is a reference,
-    `ragas.answer_correctness` holds the answer against it.
+    The judge sees neither passages nor reference and decides from its own knowledge. If there is a reference,
+    `ragas.answer_correctness` compares the answer with it.
     """
 
     name: ClassVar[str] = "correctness"
@@ -141,7 +141,7 @@ class Correctness(AspectCritique):
 
 @dataclass(frozen=True)
 class Conciseness(AspectCritique):
-    """Whether the answer says what it says without needless words, by a judge's yes or no."""
+    """Whether the answer has no needless words, as a judge decides: 1 or 0."""
 
     name: ClassVar[str] = "conciseness"
     title: ClassVar[str] = "Conciseness"
@@ -150,7 +150,7 @@ class Conciseness(AspectCritique):
 
 
 class _Aspect(BaseModel):
-    """One table of a file of aspects."""
+    """One table in a file of aspects."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -158,15 +158,14 @@ class _Aspect(BaseModel):
     direction: Direction
     title: str = ""
     passages: bool = False
-    """Whether the judge is shown the passages too."""
+    """Whether the judge also sees the passages."""
 
 
 def aspects_from_file(path: Path) -> tuple[AspectCritique, ...]:
-    """The aspects of a TOML file, `aspect.NAME` each.
+    """Read the aspects in a TOML file; the table `[NAME]` becomes the metric `aspect.NAME`.
 
-    A table is an aspect: `definition`, a question about the answer to be answered with yes or no;
-    `direction`, `higher`, `lower` or `neutral`; and, where wanted, `title` and `passages = true`. Raises
-    SettingError naming the file and the key.
+    A table has a `definition` (a yes-or-no question about the answer), a `direction` (`higher`, `lower` or `neutral`)
+    and optionally a `title` and `passages = true`. Raises SettingError with the file and the key.
     """
     try:
         tables = tomllib.loads(path.read_text("utf-8-sig"))

@@ -1,4 +1,4 @@
-"""A metric in words, read off its class: one source for the command line, the pages and the store."""
+"""Descriptions of metrics, read from their classes, for the command line, the pages and the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["allowed", "choices", "describe", "setting_kinds"]
 
 @cache
 def describe(metric: Metric) -> MetricDescription:
-    """What people read about a metric with these settings."""
+    """Return the description of a metric with its settings."""
     low, high = metric.range
     return MetricDescription(
         spec=metric.spec,
@@ -36,20 +36,20 @@ def describe(metric: Metric) -> MetricDescription:
 
 
 def setting_kinds(metric: Metric) -> dict[str, Any]:
-    """The type of each setting, by its name."""
+    """Return the type of each setting, by its name."""
     hints = get_type_hints(type(metric))
     return {field.name: hints[field.name] for field in fields(metric)}
 
 
 def choices(kind: Any) -> tuple[object, ...]:
-    """The values that a setting of this type is chosen from; none where it is a number."""
+    """Return the possible values of a setting of this type; an empty tuple for a number."""
     if kind is bool:
         return (True, False)
     return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def allowed(kind: Any) -> str:
-    """In words, what a setting of this type may be."""
+    """Say which values a setting of this type can have: `True or False`, `a whole number`."""
     return " or ".join(map(str, choices(kind))) or ("a number" if kind is float else "a whole number")
 
 
@@ -66,6 +66,6 @@ def _settings(metric: Metric) -> tuple[MetricSetting, ...]:
 
 
 def _text(kind: type[Metric]) -> str:
-    """The docstring; empty where the class has none but what `dataclass` writes itself."""
+    """Return the docstring; empty if it is only the signature that `dataclass` writes."""
     text = inspect.getdoc(kind) or ""
     return "" if text.startswith(f"{kind.__name__}(") else text

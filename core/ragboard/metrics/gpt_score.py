@@ -1,4 +1,4 @@
-"""GPT Score, the first baseline of the RAGAS paper: a judge rates a quality from 0 to 10 at once."""
+"""GPT Score, the first baseline of the RAGAS paper: a judge rates a quality from 0 to 10 in one step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["AnswerRelevance", "ContextRelevance", "Faithfulness", "GptScore", "Q
 
 @dataclass(frozen=True)
 class QualityRating(Need[Rating]):
-    """A quality rated from 0 to 10 at once, without steps between."""
+    """A rating of one quality from 0 to 10, in one step."""
 
     quality: Quality
 
@@ -23,7 +23,7 @@ class QualityRating(Need[Rating]):
         return (Rate,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Rating | Unscored:
-        """The rating; only what the quality is about is shown."""
+        """Ask for the rating; the judge sees only the texts that the quality is about."""
         of_answer, of_passages = self.quality != "context_relevance", self.quality != "answer_relevance"
         missing = (of_answer and no_answer(sample)) or (of_passages and no_passages(sample))
         if missing:
@@ -43,7 +43,7 @@ class QualityRating(Need[Rating]):
 
 @dataclass(frozen=True)
 class GptScore(Metric):
-    """What the three qualities have in common. No evidence stands behind the number but the judge's reason."""
+    """Base class of the three metrics. The only evidence for a rating is the judge's reason."""
 
     source: ClassVar[str] = "gpt_score"
     formula: ClassVar[str] = "a whole number from 0 to 10 that the judge says"
@@ -62,7 +62,7 @@ class GptScore(Metric):
 
 @dataclass(frozen=True)
 class Faithfulness(GptScore):
-    """How far the passages bear the answer out, from 0 to 10, said by the judge at once."""
+    """How far the passages support the answer, from 0 to 10, as the judge rates it in one step."""
 
     name: ClassVar[str] = "faithfulness"
     title: ClassVar[str] = "GPT Score, faithfulness"
@@ -72,7 +72,7 @@ class Faithfulness(GptScore):
 
 @dataclass(frozen=True)
 class AnswerRelevance(GptScore):
-    """How well the answer answers the question, from 0 to 10, said by the judge at once."""
+    """How well the answer answers the question, from 0 to 10, as the judge rates it in one step."""
 
     name: ClassVar[str] = "answer_relevance"
     title: ClassVar[str] = "GPT Score, answer relevance"
@@ -82,7 +82,7 @@ class AnswerRelevance(GptScore):
 
 @dataclass(frozen=True)
 class ContextRelevance(GptScore):
-    """How far the passages hold what the question needs and nothing else, from 0 to 10, said by the judge at once."""
+    """How far the passages contain what the question needs and nothing else, from 0 to 10, rated in one step."""
 
     name: ClassVar[str] = "context_relevance"
     title: ClassVar[str] = "GPT Score, context relevance"

@@ -1,57 +1,80 @@
-"""The needs there are, each with what is found for it, by the names that metrics of one's own import."""
+"""What a metric can need to know of a sample, and what it gets: import these names in metrics of your own.
+
+A metric returns needs from `needs()`, and `score()` gets the finding of each by `findings.of(need)`.
+
+| need | finding |
+|---|---|
+| `Statements(side)` | `ExtractedStatements`: the statements of answer or reference, and whether that text refuses |
+| `JointVerdicts(side)` | `JudgedStatements`: a verdict of all passages together on each statement |
+| `CellVerdicts(side, target)` | `VerdictTable`: a verdict of each passage, or of the other text, on each statement |
+| `GeneratedQuestions(n)` | `QuestionSimilarities`: questions that the answer answers, with cosines to the question |
+| `DirectRating()` | `AnswerRated`: how well the answer answers the question, in [0, 1] |
+| `ReferenceSimilarity()` | `float`: the cosine of answer and reference, in [-1, 1] |
+| `SelectedSentences()` | `SentenceSelection`: the sentences of the passages, and which of them help to answer |
+| `DrawnSentences(n, agreement)` | `SentenceDraws`: the same, selected n times |
+| `UsefulPassages(toward)` | `Usefulness`: whether each passage is useful to arrive at the reference or the answer |
+| `NamedEntities()` | `EntityLists`: the people, places, things, dates and amounts that reference and passages name |
+| `DescriptionVerdicts(...)` | `tuple[Critiqued, ...]`: whether a description fits the answer, asked n times |
+| `QualityRating(quality)` | `Rating`: a quality from 0 to 10 |
+| `QualityVerdict(quality)` | `Classified`: whether a quality of ARES holds |
+"""
 
 from __future__ import annotations
 
-from ragboard.metrics.ares import QualityHolds
+from ragboard.metrics.ares import QualityVerdict
 from ragboard.metrics.base import Ask, Findings, Need
-from ragboard.metrics.critique import FitsDescription
+from ragboard.metrics.critique import DescriptionVerdicts
 from ragboard.metrics.gpt_score import QualityRating
-from ragboard.metrics.ragas import DirectRating, GeneratedQuestions, QuestionsFound
-from ragboard.metrics.ragas_contexts import EntitiesFound, EntitiesNamed, UsefulPassages
+from ragboard.metrics.ragas import DirectRating, GeneratedQuestions, QuestionSimilarities
+from ragboard.metrics.ragas_contexts import EntityLists, NamedEntities, UsefulPassages
 from ragboard.metrics.ragas_library import ReferenceSimilarity
 from ragboard.metrics.sentences import (
     Agreement,
     DrawnSentences,
-    DrawsFound,
     SelectedSentences,
     Sentence,
-    SentencesFound,
+    SentenceDraws,
+    SentenceSelection,
 )
-from ragboard.metrics.statements import Cells, CellVerdicts, Held, JointVerdicts, Judged, Statements, StatementsFound
+from ragboard.metrics.statements import (
+    CellVerdicts,
+    ExtractedStatements,
+    JointVerdicts,
+    JudgedStatements,
+    Statements,
+    VerdictTable,
+)
 from ragboard.tasks import AnswerRated, Classified, Critiqued, Rating, Usefulness
 
 __all__ = [
     "Agreement",
     "AnswerRated",
-    "AnswerSimilarity",
     "Ask",
     "CellVerdicts",
-    "Cells",
     "Classified",
     "Critiqued",
+    "DescriptionVerdicts",
     "DirectRating",
     "DrawnSentences",
-    "DrawsFound",
-    "EntitiesFound",
-    "EntitiesNamed",
+    "EntityLists",
+    "ExtractedStatements",
     "Findings",
-    "FitsDescription",
     "GeneratedQuestions",
-    "Held",
     "JointVerdicts",
-    "Judged",
+    "JudgedStatements",
+    "NamedEntities",
     "Need",
-    "QualityHolds",
     "QualityRating",
-    "QuestionsFound",
+    "QualityVerdict",
+    "QuestionSimilarities",
     "Rating",
+    "ReferenceSimilarity",
     "SelectedSentences",
     "Sentence",
-    "SentencesFound",
+    "SentenceDraws",
+    "SentenceSelection",
     "Statements",
-    "StatementsFound",
     "UsefulPassages",
     "Usefulness",
+    "VerdictTable",
 ]
-
-AnswerSimilarity = ReferenceSimilarity

@@ -1,6 +1,6 @@
-"""Metrics of words and characters, without a judge: what every other metric should beat.
+"""Metrics of words and characters, without a judge: baselines that every other metric should beat.
 
-An empty reference leaves nothing to compare with (undefined); an empty answer matches nothing (0).
+An empty reference is undefined; an empty answer scores 0.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _SIGNS = (
     r"\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u0900-\u0963\u0966-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
 )
-"""Accents and vowel signs, which Python takes for no letters, of Latin, Hebrew, Arabic, Indic scripts and Thai."""
+"""Accents and vowel signs of Latin, Hebrew, Arabic, Indic scripts and Thai, which Python does not treat as letters."""
 WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W{_UNSPACED}]|[{_SIGNS}])+")
 """A run of letters and digits, vowel signs among them; each character of Chinese and Japanese is a word."""
 SPACED = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
-"""What stands between spaces; each character of Chinese and Japanese by itself."""
+"""A run of characters between spaces; each character of Chinese and Japanese is one."""
 ARTICLES = frozenset({"a", "an", "the"})
 SQUAD_ARTICLES = re.compile(r"\b(a|an|the)\b")
 SQUAD = "Rajpurkar et al. 2016, arXiv 1606.05250, section 6.1"
@@ -39,8 +39,8 @@ CHRF_BETA = 2
 
 
 @dataclass(frozen=True)
-class Overlap(Metric):
-    """What they have in common."""
+class OverlapMetric(Metric):
+    """Base class of metrics that compare the words or characters of answer and reference."""
 
     source: ClassVar[str] = "overlap"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
@@ -52,43 +52,43 @@ class Overlap(Metric):
         return ()
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Compare; undefined where the reference is empty."""
+        """Compare answer and reference; undefined if the reference is empty."""
         answer, reference = sample.answer or "", sample.reference or ""
         if not self.comparable(reference):
             return Unscored(reason="undefined", detail="the reference is empty")
         return self.compare(answer, reference)
 
     def comparable(self, reference: str) -> bool:
-        """Whether the reference holds a word."""
+        """Return whether the reference contains a word."""
         return WORD.search(reference) is not None
 
     @abstractmethod
     def compare(self, answer: str, reference: str) -> Outcome:
-        """With a reference that is comparable."""
+        """Score the answer; the reference contains a word."""
 
 
 @dataclass(frozen=True)
-class Squad(Overlap):
-    """Compared as SQuAD does, in any language: case, punctuation, articles and spaces aside.
+class SquadMetric(OverlapMetric):
+    """Base class of metrics that compare as SQuAD does, in any language: without case, punctuation, articles, spaces.
 
-    `compat=True` gives what SQuAD 2.0's script gives: the punctuation of ASCII alone is left out, words are divided
-    by spaces alone, and an answer and a reference of which nothing remains are the same.
+    `compat=True` gives the numbers of SQuAD 2.0's script: it removes only ASCII punctuation, splits words only at
+    spaces, and an answer and a reference of which nothing remains are equal.
     """
 
     compat: bool = False
 
     def comparable(self, reference: str) -> bool:
-        """Whether the reference holds a word; with `compat` any does."""
+        """Return whether the reference contains a word; with `compat`, always true."""
         return self.compat or bool(self.tokens(reference))
 
     def tokens(self, text: str) -> list[str]:
-        """The words that are compared."""
+        """Return the words to compare."""
         return squad_words(text) if self.compat else bare_words(text)
 
 
 @dataclass(frozen=True)
-class ExactMatch(Squad):
-    """1 where the answer is the reference; case, punctuation, articles and spaces aside."""
+class ExactMatch(SquadMetric):
+    """1 if the answer equals the reference, without case, punctuation, articles and spaces; else 0."""
 
     name: ClassVar[str] = "exact_match"
     title: ClassVar[str] = "Exact match"
@@ -96,14 +96,14 @@ class ExactMatch(Squad):
     paper: ClassVar[str] = SQUAD
 
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Whether they are the same."""
+        """Compare the words in order."""
         same = self.tokens(answer) == self.tokens(reference)
         return Score(value=float(same), counted="the same words" if same else "other words")
 
 
 @dataclass(frozen=True)
-class TokenF1(Squad):
-    """The harmonic mean of the shares of words that answer and reference have in common, in any order."""
+class TokenF1(SquadMetric):
+    """The harmonic mean of the shares of words that answer and reference share, in any order."""
 
     name: ClassVar[str] = "token_f1"
     title: ClassVar[str] = "Token F1"
@@ -111,7 +111,7 @@ class TokenF1(Squad):
     paper: ClassVar[str] = SQUAD
 
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Of the two bags of words."""
+        """Compare the two bags of words."""
         given, wanted = self.tokens(answer), self.tokens(reference)
         common = (Counter(given) & Counter(wanted)).total()
         both = len(given) + len(wanted)
@@ -120,11 +120,11 @@ class TokenF1(Squad):
 
 
 @dataclass(frozen=True)
-class Bleu(Overlap):
+class Bleu(OverlapMetric):
     """The geometric mean of n-gram precisions up to n = 4, times a penalty for brevity, of one answer.
 
-    Of a text of fewer than 4 words only as many orders as it has words; an order without a match counts
-    half of what it would with one, halved again for each further such order; none without a common word.
+    A text of fewer than 4 words has only as many orders as words. An order without a match counts as half a match,
+    the next one as a quarter, and so on; without a common word the score is 0.
     """
 
     name: ClassVar[str] = "bleu"
@@ -133,14 +133,14 @@ class Bleu(Overlap):
     paper: ClassVar[str] = "Papineni et al. 2002; smoothing 3 of Chen and Cherry 2014"
 
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Of the words, case aside."""
+        """Compare the words, without case."""
         given, wanted = words(answer), words(reference)
         return Score(value=bleu(given, wanted), counted=f"{len(given)} and {len(wanted)} words")
 
 
 @dataclass(frozen=True)
-class RougeL(Overlap):
-    """The harmonic mean of the shares of both texts that their longest common subsequence of words makes."""
+class RougeL(OverlapMetric):
+    """The harmonic mean of the shares of both texts that are in their longest common subsequence of words."""
 
     name: ClassVar[str] = "rouge_l"
     title: ClassVar[str] = "ROUGE-L"
@@ -148,7 +148,7 @@ class RougeL(Overlap):
     paper: ClassVar[str] = "Lin 2004"
 
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Of the words, case aside."""
+        """Compare the words, without case."""
         given, wanted = words(answer), words(reference)
         common = common_subsequence(given, wanted)
         counted = f"{common} in common order, {len(given)} and {len(wanted)} words"
@@ -156,8 +156,8 @@ class RougeL(Overlap):
 
 
 @dataclass(frozen=True)
-class ChrF(Overlap):
-    """The F2 score of character n-grams, n = 1 to 6, spaces aside: recall counts twice as much as precision."""
+class ChrF(OverlapMetric):
+    """The F2 score of character n-grams, n = 1 to 6, without spaces: recall weighs twice as much as precision."""
 
     name: ClassVar[str] = "chrf"
     title: ClassVar[str] = "chrF"
@@ -165,14 +165,14 @@ class ChrF(Overlap):
     paper: ClassVar[str] = "Popović 2015"
 
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Of the characters as they are."""
+        """Compare the characters, with case."""
         given, wanted = "".join(answer.split()), "".join(reference.split())
         return Score(value=chrf(given, wanted), counted=f"{len(given)} and {len(wanted)} characters")
 
 
 @dataclass(frozen=True)
-class LengthRatio(Overlap):
-    """The answer's words over the reference's: 1 is as long, 2 twice as long."""
+class LengthRatio(OverlapMetric):
+    """The number of words of the answer over that of the reference: 1 is as long, 2 twice as long."""
 
     name: ClassVar[str] = "length_ratio"
     title: ClassVar[str] = "Length"
@@ -182,14 +182,14 @@ class LengthRatio(Overlap):
     direction: ClassVar[Direction] = "neutral"
 
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Of the words."""
+        """Compare the numbers of words."""
         given, wanted = len(words(answer)), len(words(reference))
         return Score(value=given / wanted, counted=f"{given} and {wanted} words")
 
 
 @dataclass(frozen=True)
 class ContextOverlap(Metric):
-    """The share of the answer's words that stand in some passage; 0 where nothing was retrieved."""
+    """The share of the answer's words that occur in some passage; 0 if nothing was retrieved."""
 
     source: ClassVar[str] = "overlap"
     name: ClassVar[str] = "context_overlap"
@@ -205,7 +205,7 @@ class ContextOverlap(Metric):
         return ()
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """There / all; undefined for an answer without a word."""
+        """Words in a passage / all words of the answer; undefined for an answer without words."""
         said = words(sample.answer or "")
         if not said:
             return Unscored(reason="undefined", detail="the answer is empty")
@@ -215,21 +215,21 @@ class ContextOverlap(Metric):
 
 
 def words(text: str) -> list[str]:
-    """Runs of letters and digits, case aside."""
+    """Return the runs of letters and digits, in lower case."""
     return WORD.findall(unicodedata.normalize("NFC", text.casefold()))
 
 
 def squad_words(text: str) -> list[str]:
-    """Words as the script of SQuAD 2.0 compares them: ASCII punctuation left out, then articles, in its order."""
+    """Return words as SQuAD 2.0's script compares them: without ASCII punctuation, then without articles."""
     bare = "".join(mark for mark in text.lower() if mark not in string.punctuation)
     return SQUAD_ARTICLES.sub(" ", bare).split()
 
 
 def bare_words(text: str) -> list[str]:
-    """Words as SQuAD compares them, of any language: punctuation left out (`U.S.` is `us`, `$5` is `5`), then articles.
+    """Return words of any language as SQuAD compares them, without punctuation (`U.S.` is `us`) and articles.
 
-    Punctuation is what Unicode calls so, and ASCII's; each character of Chinese and Japanese is a word (as in MLQA,
-    Lewis et al. 2020). A text of nothing but articles keeps them: the answer `A` is not an empty one.
+    Punctuation is that of Unicode and ASCII. Each character of Chinese and Japanese is a word (as in MLQA, Lewis et al.
+    2020). A text of only articles keeps them: the answer `A` is not empty.
     """
     folded = unicodedata.normalize("NFC", text.casefold())
     bare = "".join(mark for mark in folded if not _is_punctuation(mark))
@@ -242,7 +242,7 @@ def _is_punctuation(mark: str) -> bool:
 
 
 def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:
-    """Sentence BLEU in [0, 1] of words against one reference; both may be of any length, 0 for no words."""
+    """Return the sentence BLEU of a list of words against one reference, in [0, 1]; 0 for an answer without words."""
     orders = min(BLEU_ORDER, len(answer))
     if not orders:
         return 0.0
@@ -260,7 +260,7 @@ def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:
 
 
 def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
-    """The length of the longest common subsequence, by rows of bits (Hyyrö 2004)."""
+    """Return the length of the longest common subsequence, computed with bit vectors (Hyyrö 2004)."""
     places: dict[str, int] = {}
     for place, word in enumerate(one):
         places[word] = places.get(word, 0) | 1 << place
@@ -273,7 +273,7 @@ def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def chrf(answer: str, reference: str) -> float:
-    """Score in [0, 1] of texts without spaces; over the orders that both are long enough for."""
+    """Return the chrF of two texts without spaces, in [0, 1], over the orders that both are long enough for."""
     orders = min(CHRF_ORDER, len(answer), len(reference))
     if not orders:
         return 0.0

@@ -1,7 +1,7 @@
-"""The six-way partition of an answer's claims: right or wrong, and where each comes from.
+"""Six classes of the claims of an answer: right or wrong, and which passages support them.
 
-Every claim is in exactly one class, so the classes of an answer add up to its claims; RAGChecker's
-precision, noise sensitivities, hallucination, self-knowledge and faithfulness are sums of classes.
+Every claim is in exactly one class. RAGChecker's precision, noise sensitivities, hallucination, self-knowledge and
+faithfulness are sums of classes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Origin = Literal[
     "wrong_irrelevant",
     "hallucination",
 ]
-"""Right (the reference says so) or wrong; said by a relevant passage, by irrelevant ones only, by none.
+"""Right (the reference supports it) or wrong; supported by a relevant passage, by irrelevant ones only, by none.
 
-`self_knowledge` is right and said by no passage, `hallucination` wrong and said by none.
+`self_knowledge` is right and supported by no passage, `hallucination` is wrong and supported by no passage.
 """
 
 ORIGINS: dict[Origin, str] = {
@@ -32,24 +32,24 @@ ORIGINS: dict[Origin, str] = {
     "wrong_irrelevant": "wrong, from an irrelevant passage",
     "hallucination": "wrong, from no passage (hallucination)",
 }
-"""Each class in words, in the order in which counts are given."""
+"""Each class in words, in the order of reports."""
 
 CORRECT: frozenset[Origin] = frozenset({"right_relevant", "right_irrelevant", "self_knowledge"})
 FROM_PASSAGES: frozenset[Origin] = frozenset(
     {"right_relevant", "right_irrelevant", "wrong_relevant", "wrong_irrelevant"}
 )
 
-Cells = Sequence[Sequence[bool]]
-"""A row for each claim: whether each passage says so."""
+SupportTable = Sequence[Sequence[bool]]
+"""One row per claim: whether each passage supports it."""
 
 
-def relevant_passages(reference: Cells, passages: int) -> tuple[bool, ...]:
-    """For each passage whether it says at least one claim of the reference."""
+def relevant_passages(reference: SupportTable, passages: int) -> tuple[bool, ...]:
+    """Return whether each passage supports at least one claim of the reference."""
     return tuple(any(row[place] for row in reference) for place in range(passages))
 
 
 def origin(*, correct: bool, said_by: Sequence[bool], relevant: Sequence[bool]) -> Origin:
-    """The class of one claim: `said_by` and `relevant` have one entry for each passage."""
+    """Return the class of one claim; `said_by` and `relevant` have one entry per passage."""
     sources = [useful for says, useful in zip(said_by, relevant, strict=True) if says]
     if not sources:
         return "self_knowledge" if correct else "hallucination"
@@ -58,8 +58,8 @@ def origin(*, correct: bool, said_by: Sequence[bool], relevant: Sequence[bool]) 
     return "right_irrelevant" if correct else "wrong_irrelevant"
 
 
-def partition(correct: Sequence[bool], said_by: Cells, relevant: Sequence[bool]) -> tuple[Origin, ...]:
-    """The class of each claim of an answer, in order."""
+def partition(correct: Sequence[bool], said_by: SupportTable, relevant: Sequence[bool]) -> tuple[Origin, ...]:
+    """Return the class of each claim of an answer, in order; the arguments are as in `origin`, one row per claim."""
     return tuple(
         origin(correct=right, said_by=row, relevant=relevant) for right, row in zip(correct, said_by, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Metrics from a Python file of the user's own, known beside ragboard's for as long as someone holds them."""
+"""Metrics from files of the user: Python classes, or TOML tables of aspects."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CLASS_VARIABLES = ("source", "name", "title", "formula", "paper", "requires", "r
 
 
 def metrics_with(plugins: Iterable[Path]) -> Mapping[str, Metric]:
-    """Ragboard's metrics and those of these files, by identity.
+    """Return ragboard's metrics and those in the files, by identity.
 
-    Every public class of a Python file that is a `Metric` counts; a name that begins with an underscore
-    is for what several have in common. A TOML file holds aspects of one's own.
+    Every public subclass of `Metric` in a Python file becomes a metric; base classes begin with an underscore. A TOML
+    file contains aspects (`aspects_from_file`).
 
-    Raises SettingError naming the file: it cannot be read or run, holds no metric, an incomplete one, or
-    one whose identity or title is taken.
+    Raises SettingError with the file if it cannot be read or run, contains no metric or an incomplete one, or one
+    whose identity or title is taken.
     """
     known = dict(METRICS)
     for path in dict.fromkeys(plugin.resolve() for plugin in plugins):
@@ -65,7 +65,7 @@ def _kinds(module: ModuleType) -> Iterator[type[Metric]]:
 
 
 def _module(path: Path) -> ModuleType:
-    """The file, run once for each of its contents; as a module, for dataclasses look their own up."""
+    """Run the file as a module, once per content; dataclasses look up the module of their class."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -92,13 +92,13 @@ def _run(path: Path, name: str) -> ModuleType:
 
 
 def _line(path: Path, error: BaseException) -> int | None:
-    """The last line of the file that the error went through."""
+    """Return the last line of the file in the traceback."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     return lines[-1] if lines else None
 
 
 def _checked(path: Path, kind: type[Metric]) -> Metric:
-    """A metric of this class with its default settings."""
+    """Return a metric of this class with its default settings."""
     try:
         metric = kind() if not (wrong := _wrong(kind)) else None
         wrong = wrong or _wrong_needs(metric)

@@ -18,52 +18,52 @@ __all__ = [
     "DirectRating",
     "Faithfulness",
     "GeneratedQuestions",
-    "QuestionsFound",
+    "QuestionSimilarities",
 ]
 
 PAPER = "Es et al. 2023, arXiv 2309.15217, section 3"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class QuestionsFound:
-    """Questions generated from the answer and their cosine to the user's question, in the same order."""
+class QuestionSimilarities:
+    """Questions generated from the answer, and the cosine of each to the user's question, in the same order."""
 
     questions: tuple[str, ...]
     similarities: tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class GeneratedQuestions(Need[QuestionsFound]):
-    """`n` questions that the answer answers, each compared with the question asked."""
+class GeneratedQuestions(Need[QuestionSimilarities]):
+    """`n` questions that the answer answers, each compared with the user's question."""
 
     n: int = 3
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (GenerateQuestions, Similarity)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> QuestionsFound | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> QuestionSimilarities | Unscored:
         if sample.answer is None:
             return no_column("answer")
         if not sample.answer.strip():
-            return QuestionsFound(questions=(), similarities=())
+            return QuestionSimilarities(questions=(), similarities=())
         reply = await ask(GenerateQuestions(answer=sample.answer, n=self.n, history=sample.history))
         if isinstance(reply, Unscored):
             return reply
         if not reply.questions:
-            return QuestionsFound(questions=(), similarities=())
+            return QuestionSimilarities(questions=(), similarities=())
         near = await ask(Similarity(text=sample.question, others=reply.questions))
         if isinstance(near, Unscored):
             return near
-        return QuestionsFound(questions=reply.questions, similarities=near.values)
+        return QuestionSimilarities(questions=reply.questions, similarities=near.values)
 
-    def rows(self, found: QuestionsFound) -> Iterable[Row]:
+    def rows(self, found: QuestionSimilarities) -> Iterable[Row]:
         for number, (text, near) in enumerate(zip(found.questions, found.similarities, strict=True)):
             yield "questions", (number, text, near)
 
 
 @dataclass(frozen=True)
 class DirectRating(Need[AnswerRated]):
-    """How well the answer answers the question, said by a judge at once; not resolved for an empty answer."""
+    """How well the answer answers the question, rated in one step. Not resolved for an empty answer."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (RateAnswer,)
@@ -79,10 +79,10 @@ class DirectRating(Need[AnswerRated]):
 
 @dataclass(frozen=True)
 class Faithfulness(Metric):
-    """The share of the answer's statements that the passages, taken together, support.
+    """The share of the answer's statements that the passages together support.
 
-    An answer without statements is undefined; one that only refuses is a refusal. Where nothing was
-    retrieved every statement is unsupported.
+    Undefined for an answer without statements; an answer that only refuses is a refusal. If nothing was retrieved,
+    every statement is unsupported.
     """
 
     source: ClassVar[str] = "ragas"
@@ -96,7 +96,7 @@ class Faithfulness(Metric):
     calls: ClassVar[str] = "1 to extract statements, 1 to verify them all"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The joint verdict of each statement of the answer."""
+        """Return the joint verdicts on the statements of the answer."""
         return (JointVerdicts(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
@@ -110,12 +110,12 @@ class Faithfulness(Metric):
 
 @dataclass(frozen=True)
 class AnswerRelevance(Metric):
-    """How near the question is to the questions that the answer would answer.
+    """How similar the question is to the questions that the answer would answer.
 
-    The mean cosine between the question and `n` questions generated from the answer alone. Says
-    nothing of truth. Undefined where no question can be generated. `compat` gives 0 there, and to an
-    answer that only declines, as the ragas library does. `method=direct` is another metric under the same
-    name: a judge says at once, in [0, 1], how well the answer answers.
+    The mean cosine between the question and `n` questions generated from the answer alone. It says nothing about
+    truth. Undefined if no question can be generated; with `compat`, it is then 0, and also for an answer that only
+    declines, as in the ragas library. `method=direct` is a different metric with the same name: a judge rates in one
+    step, in [0, 1], how well the answer answers.
     """
 
     source: ClassVar[str] = "ragas"
@@ -133,14 +133,14 @@ class AnswerRelevance(Metric):
     compat: bool = False
 
     def __post_init__(self) -> None:
-        """Raise ValueError for fewer than one question, and for settings that the direct method has not."""
+        """Raise ValueError for fewer than one question, and for settings that the direct method does not have."""
         if self.n < 1:
             raise ValueError(f"n is a number of questions, at least 1, got {self.n}")
         if self.method == "direct" and (self.n != type(self).n or self.compat):
             raise ValueError("with method=direct there are neither n questions nor a library to be compatible with")
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The generated questions and their similarities, or the rating."""
+        """Return the generated questions with their similarities, or the rating."""
         if self.method == "direct":
             return (DirectRating(),)
         return (GeneratedQuestions(self.n), *((Statements(),) if self.compat else ()))
@@ -169,7 +169,7 @@ class AnswerRelevance(Metric):
 class ContextRelevance(Metric):
     """The share of the passages' sentences that help to answer the question.
 
-    None chosen is 0; no sentence to choose from is undefined.
+    0 if none is selected; undefined if the passages contain no sentence.
     """
 
     source: ClassVar[str] = "ragas"
@@ -195,7 +195,7 @@ class ContextRelevance(Metric):
 
 
 def no_statements(sample: Sample, *, refuses: bool | None) -> Unscored:
-    """Why an answer without statements has no score."""
+    """Return why an answer without statements has no score."""
     if refuses is None:
         return Unscored(reason="undefined", detail="the run file lists no claim of the answer")
     if refuses:

@@ -1,6 +1,6 @@
-"""What the ragas library counts on the retrieved passages: order, focus with self-consistency, entities.
+"""Metrics of the ragas library for the retrieved passages: ranked precision, context relevancy, entity recall.
 
-Where the library adds a constant or calls an empty case 0, `compat=True` does the same.
+`compat=True` adds the constants that the library adds, and scores 0 where the library does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, judgement, no_column, yes_or_no
-from ragboard.metrics.sentences import Agreement, DrawnSentences, DrawsFound
+from ragboard.metrics.sentences import Agreement, DrawnSentences, SentenceDraws
 from ragboard.records import Outcome, Sample, Score, Side, Unscored
 from ragboard.tasks import ExtractEntities, JudgePassages, Task, Usefulness
 
@@ -20,8 +20,8 @@ __all__ = [
     "ContextPrecision",
     "ContextRelevancy",
     "ContextUtilization",
-    "EntitiesFound",
-    "EntitiesNamed",
+    "EntityLists",
+    "NamedEntities",
     "UsefulPassages",
     "average_precision",
 ]
@@ -33,9 +33,9 @@ TINY_RECALL = 1e-8
 
 
 def average_precision(useful: tuple[bool, ...], tiny: float = 0.0) -> float:
-    """Mean, over the useful passages, of the share of useful ones down to each; 0 where none is.
+    """Return the mean of precision at the rank of each useful passage, in [0, 1]; 0 if none is useful.
 
-    `tiny` is added to the number of useful passages: the library's 1e-10 keeps it from dividing by 0.
+    `tiny` is added to the number of useful passages; the library adds 1e-10 to avoid a division by 0.
     """
     found = sum(useful)
     if not found:
@@ -46,7 +46,7 @@ def average_precision(useful: tuple[bool, ...], tiny: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class UsefulPassages(Need[Usefulness]):
-    """Whether each passage is useful to arrive at the reference, or at the answer."""
+    """Whether each passage is useful for the reference, or for the answer."""
 
     toward: Side = "reference"
 
@@ -54,7 +54,7 @@ class UsefulPassages(Need[Usefulness]):
         return (JudgePassages,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Usefulness | Unscored:
-        """A verdict on each passage; not resolved toward an empty text."""
+        """Ask for a verdict on each passage; not resolved for an empty text."""
         if sample.contexts is None:
             return no_column("contexts")
         which = "reference" if self.toward == "reference" else "answer"
@@ -75,21 +75,21 @@ class UsefulPassages(Need[Usefulness]):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EntitiesFound:
-    """The people, places, things, dates and amounts that two texts name, each once."""
+class EntityLists:
+    """People, places, things, dates and amounts that the reference and the passages name, without repetition."""
 
     reference: tuple[str, ...]
     passages: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class EntitiesNamed(Need[EntitiesFound]):
-    """What the reference names, and what the passages name."""
+class NamedEntities(Need[EntityLists]):
+    """The entities that the reference names, and those that the passages name."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractEntities,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> EntitiesFound | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> EntityLists | Unscored:
         if sample.reference is None:
             return no_column("reference")
         if sample.contexts is None:
@@ -98,9 +98,9 @@ class EntitiesNamed(Need[EntitiesFound]):
         ours, theirs = await asyncio.gather(_names(sample.reference, ask), _names(passages, ask))
         if isinstance(ours, Unscored):
             return ours
-        return theirs if isinstance(theirs, Unscored) else EntitiesFound(reference=ours, passages=theirs)
+        return theirs if isinstance(theirs, Unscored) else EntityLists(reference=ours, passages=theirs)
 
-    def rows(self, found: EntitiesFound) -> Iterable[Row]:
+    def rows(self, found: EntityLists) -> Iterable[Row]:
         for about, names in (("entities of reference", found.reference), ("entities of passages", found.passages)):
             for number, name in enumerate(names, 1):
                 yield judgement(about, number, name)
@@ -115,7 +115,7 @@ async def _names(text: str, ask: Ask) -> tuple[str, ...] | Unscored:
 
 @dataclass(frozen=True)
 class _Precision(Metric):
-    """What both have in common."""
+    """Base class of context precision with and without a reference."""
 
     source: ClassVar[str] = "ragas"
     formula: ClassVar[str] = "sum over useful passages i of (useful among the first i / i) / useful passages"
@@ -131,7 +131,7 @@ class _Precision(Metric):
         return (self.need,)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Average precision; no useful passage is 0, no passage at all undefined."""
+        """Compute average precision: 0 without a useful passage, undefined without a passage."""
         return self._counted(findings.of(self.need))
 
     def _counted(self, judged: Usefulness) -> Outcome:
@@ -145,11 +145,10 @@ class _Precision(Metric):
 
 @dataclass(frozen=True)
 class ContextPrecision(_Precision):
-    """Whether the passages that help to arrive at the reference stand before those that do not.
+    """Whether the passages that are useful for the reference are ranked before the others.
 
-    Average precision over the ranked list: 1 where all useful passages come first, 0 where none is useful.
-    `compat` divides by the number of useful passages plus 1e-10, and gives 0 where nothing was retrieved,
-    as the library does.
+    Average precision over the ranked list: 1 if all useful passages come first, 0 if none is useful. With `compat`, the
+    divisor is the number of useful passages plus 1e-10, and the score is 0 if nothing was retrieved, as in the library.
     """
 
     name: ClassVar[str] = "context_precision"
@@ -160,9 +159,9 @@ class ContextPrecision(_Precision):
 
 @dataclass(frozen=True)
 class ContextUtilization(_Precision):
-    """Context precision without a reference: whether the passages that the answer can be taken from come first.
+    """Context precision without a reference: whether the passages that are useful for the answer come first.
 
-    Judged against the answer itself, so a made-up answer finds no useful passage. `compat` as in
+    Passages are judged by the answer itself, so for a made-up answer no passage is useful. `compat` is as in
     `ragas.context_precision`.
     """
 
@@ -174,12 +173,12 @@ class ContextUtilization(_Precision):
 
 @dataclass(frozen=True)
 class ContextRelevancy(Metric):
-    """Context relevance as the library had it: the share of helpful sentences, times how far `n` draws agree.
+    """Context relevance of the early library: the share of helpful sentences, times the agreement of `n` draws.
 
-    Each draw chooses sentences anew. Two draws agree by the sentences they share over those either chose
-    (`jaccard`), or by the mean similarity of each sentence of the first to its nearest in the second
-    (`similarity`, which is not symmetric). Nothing chosen twice is agreement. `compat` gives 0 where the
-    passages hold no sentence, as the library does. A judge that always says the same agrees with itself.
+    Each draw selects sentences again. The agreement of two draws is the number of sentences that both select over the
+    number that either selects (`jaccard`), or the mean similarity of each sentence of the first draw to the most
+    similar one of the second (`similarity`, not symmetric). Two empty draws agree. With `compat`, the score is 0 if the
+    passages contain no sentence, as in the library. A judge that always replies the same agrees fully.
     """
 
     source: ClassVar[str] = "ragas"
@@ -202,11 +201,11 @@ class ContextRelevancy(Metric):
             raise ValueError(f"n is a number of draws, at least 1, got {self.n}")
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The sentences, and the chosen ones of each draw."""
+        """Return the sentences, with those selected by each draw."""
         return (self._need(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Agreement x overlap; agreement is 1 for a single draw."""
+        """Compute agreement x share of selected sentences; the agreement of a single draw is 1."""
         found = findings.of(self._need())
         if found.sentences:
             return self._counted(found)
@@ -218,7 +217,7 @@ class ContextRelevancy(Metric):
     def _need(self) -> DrawnSentences:
         return DrawnSentences(self.n, self.agreement)
 
-    def _counted(self, found: DrawsFound) -> Outcome:
+    def _counted(self, found: SentenceDraws) -> Outcome:
         total = len(found.sentences)
         overlap = _mean(len(draw) / total for draw in found.draws)
         agreement = _mean(found.alike) if found.alike else 1.0
@@ -231,8 +230,8 @@ class ContextRelevancy(Metric):
 class ContextEntityRecall(Metric):
     """The share of the people, places, things, dates and amounts of the reference that the passages name.
 
-    Names are compared without case and with spaces run together; `compat` compares them as they are, adds
-    1e-8 to the denominator and gives 0 where the reference names nothing, as the library does.
+    Names are compared without case, with runs of spaces as one. With `compat`, they are compared as they are, 1e-8 is
+    added to the denominator, and the score is 0 if the reference names nothing, as in the library.
     """
 
     source: ClassVar[str] = "ragas"
@@ -248,10 +247,10 @@ class ContextEntityRecall(Metric):
     compat: bool = False
 
     def needs(self) -> tuple[Need[Any], ...]:
-        return (EntitiesNamed(),)
+        return (NamedEntities(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        found = findings.of(EntitiesNamed())
+        found = findings.of(NamedEntities())
         ours, theirs = self._distinct(found.reference), self._distinct(found.passages)
         counted = f"{len(ours & theirs)} of {len(ours)} entities"
         if self.compat:

@@ -1,6 +1,6 @@
-"""Metrics that the ragas library has beside those of the paper, counted from verdicts on statements.
+"""Metrics of the ragas library that are not in the paper, computed from verdicts on statements.
 
-Where the library adds a constant or rounds, `compat=True` does the same.
+`compat=True` adds the constants that the library adds, and rounds as the library does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ragboard.metrics.ragchecker import (
     nothing_to_count,
     share,
 )
-from ragboard.metrics.statements import Cells, CellVerdicts, JointVerdicts
+from ragboard.metrics.statements import CellVerdicts, JointVerdicts, VerdictTable
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import Similarity, Task
 
@@ -38,7 +38,7 @@ NO_STATEMENT = "the reference holds no statement"
 
 @dataclass(frozen=True)
 class ReferenceSimilarity(Need[float]):
-    """The cosine between the answer and the reference; not resolved where one of them is empty."""
+    """The cosine of answer and reference, in [-1, 1]. Not resolved if one of them is empty."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (Similarity,)
@@ -55,7 +55,7 @@ class ReferenceSimilarity(Need[float]):
 
 @dataclass(frozen=True)
 class ContextRecall(Metric):
-    """The share of the reference's statements that the passages, taken together, support."""
+    """The share of the reference's statements that the passages together support."""
 
     source: ClassVar[str] = "ragas"
     name: ClassVar[str] = "context_recall"
@@ -68,7 +68,7 @@ class ContextRecall(Metric):
     calls: ClassVar[str] = "1 to extract the reference's statements, 1 to verify them all"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The joint verdict of each statement of the reference."""
+        """Return the joint verdicts on the statements of the reference."""
         return (JointVerdicts("reference"),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
@@ -83,9 +83,10 @@ class ContextRecall(Metric):
 class FactualCorrectness(Metric):
     """How far the claims of answer and reference agree: precision, recall or their harmonic mean.
 
-    Right and wrong are claims of the answer that the reference supports or not, missing are claims of the
-    reference that the answer does not support. `compat` adds 1e-8 to the denominator of precision and
-    recall, rounds to two decimals and gives 0 where there is no claim, as the library does.
+    Right claims are claims of the answer that the reference supports, wrong claims those that it does not; missing
+    claims are claims of the reference that the answer does not support. With `compat`, 1e-8 is added to the
+    denominator of precision and recall, and the score is rounded to two decimals and 0 without claims, as in the
+    library.
     """
 
     source: ClassVar[str] = "ragas"
@@ -102,7 +103,7 @@ class FactualCorrectness(Metric):
     compat: bool = False
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The verdicts on each side's claims by the other text, as far as the mode reads them."""
+        """Return the verdicts of each text on the other's claims that the mode uses."""
         return self._reads()
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
@@ -133,11 +134,11 @@ class FactualCorrectness(Metric):
 
 @dataclass(frozen=True)
 class AnswerCorrectness(Metric):
-    """How far the answer says what the reference says: claims in common, and nearness in meaning.
+    """How far the answer says what the reference says: shared claims, and similarity in meaning.
 
-    The weighted mean of the F1 of factual correctness and the cosine of answer and reference; `weight` is
-    that of the F1. `compat` takes the F1 of two texts without a claim as 1, and as 0 where nothing is right
-    nor missing, as the library does.
+    The weighted mean of the F1 of factual correctness and the cosine of answer and reference; `weight` is the F1's.
+    With `compat`, the F1 of two texts without claims is 1, and it is 0 if no claim is right and none is missing, as in
+    the library.
     """
 
     source: ClassVar[str] = "ragas"
@@ -159,7 +160,7 @@ class AnswerCorrectness(Metric):
             raise ValueError(f"weight is between 0 and 1, got {self.weight}")
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The verdicts on each side's claims by the other text, and the cosine."""
+        """Return the verdicts of each text on the other's claims, and the cosine."""
         return (ANSWER_RIGHT, REFERENCE_COVERED, ReferenceSimilarity())
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
@@ -180,9 +181,9 @@ class AnswerCorrectness(Metric):
 
 @dataclass(frozen=True)
 class NoiseSensitivity(Metric):
-    """The share of the answer's claims that are wrong and come from relevant passages, or irrelevant ones.
+    """The share of the answer's claims that are wrong and that relevant, or only irrelevant, passages support.
 
-    The same as RAGChecker's two metrics of that name.
+    The modes equal RAGChecker's two metrics of that name.
     """
 
     source: ClassVar[str] = "ragas"
@@ -198,7 +199,7 @@ class NoiseSensitivity(Metric):
     mode: Literal["relevant", "irrelevant"] = "relevant"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The claims of both sides by each passage, and the answer's by the reference."""
+        """Return the verdicts of each passage on both sides' claims, and of the reference on the answer's claims."""
         return (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
@@ -209,9 +210,9 @@ class NoiseSensitivity(Metric):
 
 @dataclass(frozen=True)
 class AnswerSimilarity(Metric):
-    """How near in meaning the answer is to the reference: the cosine of their embeddings.
+    """How similar answer and reference are in meaning: the cosine of their embeddings.
 
-    Undefined where one of them is empty. Says nothing of truth: a negation is near.
+    Undefined if one of them is empty. It says nothing about truth: a negation is similar.
     """
 
     source: ClassVar[str] = "ragas"
@@ -232,7 +233,7 @@ class AnswerSimilarity(Metric):
         return Score(value=findings.of(ReferenceSimilarity()), counted=f"an answer of {words} words")
 
 
-def _yes_and_no(cells: Cells) -> tuple[int, int]:
-    """How many of the claims the one target supports, and how many not."""
+def _yes_and_no(cells: VerdictTable) -> tuple[int, int]:
+    """Count the claims that the only target supports, and those that it does not."""
     yes = sum(said for (said,) in cells.supported)
     return yes, len(cells.rows) - yes

@@ -1,11 +1,11 @@
 """RAGChecker's eleven metrics (Ru et al. 2024, arXiv 2408.08067), in its three groups.
 
-All are counted from four tables of verdicts: the claims of the answer and of the reference, held
-against each other and against each passage by itself. Only *supported* counts as entailed.
+All are computed from four tables of verdicts: the claims of the answer and of the reference, each checked against the
+other text and against each passage separately. Only *supported* counts as entailed.
 
-`compat=True` gives 0 for everything that cannot be counted, as RAGChecker does: an answer without
-claims, nothing retrieved, no passage that says anything of the reference. Where nothing was retrieved
-its hallucination and self-knowledge are 0 too, though every claim is then one or the other.
+`compat=True` scores 0 where a metric is undefined, as RAGChecker does: an answer without claims, no retrieved passage,
+no passage that supports a claim of the reference. If nothing was retrieved, hallucination and self-knowledge are then 0
+too, although every claim is one or the other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
 from ragboard.metrics.partition import Origin, partition, relevant_passages
 from ragboard.metrics.ragas import no_statements
-from ragboard.metrics.statements import Cells, CellVerdicts
+from ragboard.metrics.statements import CellVerdicts, VerdictTable
 from ragboard.records import Outcome, Sample, Score, Unscored
 
 __all__ = [
@@ -52,8 +52,8 @@ EXTRACT_BOTH = "1 to extract each side's claims"
 
 
 @dataclass(frozen=True)
-class Checked(Metric):
-    """What the eleven have in common."""
+class RagcheckerMetric(Metric):
+    """Base class of RAGChecker's metrics."""
 
     source: ClassVar[str] = "ragchecker"
     paper: ClassVar[str] = "Ru et al. 2024, arXiv 2408.08067, section 3"
@@ -61,7 +61,7 @@ class Checked(Metric):
     direction: ClassVar[Direction] = "higher"
     group: ClassVar[Literal["overall", "retriever", "generator"]]
     reads: ClassVar[tuple[CellVerdicts, ...]]
-    """The tables it is counted from."""
+    """The tables that it is computed from."""
 
     compat: bool = False
 
@@ -69,7 +69,7 @@ class Checked(Metric):
         return self.reads
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Count; where `compat` is set, what cannot be counted is 0, and so is all of an empty list of passages."""
+        """Compute the share; with `compat`, undefined scores are 0, and all scores are 0 without passages."""
         tables = [findings.of(table) for table in self.reads]
         found = nothing_to_count(sample, tables) or self.count(findings)
         if self.compat and not all(cells.targets for cells in tables):
@@ -80,11 +80,11 @@ class Checked(Metric):
 
     @abstractmethod
     def count(self, findings: Findings) -> Outcome:
-        """The share, where every table has a claim, or why there is none."""
+        """Compute the share, or say why there is none; every table has at least one claim."""
 
 
 @dataclass(frozen=True)
-class Precision(Checked):
+class Precision(RagcheckerMetric):
     """The share of the answer's claims that the reference supports."""
 
     name: ClassVar[str] = "precision"
@@ -96,12 +96,12 @@ class Precision(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT,)
 
     def count(self, findings: Findings) -> Outcome:
-        """Right / all."""
+        """Claims that the reference supports / all claims."""
         return share([said for (said,) in findings.of(ANSWER_RIGHT).supported], "claims")
 
 
 @dataclass(frozen=True)
-class Recall(Checked):
+class Recall(RagcheckerMetric):
     """The share of the reference's claims that the answer supports."""
 
     name: ClassVar[str] = "recall"
@@ -113,12 +113,12 @@ class Recall(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_COVERED,)
 
     def count(self, findings: Findings) -> Outcome:
-        """Covered / all."""
+        """Claims of the reference that the answer supports / all claims of the reference."""
         return share([said for (said,) in findings.of(REFERENCE_COVERED).supported], REFERENCE_CLAIMS)
 
 
 @dataclass(frozen=True)
-class F1(Checked):
+class F1(RagcheckerMetric):
     """The harmonic mean of precision and recall; 0 where both are 0."""
 
     name: ClassVar[str] = "f1"
@@ -130,12 +130,12 @@ class F1(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, REFERENCE_COVERED)
 
     def count(self, findings: Findings) -> Outcome:
-        """Of the two counts; undefined where one of them is."""
+        """The harmonic mean of precision and recall; undefined if one of them is."""
         return f_score(Precision().count(findings), Recall().count(findings))
 
 
 @dataclass(frozen=True)
-class ClaimRecall(Checked):
+class ClaimRecall(RagcheckerMetric):
     """The share of the reference's claims that at least one passage supports."""
 
     name: ClassVar[str] = "claim_recall"
@@ -147,12 +147,12 @@ class ClaimRecall(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES,)
 
     def count(self, findings: Findings) -> Outcome:
-        """Retrieved / all."""
+        """Claims of the reference that some passage supports / all claims of the reference."""
         return share([any(row) for row in findings.of(REFERENCE_SOURCES).supported], REFERENCE_CLAIMS)
 
 
 @dataclass(frozen=True)
-class ContextPrecision(Checked):
+class ContextPrecision(RagcheckerMetric):
     """The share of the passages that support at least one claim of the reference, whatever their order."""
 
     name: ClassVar[str] = "context_precision"
@@ -164,7 +164,7 @@ class ContextPrecision(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES,)
 
     def count(self, findings: Findings) -> Outcome:
-        """Relevant / all."""
+        """Relevant passages / all passages."""
         cells = findings.of(REFERENCE_SOURCES)
         if not cells.targets:
             return NOTHING_RETRIEVED
@@ -172,7 +172,7 @@ class ContextPrecision(Checked):
 
 
 @dataclass(frozen=True)
-class ContextUtilization(Checked):
+class ContextUtilization(RagcheckerMetric):
     """Of the reference's claims that some passage supports, the share that the answer supports too."""
 
     name: ClassVar[str] = "context_utilization"
@@ -184,7 +184,7 @@ class ContextUtilization(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES, REFERENCE_COVERED)
 
     def count(self, findings: Findings) -> Outcome:
-        """Retrieved and covered / retrieved."""
+        """Retrieved claims that the answer supports / all retrieved claims of the reference."""
         retrieved = [any(row) for row in findings.of(REFERENCE_SOURCES).supported]
         covered = [said for (said,) in findings.of(REFERENCE_COVERED).supported]
         used = [said for said, there in zip(covered, retrieved, strict=True) if there]
@@ -194,10 +194,11 @@ class ContextUtilization(Checked):
 
 
 @dataclass(frozen=True)
-class NoiseSensitivityInRelevant(Checked):
-    """The share of the answer's claims that are wrong and come from a relevant passage.
+class NoiseSensitivityInRelevant(RagcheckerMetric):
+    """The share of the answer's claims that are wrong and that a relevant passage supports.
 
-    Wrong: the reference does not support it. A passage is relevant that supports a claim of the reference.
+    A claim is wrong if the reference does not support it. A passage is relevant if it supports a claim of the
+    reference.
     """
 
     name: ClassVar[str] = "noise_sensitivity_in_relevant"
@@ -210,13 +211,13 @@ class NoiseSensitivityInRelevant(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
     def count(self, findings: Findings) -> Outcome:
-        """Wrong by relevant passages / all."""
+        """Wrong claims that a relevant passage supports / all claims."""
         return noise(findings, "wrong_relevant")
 
 
 @dataclass(frozen=True)
-class NoiseSensitivityInIrrelevant(Checked):
-    """The share of the answer's claims that are wrong and come from irrelevant passages alone."""
+class NoiseSensitivityInIrrelevant(RagcheckerMetric):
+    """The share of the answer's claims that are wrong and that only irrelevant passages support."""
 
     name: ClassVar[str] = "noise_sensitivity_in_irrelevant"
     title: ClassVar[str] = "Noise sensitivity, irrelevant"
@@ -228,12 +229,12 @@ class NoiseSensitivityInIrrelevant(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
     def count(self, findings: Findings) -> Outcome:
-        """Wrong by irrelevant passages / all."""
+        """Wrong claims that only irrelevant passages support / all claims."""
         return noise(findings, "wrong_irrelevant")
 
 
 @dataclass(frozen=True)
-class Hallucination(Checked):
+class Hallucination(RagcheckerMetric):
     """The share of the answer's claims that are wrong and that no passage supports."""
 
     name: ClassVar[str] = "hallucination"
@@ -246,15 +247,15 @@ class Hallucination(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES)
 
     def count(self, findings: Findings) -> Outcome:
-        """Wrong and from nowhere / all."""
+        """Wrong claims that no passage supports / all claims."""
         return _from_nowhere(findings, right=False)
 
 
 @dataclass(frozen=True)
-class SelfKnowledge(Checked):
-    """The share of the answer's claims that are right though no passage supports them.
+class SelfKnowledge(RagcheckerMetric):
+    """The share of the answer's claims that are right although no passage supports them.
 
-    Whether that is good depends: an open system may know things, a closed one should not answer from memory.
+    Whether that is good depends on the system: one that must answer only from its passages should have none.
     """
 
     name: ClassVar[str] = "self_knowledge"
@@ -267,15 +268,15 @@ class SelfKnowledge(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES)
 
     def count(self, findings: Findings) -> Outcome:
-        """Right and from nowhere / all."""
+        """Right claims that no passage supports / all claims."""
         return _from_nowhere(findings, right=True)
 
 
 @dataclass(frozen=True)
-class Faithfulness(Checked):
-    """The share of the answer's claims that at least one single passage supports.
+class Faithfulness(RagcheckerMetric):
+    """The share of the answer's claims that at least one passage supports on its own.
 
-    A claim that only several passages together support does not count, unlike in `ragas.faithfulness`.
+    Unlike in `ragas.faithfulness`, a claim that only several passages together support does not count.
     """
 
     name: ClassVar[str] = "faithfulness"
@@ -287,19 +288,19 @@ class Faithfulness(Checked):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_SOURCES,)
 
     def count(self, findings: Findings) -> Outcome:
-        """Said by a passage / all."""
+        """Claims that some passage supports / all claims."""
         return share([any(row) for row in findings.of(ANSWER_SOURCES).supported], "claims")
 
 
 def origins(findings: Findings) -> tuple[Origin, ...]:
-    """The class of each claim of the answer; needs the tables that noise sensitivity reads."""
+    """Return the class of each claim of the answer, from the tables that noise sensitivity reads."""
     sources, reference = findings.of(ANSWER_SOURCES), findings.of(REFERENCE_SOURCES)
     right = [said for (said,) in findings.of(ANSWER_RIGHT).supported]
     return partition(right, sources.supported, relevant_passages(reference.supported, len(sources.targets)))
 
 
 def stored_origins(findings: Findings) -> tuple[Origin, ...]:
-    """The class of each claim of the answer; none unless all three tables were judged, of a reference with claims."""
+    """Return the class of each claim of the answer; empty if a table is missing or the reference has no claim."""
     asked: set[object] = set(findings.found)
     tables = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
     if any(table not in asked or findings.missing(table) for table in tables):
@@ -308,12 +309,12 @@ def stored_origins(findings: Findings) -> tuple[Origin, ...]:
 
 
 def noise(findings: Findings, kind: Literal["wrong_relevant", "wrong_irrelevant"]) -> Outcome:
-    """The share of the answer's claims in one of the two classes of noise."""
+    """Return the share of the answer's claims in one of the two classes of noise."""
     return share([each == kind for each in origins(findings)], "claims")
 
 
-def nothing_to_count(sample: Sample, tables: Sequence[Cells]) -> Unscored | None:
-    """Why no share can be formed where a side has no claim, or None where each has."""
+def nothing_to_count(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored | None:
+    """Return why a share is undefined because a side has no claim, or None if all tables have claims."""
     for cells in tables:
         if cells.side == "response" and not cells.rows:
             return no_statements(sample, refuses=cells.refuses)
@@ -323,7 +324,7 @@ def nothing_to_count(sample: Sample, tables: Sequence[Cells]) -> Unscored | None
 
 
 def f_score(precision: Outcome, recall: Outcome) -> Outcome:
-    """The harmonic mean of two shares; undefined where one is, 0 where both are 0."""
+    """Return the harmonic mean of two shares; undefined if one of them is, 0 if both are 0."""
     if isinstance(precision, Unscored):
         return precision
     if isinstance(recall, Unscored):
@@ -334,7 +335,7 @@ def f_score(precision: Outcome, recall: Outcome) -> Outcome:
 
 
 def share(hits: Sequence[bool], what: str) -> Score:
-    """Hits / all, of at least one."""
+    """Return hits / all; `hits` is not empty."""
     return Score(value=sum(hits) / len(hits), counted=f"{sum(hits)} of {len(hits)} {what}")
 
 

@@ -1,4 +1,4 @@
-"""Whether an answer refuses; its mean is the refusal rate."""
+"""The refusal rate: whether each answer refuses."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Refusal"]
 
 @dataclass(frozen=True)
 class Refusal(Metric):
-    """1 where the answer declines to answer, wholly or in part, else 0; the mean is the refusal rate.
+    """1 if the answer declines to answer, completely or in part, else 0; the mean is the refusal rate.
 
-    Good where the passages hold no answer, bad where they do. An empty answer refuses nothing: undefined.
+    A refusal is good if the passages contain no answer, and bad if they do. Undefined for an empty answer.
     """
 
     source: ClassVar[str] = "ragboard"
@@ -30,7 +30,7 @@ class Refusal(Metric):
     calls: ClassVar[str] = "1 to extract statements, which says whether the answer refuses"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """The answer's statements, with which comes whether it refuses."""
+        """Return the answer's statements; their finding says whether the answer refuses."""
         return (Statements(),)
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:

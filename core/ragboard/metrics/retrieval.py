@@ -1,12 +1,11 @@
-"""How well the retrieved list does against gold passages; asks no judge.
+"""Metrics of the retrieved list against gold passages, without a judge.
 
-Gold passages are, as the run file has them: ids in `reference_context_ids`; texts in
-`reference_contexts`; ids of documents in `documents`. An id is matched with the passage's id (or with
-`retrieved_context_ids`, where the file has that) or its part before the last `#`, so that a chunk
-`bridge#3` belongs to the document `bridge`. A text is matched with a passage of the same text, spaces
-and case aside.
+The run file gives gold passages as ids in `reference_context_ids`, texts in `reference_contexts`, or document ids in
+`documents`. An id matches the passage's id (or its entry in `retrieved_context_ids`, if the file has that), or the part
+of that id before the last `#`: the chunk `bridge#3` belongs to the document `bridge`. A text matches a passage with the
+same text, without case and with runs of spaces as one.
 
-A gold passage counts as found once, at its first place in the list: what repeats it gains nothing.
+A gold passage is found once, at its first place in the list; repetitions do not count.
 """
 
 from __future__ import annotations
@@ -20,26 +19,26 @@ from typing import Any, ClassVar, cast
 from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
 from ragboard.records import JsonValue, Outcome, Passage, Sample, Score, Unscored
 
-__all__ = ["NDCG", "AveragePrecision", "HitRate", "Precision", "Ranking", "Recall", "ReciprocalRank", "ranking"]
+__all__ = ["NDCG", "AveragePrecision", "HitRate", "Precision", "RankedPassages", "Recall", "ReciprocalRank", "ranking"]
 
 BOOK = "Manning, Raghavan, Schütze 2008, Introduction to Information Retrieval, section 8.4"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranking:
-    """A retrieved list against its gold passages."""
+class RankedPassages:
+    """A retrieved list, compared with its gold passages."""
 
     gold: int
-    """How many gold passages there are."""
+    """The number of gold passages."""
     relevant: tuple[bool, ...]
-    """For each retrieved passage, in order, whether it is a gold one."""
+    """Whether each retrieved passage is a gold passage, in order of rank."""
     found: tuple[int, ...]
-    """How many gold passages it is the first to bring."""
+    """The number of gold passages that each retrieved passage is the first to match."""
 
 
 @dataclass(frozen=True)
-class Retrieval(Metric):
-    """What they have in common: `k`, the places looked at, all of them where it is None."""
+class RetrievalMetric(Metric):
+    """Base class of retrieval metrics; `k` is the number of places to look at, None for all."""
 
     source: ClassVar[str] = "retrieval"
     paper: ClassVar[str] = BOOK
@@ -59,43 +58,43 @@ class Retrieval(Metric):
         return ()
 
     def score(self, sample: Sample, findings: Findings) -> Outcome:
-        """Count; skipped where the file has no gold passages, undefined where it lists none."""
+        """Compute the score; skipped if the file has no gold passages, undefined if its list is empty."""
         ranked = ranking(sample)
         if isinstance(ranked, Unscored):
             return ranked
         places = len(ranked.found) if self.k is None else self.k
-        cut = Ranking(gold=ranked.gold, relevant=ranked.relevant[:places], found=ranked.found[:places])
+        cut = RankedPassages(gold=ranked.gold, relevant=ranked.relevant[:places], found=ranked.found[:places])
         return self.count(cut, places)
 
     @abstractmethod
-    def count(self, ranked: Ranking, places: int) -> Outcome:
-        """Of a list cut to at most so many places, with at least one gold passage to find."""
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
+        """Score a list that was cut to `places` and has at least one gold passage."""
 
 
 @dataclass(frozen=True)
-class Recall(Retrieval):
+class Recall(RetrievalMetric):
     """The share of the gold passages that were retrieved."""
 
     name: ClassVar[str] = "recall"
     title: ClassVar[str] = "Retrieval recall"
     formula: ClassVar[str] = "gold passages among the first k / all gold passages"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
-        """Found / gold."""
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
+        """Gold passages found / all gold passages."""
         found = sum(ranked.found)
         return Score(value=found / ranked.gold, counted=f"{found} of {ranked.gold} gold passages")
 
 
 @dataclass(frozen=True)
-class Precision(Retrieval):
-    """The share of the retrieved passages that are gold; with `k`, of k places, empty ones included."""
+class Precision(RetrievalMetric):
+    """The share of the retrieved passages that are gold; with `k`, of k places, even if fewer were retrieved."""
 
     name: ClassVar[str] = "precision"
     title: ClassVar[str] = "Retrieval precision"
     formula: ClassVar[str] = "gold passages among the first k / k (or all retrieved)"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
-        """Relevant / places; undefined where nothing was retrieved and no `k` given."""
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
+        """Gold passages / places; undefined if nothing was retrieved and `k` is not set."""
         if not places:
             return Unscored(reason="undefined", detail="no passage was retrieved")
         relevant = sum(ranked.relevant)
@@ -103,43 +102,43 @@ class Precision(Retrieval):
 
 
 @dataclass(frozen=True)
-class HitRate(Retrieval):
-    """1 where at least one gold passage was retrieved, else 0."""
+class HitRate(RetrievalMetric):
+    """1 if at least one gold passage was retrieved, else 0."""
 
     name: ClassVar[str] = "hit_rate"
     title: ClassVar[str] = "Hit rate"
     formula: ClassVar[str] = "1 where a gold passage is among the first k, else 0"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
-        """Whether any."""
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
+        """1 if any place has a gold passage, else 0."""
         hit = any(ranked.relevant)
         return Score(value=float(hit), counted=_places(ranked.relevant) if hit else f"none in {places} places")
 
 
 @dataclass(frozen=True)
-class ReciprocalRank(Retrieval):
-    """One over the place of the first gold passage; 0 where none was retrieved. Its mean is the MRR."""
+class ReciprocalRank(RetrievalMetric):
+    """1 / the place of the first gold passage; 0 if none was retrieved. Its mean is the MRR."""
 
     name: ClassVar[str] = "mrr"
     title: ClassVar[str] = "Reciprocal rank"
     formula: ClassVar[str] = "1 / place of the first gold passage among the first k, else 0"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
-        """1 / first place."""
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
+        """1 / the first place with a gold passage."""
         if not any(ranked.relevant):
             return Score(value=0.0, counted=f"none in {places} places")
         return Score(value=1 / (ranked.relevant.index(True) + 1), counted=_places(ranked.relevant))
 
 
 @dataclass(frozen=True)
-class NDCG(Retrieval):
-    """Gold passages discounted by place, over the same for the best order: gain 1, discount log2(place + 1)."""
+class NDCG(RetrievalMetric):
+    """Normalized discounted cumulative gain: gain 1 for a gold passage, discount log2(place + 1)."""
 
     name: ClassVar[str] = "ndcg"
     title: ClassVar[str] = "nDCG"
     formula: ClassVar[str] = "sum of 1 / log2(place + 1) over gold passages found / the same for the best order"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
         """DCG / ideal DCG."""
         best = ranked.gold if self.k is None else min(ranked.gold, places)
         gain = sum(_discount(place) for place, new in enumerate(ranked.found, 1) if new)
@@ -148,22 +147,22 @@ class NDCG(Retrieval):
 
 
 @dataclass(frozen=True)
-class AveragePrecision(Retrieval):
+class AveragePrecision(RetrievalMetric):
     """Precision at the place of each gold passage found, summed, over all gold passages. Its mean is MAP."""
 
     name: ClassVar[str] = "average_precision"
     title: ClassVar[str] = "Average precision"
     formula: ClassVar[str] = "sum over found gold passages of (found up to its place / place) / all gold passages"
 
-    def count(self, ranked: Ranking, places: int) -> Outcome:
-        """Of the places that bring something new."""
+    def count(self, ranked: RankedPassages, places: int) -> Outcome:
+        """Compute it from the places that match a further gold passage."""
         hits = [place for place, new in enumerate(ranked.found, 1) if new]
         total = sum(number / place for number, place in enumerate(hits, 1))
         return Score(value=total / ranked.gold, counted=_places([new > 0 for new in ranked.found]))
 
 
-def ranking(sample: Sample) -> Ranking | Unscored:
-    """The sample's passages against its gold ones, or why they cannot be held against each other."""
+def ranking(sample: Sample) -> RankedPassages | Unscored:
+    """Compare the sample's passages with its gold passages, or say why they cannot be compared."""
     passages = sample.contexts or ()
     ids = _listed(sample.metadata, "reference_context_ids")
     if ids is None and sample.reference_contexts is None:
@@ -180,8 +179,8 @@ def ranking(sample: Sample) -> Ranking | Unscored:
     return _ranked(ids, [(name, name.rpartition("#")[0] or name) for name in names])
 
 
-def _ranked(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> Ranking | Unscored:
-    """`retrieved` gives all that each passage may be called."""
+def _ranked(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> RankedPassages | Unscored:
+    """Rank passages; `retrieved` has all names of each passage."""
     wanted = set(gold)
     if not wanted:
         return Unscored(reason="undefined", detail="the run file lists no gold passage")
@@ -191,11 +190,11 @@ def _ranked(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> Rankin
         found.append(len(left & set(names)))
         left -= set(names)
     relevant = tuple(bool(wanted & set(names)) for names in retrieved)
-    return Ranking(gold=len(wanted), relevant=relevant, found=tuple(found))
+    return RankedPassages(gold=len(wanted), relevant=relevant, found=tuple(found))
 
 
 def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
-    """What the passages are called; None where their ids are only their places."""
+    """Return the ids of the passages; None if they are only their places."""
     listed = _listed(sample.metadata, "retrieved_context_ids")
     if listed is not None and len(listed) == len(passages):
         return listed
@@ -205,9 +204,9 @@ def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
 
 
 def _listed(metadata: Mapping[str, JsonValue], column: str, *, texts: bool = False) -> list[str] | None:
-    """Ids in a column of the file; None where it holds something else.
+    """Return the ids in a column of the file; None if it contains something else.
 
-    `texts` says that the column may hold passages as well: what has a space in it is one, and no id.
+    With `texts`, the column can also contain passages: a value with a space is a passage, not an id.
     """
     value = metadata.get(column)
     if not isinstance(value, (list, tuple)):

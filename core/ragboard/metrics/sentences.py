@@ -1,4 +1,4 @@
-"""The sentences of the passages that help to answer the question, chosen once or in several draws."""
+"""Sentences of the passages that help to answer the question, selected once or in several draws."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ragboard.records import Sample, Unscored
 from ragboard.tasks import SelectSentences, Similarity, Task
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["Agreement", "DrawnSentences", "DrawsFound", "SelectedSentences", "Sentence", "SentencesFound"]
+__all__ = ["Agreement", "DrawnSentences", "SelectedSentences", "Sentence", "SentenceDraws", "SentenceSelection"]
 
 Agreement = Literal["jaccard", "similarity"]
-"""How alike two selections are: sentences shared over sentences chosen, or nearness in meaning."""
+"""How the agreement of two draws is measured: by shared sentences, or by similarity in meaning."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sentence:
-    """A sentence of a passage: `passage.text[start:end]` of the passage at `rank`."""
+    """A sentence: `text[start:end]` of the passage at `rank`."""
 
     rank: int
     start: int
@@ -29,55 +29,55 @@ class Sentence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SentencesFound:
-    """All sentences of the passages, and the places of the chosen ones among them."""
+class SentenceSelection:
+    """All sentences of the passages, and the positions of the selected ones, from 0."""
 
     sentences: tuple[Sentence, ...]
     chosen: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class SelectedSentences(Need[SentencesFound]):
+class SelectedSentences(Need[SentenceSelection]):
     """The sentences of the passages that help to answer the question."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (SelectSentences,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> SentencesFound | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> SentenceSelection | Unscored:
         found = await DrawnSentences(n=1).resolve(sample, ask)
         if isinstance(found, Unscored):
             return found
-        return SentencesFound(sentences=found.sentences, chosen=found.draws[0] if found.draws else ())
+        return SentenceSelection(sentences=found.sentences, chosen=found.draws[0] if found.draws else ())
 
-    def rows(self, found: SentencesFound) -> Iterable[Row]:
+    def rows(self, found: SentenceSelection) -> Iterable[Row]:
         chosen = set(found.chosen)
         for place, sentence in enumerate(found.sentences):
             yield "sentences", (sentence.rank, sentence.start, sentence.end, place in chosen)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DrawsFound:
-    """All sentences of the passages, and the places of the chosen ones in each of several draws."""
+class SentenceDraws:
+    """All sentences of the passages, and the positions of those selected by each draw, from 0."""
 
     sentences: tuple[Sentence, ...]
     draws: tuple[tuple[int, ...], ...]
     alike: tuple[float, ...]
-    """How alike each pair of draws is, in [-1, 1]; pairs (1, 2), (1, 3), ... (2, 3), ..."""
+    """The agreement of each pair of draws, in [-1, 1]; pairs (1, 2), (1, 3), ... (2, 3), ..."""
 
 
 @dataclass(frozen=True)
-class DrawnSentences(Need[DrawsFound]):
-    """The sentences that help to answer the question, asked `n` times over, and how far the draws agree."""
+class DrawnSentences(Need[SentenceDraws]):
+    """The sentences that help to answer the question, selected `n` times, and how far the draws agree."""
 
     n: int = 2
     agreement: Agreement = "jaccard"
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Selection; embeddings where draws are compared in meaning."""
+        """Return selection, and similarity if draws are compared in meaning."""
         near = self.agreement == "similarity" and self.n > 1
         return (SelectSentences, Similarity) if near else (SelectSentences,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> DrawsFound | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> SentenceDraws | Unscored:
         if sample.contexts is None:
             return no_column("contexts")
         offered = [
@@ -86,7 +86,7 @@ class DrawnSentences(Need[DrawsFound]):
             for start, end in sentence_spans(passage.text)
         ]
         if not offered:
-            return DrawsFound(sentences=(), draws=(), alike=())
+            return SentenceDraws(sentences=(), draws=(), alike=())
         texts = tuple(text for _, text in offered)
         task = SelectSentences(question=sample.question, sentences=texts, history=sample.history)
         draws: list[tuple[int, ...]] = []
@@ -100,12 +100,12 @@ class DrawnSentences(Need[DrawsFound]):
             if isinstance(near, Unscored):
                 return near
             alike.append(near)
-        return DrawsFound(sentences=tuple(place for place, _ in offered), draws=tuple(draws), alike=tuple(alike))
+        return SentenceDraws(sentences=tuple(place for place, _ in offered), draws=tuple(draws), alike=tuple(alike))
 
     async def _alike(
         self, one: tuple[int, ...], other: tuple[int, ...], texts: Sequence[str], ask: Ask
     ) -> float | Unscored:
-        """How alike two draws are; nobody is asked where they chose the same."""
+        """Return the agreement of two draws; equal draws ask no judge."""
         if one == other or self.agreement == "jaccard" or not (one and other):
             shared, either = set(one) & set(other), set(one) | set(other)
             return len(shared) / len(either) if either else 1.0
@@ -117,8 +117,8 @@ class DrawnSentences(Need[DrawsFound]):
             nearest.append(max(reply.values))
         return sum(nearest) / len(nearest)
 
-    def rows(self, found: DrawsFound) -> Iterable[Row]:
-        """What each draw chose, and how far each pair of draws agrees."""
+    def rows(self, found: SentenceDraws) -> Iterable[Row]:
+        """Return what each draw selected, and the agreement of each pair of draws."""
         for number, draw in enumerate(found.draws, 1):
             chosen = ", ".join(str(place + 1) for place in draw)
             share = len(draw) / len(found.sentences)

@@ -1,7 +1,7 @@
-"""Statements of a sample and the verdicts on them: from the run file where it has them, else asked.
+"""Statements of a sample and verdicts on them: from the run file if it has them, else from the judge.
 
-The cells that hold one side's statements against the passages, together and each by itself, are asked
-in one task where both are wanted; what was answered before is not asked again for the sake of the rest.
+If joint verdicts and verdicts by each passage are both needed, one task asks for both. Verdicts that were answered
+before are not asked for again.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from ragboard.metrics.base import Ask, Need, no_column
-from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Verdict
+from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Verdict, VerdictTarget
 from ragboard.tasks import ExtractStatements, Task, Verify
 
-__all__ = ["CellVerdicts", "Cells", "Held", "JointVerdicts", "Judged", "Statements", "StatementsFound"]
+__all__ = ["CellVerdicts", "ExtractedStatements", "JointVerdicts", "JudgedStatements", "Statements", "VerdictTable"]
 
-Held = Literal["passages", "reference", "response"]
-"""What statements are held against, cell by cell: each passage by itself, the reference, the answer."""
+_Against: TypeAlias = VerdictTarget | Literal["joint"]
+"""What a table of verdicts is about; joint: all passages together."""
 
-Against: TypeAlias = Held | Literal["joint"]
 Rows: TypeAlias = tuple[tuple[Verdict, ...], ...]
 
 NOTHING_RETRIEVED = Verdict(label="unsupported", reason="No passage was retrieved.")
@@ -29,46 +28,46 @@ EMPTY: dict[Side, Verdict] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StatementsFound:
-    """The statements of one side, and whether that text refuses to answer."""
+class ExtractedStatements:
+    """The statements of the answer or the reference, and whether that text refuses to answer."""
 
     side: Side
     statements: tuple[Statement, ...]
     refuses: bool | None
-    """None where the run file brought the statements: it does not say."""
+    """None if the statements are from the run file, which does not say."""
 
 
 @dataclass(frozen=True)
-class Statements(Need[StatementsFound]):
-    """The statements of a side, without verdicts."""
+class Statements(Need[ExtractedStatements]):
+    """The statements of the answer (`response`) or the reference, without verdicts."""
 
     side: Side = "response"
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractStatements,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> StatementsFound | Unscored:
-        brought, side, text = ask.brought, self.side, _text(sample, self.side)
-        if isinstance(brought, Unscored):
-            return brought
-        claims = brought.claims.get(side)
+    async def resolve(self, sample: Sample, ask: Ask) -> ExtractedStatements | Unscored:
+        file_verdicts, side, text = ask.file_verdicts, self.side, _text(sample, self.side)
+        if isinstance(file_verdicts, Unscored):
+            return file_verdicts
+        claims = file_verdicts.claims.get(side)
         if claims is not None:
             said = tuple(_placed(side, claim, text or "") for claim in claims)
-            return StatementsFound(side=side, statements=said, refuses=None)
+            return ExtractedStatements(side=side, statements=said, refuses=None)
         if text is None:
             return no_column("answer" if side == "response" else "reference")
         if not text.strip():
-            return StatementsFound(side=side, statements=(), refuses=False)
+            return ExtractedStatements(side=side, statements=(), refuses=False)
         reply = await ask(ExtractStatements(question=sample.question, text=text, history=sample.history))
         if isinstance(reply, Unscored):
             return reply
         said = tuple(Statement(side=side, text=one.text, span=one.span) for one in reply.statements)
-        return StatementsFound(side=side, statements=said, refuses=reply.refuses)
+        return ExtractedStatements(side=side, statements=said, refuses=reply.refuses)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
-    """Statements with one verdict each, in the same order."""
+class JudgedStatements:
+    """Statements with one joint verdict each, in the same order."""
 
     side: Side
     statements: tuple[Statement, ...]
@@ -77,26 +76,26 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class JointVerdicts(Need[Judged]):
-    """What the passages together say of each statement of a side."""
+class JointVerdicts(Need[JudgedStatements]):
+    """The verdict of all passages together on each statement of the answer or the reference."""
 
     side: Side = "response"
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractStatements, Verify)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> Judged | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> JudgedStatements | Unscored:
         table = await _table(sample, ask, self.side, "joint")
         if isinstance(table, Unscored):
             return table
         found, rows = table
         verdicts = tuple(verdict for (verdict,) in rows)
-        return Judged(side=found.side, statements=found.statements, verdicts=verdicts, refuses=found.refuses)
+        return JudgedStatements(side=found.side, statements=found.statements, verdicts=verdicts, refuses=found.refuses)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cells:
-    """A table of verdicts: a row for each statement, in order, and in it one cell for each target."""
+class VerdictTable:
+    """A table of verdicts: one row per statement, in order, with one verdict per target."""
 
     side: Side
     statements: tuple[Statement, ...]
@@ -106,26 +105,26 @@ class Cells:
 
     @property
     def supported(self) -> tuple[tuple[bool, ...], ...]:
-        """The same table: whether each target says so. Contradicted and unsupported are both no."""
+        """The same table as booleans: True where the verdict is supported."""
         return tuple(tuple(verdict.label == "supported" for verdict in row) for row in self.rows)
 
 
 @dataclass(frozen=True)
-class CellVerdicts(Need[Cells]):
-    """What each single target says of each statement of a side."""
+class CellVerdicts(Need[VerdictTable]):
+    """The verdict of each target on each statement of the answer or the reference."""
 
     side: Side = "response"
-    target: Held = "passages"
+    target: VerdictTarget = "passages"
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a side held against itself."""
+        """Raise ValueError for a text checked against itself."""
         if self.side == self.target:
             raise ValueError(f"the statements of the {self.side} cannot be held against the {self.target} itself")
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractStatements, Verify)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> Cells | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> VerdictTable | Unscored:
         table = await _table(sample, ask, self.side, self.target)
         if isinstance(table, Unscored):
             return table
@@ -135,7 +134,9 @@ class CellVerdicts(Need[Cells]):
         )
         if self.target != "passages":
             targets = (Target(kind=self.target),)
-        return Cells(side=found.side, statements=found.statements, targets=targets, rows=rows, refuses=found.refuses)
+        return VerdictTable(
+            side=found.side, statements=found.statements, targets=targets, rows=rows, refuses=found.refuses
+        )
 
 
 def _text(sample: Sample, side: Side) -> str | None:
@@ -143,14 +144,16 @@ def _text(sample: Sample, side: Side) -> str | None:
 
 
 def _placed(side: Side, claim: str, text: str) -> Statement:
-    """A claim of the file, with its place where the text says it in these words."""
+    """Return a claim of the run file, with its place if the text contains these words."""
     start = text.find(claim)
     span = None if start < 0 else Span(start=start, end=start + len(claim), how="verbatim")
     return Statement(side=side, text=claim, span=span)
 
 
-async def _table(sample: Sample, ask: Ask, side: Side, against: Against) -> tuple[StatementsFound, Rows] | Unscored:
-    """The statements, and for each a row of verdicts."""
+async def _table(
+    sample: Sample, ask: Ask, side: Side, against: _Against
+) -> tuple[ExtractedStatements, Rows] | Unscored:
+    """Return the statements, and a row of verdicts for each."""
     if against == "joint" or against == "passages":
         if sample.contexts is None:
             return no_column("contexts")
@@ -163,7 +166,7 @@ async def _table(sample: Sample, ask: Ask, side: Side, against: Against) -> tupl
     found = await Statements(side).resolve(sample, ask)
     if isinstance(found, Unscored):
         return found
-    rows = _brought(ask, side, against)
+    rows = _file_rows(ask, side, against)
     if rows is not None:
         return found, rows
     if not found.statements:
@@ -177,14 +180,14 @@ async def _table(sample: Sample, ask: Ask, side: Side, against: Against) -> tupl
     return found, reply.single if against == "passages" else tuple((verdict,) for verdict in reply.joint)
 
 
-def _brought(ask: Ask, side: Side, against: Against) -> Rows | None:
-    if against == "joint" or isinstance(ask.brought, Unscored):
+def _file_rows(ask: Ask, side: Side, against: _Against) -> Rows | None:
+    if against == "joint" or isinstance(ask.file_verdicts, Unscored):
         return None
-    return ask.brought.cells.get((side, against))
+    return ask.file_verdicts.cells.get((side, against))
 
 
-def _task(sample: Sample, ask: Ask, found: StatementsFound, against: Against, texts: tuple[str, ...]) -> Verify:
-    """Both kinds of cells at once where both are wanted, and neither is known alone."""
+def _task(sample: Sample, ask: Ask, found: ExtractedStatements, against: _Against, texts: tuple[str, ...]) -> Verify:
+    """Return the task: both kinds of verdicts in one if both are needed and neither is known alone."""
     alone = Verify(
         question=sample.question,
         statements=tuple(said.text for said in found.statements),
@@ -198,7 +201,7 @@ def _task(sample: Sample, ask: Ask, found: StatementsFound, against: Against, te
     side = found.side
     both = replace(alone, joint=True, single=True)
     rest = replace(alone, joint=alone.single, single=alone.joint)
-    wants_both = _brought(ask, side, "passages") is None and {
+    wants_both = _file_rows(ask, side, "passages") is None and {
         JointVerdicts(side),
         CellVerdicts(side, "passages"),
     } <= set(ask.wanted)

@@ -16,13 +16,13 @@ from ragboard.readers.tables import BadRow, RawRow, read_table, table_of
 from ragboard.records import JsonValue, Label, Passage, Sample, Turn
 
 __all__ = [
-    "Design",
     "Form",
     "HumanRating",
     "Item",
     "LabelFile",
     "LabelRow",
     "LabelledText",
+    "SamplingDesign",
     "read_label_rows",
     "read_labels",
 ]
@@ -33,7 +33,7 @@ Form: TypeAlias = Literal["pairs", "answers", "statements"]
 HumanRating: TypeAlias = float | None
 """What one annotator said; None if nothing. For pairs: above 0 B is better, below 0 A, 0 neither."""
 
-Design: TypeAlias = Literal["random", "not random", "unknown"]
+SamplingDesign: TypeAlias = Literal["random", "not random", "unknown"]
 """How the answers of an imported file were chosen, as whoever imported it declares."""
 
 HUB = "hf:"
@@ -100,7 +100,7 @@ class LabelRow:
     run: str = ""
     """The run that gave the answer; empty if the file does not say."""
     sample: str = ""
-    design: Design | None = None
+    design: SamplingDesign | None = None
     note: str = ""
 
     @property
@@ -265,8 +265,8 @@ class _Row:
     def origin(self) -> dict[str, Any]:
         """Who labelled, what of, and how it was chosen."""
         design = self.text("design")
-        if design is not None and design not in get_args(Design):
-            raise BadCellError("design", f"got {design!r}, expected one of {', '.join(get_args(Design))}")
+        if design is not None and design not in get_args(SamplingDesign):
+            raise BadCellError("design", f"got {design!r}, expected one of {', '.join(get_args(SamplingDesign))}")
         texts = {name: self.text(name) or "" for name in ("id", "annotator", "run", "sample", "note")}
         return {"line": self.line, "design": design, **texts}
 

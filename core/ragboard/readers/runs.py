@@ -30,7 +30,7 @@ from ragboard.readers.cells import (
 from ragboard.readers.columns import column_uses, format_name, match_columns, named, unclear_answer
 from ragboard.readers.formats import Format, format_of
 from ragboard.readers.formats.base import PassageRows
-from ragboard.readers.formats.ragchecker import UnusableError, checked
+from ragboard.readers.formats.ragchecker import UnusableError, read_file_verdicts
 from ragboard.readers.report import Coerced, ImportReport, ReadResult, Renamed, RowNote
 from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores
 from ragboard.readers.tables import BadRow, RawRow, Table
@@ -381,7 +381,7 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
         metadata=_metadata(row, matched, run_column, note),
     )
     try:
-        checked(sample)
+        read_file_verdicts(sample)
     except UnusableError as error:
         raise BadCellError(error.column, str(error)) from error
     return _group(row, run_column), sample

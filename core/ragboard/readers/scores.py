@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeGuard, cast
+from typing import TypeAlias, TypeGuard, cast
 
-from ragboard.records import FileScores, JsonValue, MetricDescription, Outcome, Score, Unscored
+from ragboard.records import Direction, FileScores, JsonValue, MetricDescription, Outcome, Score, Unscored
 
-__all__ = ["Cells", "Direction", "ScoreColumns", "disagreeing", "file_scores", "is_score", "object_at"]
+__all__ = ["FileRow", "ScoreColumns", "disagreeing", "file_scores", "is_score", "object_at"]
 
-Cells: TypeAlias = Mapping[str, JsonValue]
+FileRow: TypeAlias = Mapping[str, JsonValue]
 """A row: cells by column."""
-
-Direction: TypeAlias = Literal["higher", "lower", "neutral"]
 
 ROUNDED = 0.051
 """How far a percentage with one decimal may be from what it was rounded from."""
@@ -43,12 +41,12 @@ class ScoreColumns:
     directions: Mapping[str, Direction] = field(default_factory=dict[str, Direction])
     """Which way is better, by metric; `higher` where it is not said. Neutral: that depends on what one wants."""
 
-    def outcomes(self, cells: Cells) -> dict[str, Outcome]:
+    def outcomes(self, cells: FileRow) -> dict[str, Outcome]:
         """One row's scores; a missing one says so."""
         inside = object_at(cells, self.key) if self.key else cells
         return {metric: _outcome(inside.get(column)) for metric, column in self.columns.items()}
 
-    def rest(self, cells: Cells) -> dict[str, JsonValue]:
+    def rest(self, cells: FileRow) -> dict[str, JsonValue]:
         """The row without its scores."""
         taken = set(self.columns.values())
         if not self.key:
@@ -108,10 +106,10 @@ def disagreeing(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Out
     ]
 
 
-def object_at(cells: Cells, key: str) -> Cells:
+def object_at(cells: FileRow, key: str) -> FileRow:
     """The object in a cell; empty where there is none."""
     found = cells.get(key)
-    return cast("Cells", found) if isinstance(found, Mapping) else {}
+    return cast("FileRow", found) if isinstance(found, Mapping) else {}
 
 
 def _is_number(value: JsonValue) -> TypeGuard[int | float]:

@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from ragboard.stats.distributions import normal_cdf, t_quantile
 from ragboard.stats.intervals import Interval, NoInterval
 
-__all__ = ["Rows", "clustered_interval"]
+__all__ = ["DRAWS", "REPORT_DRAWS", "Rows", "clustered_interval"]
 
 Rows = NDArray[np.intp]
 
+DRAWS = 2000
+"""Bootstrap draws of one interval, unless the caller gives a number."""
+REPORT_DRAWS = 1000
+"""Bootstrap draws of each interval in a report with many intervals."""
 FEWEST_GROUPS = 10
 """With fewer groups there is no interval."""
 MOST_UNDEFINED = 0.05
@@ -28,7 +32,7 @@ def clustered_interval(
     *,
     level: float = 0.95,
     seed: int = 0,
-    draws: int = 2000,
+    draws: int = DRAWS,
 ) -> Interval | NoInterval:
     """A bootstrap interval of any statistic of rows, of which those of one group depend on each other.
 

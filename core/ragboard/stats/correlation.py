@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.stats.bootstrap import Rows, clustered_interval
+from ragboard.stats.bootstrap import DRAWS, Rows, clustered_interval
 from ragboard.stats.checks import numbers
 from ragboard.stats.distributions import normal_quantile
 from ragboard.stats.intervals import Floats, Interval, NoInterval, Values
@@ -69,7 +69,7 @@ def correlation_interval(
     groups: Sequence[Hashable] | None = None,
     level: float = 0.95,
     seed: int = 0,
-    draws: int = 2000,
+    draws: int = DRAWS,
 ) -> Interval | NoInterval:
     """A bootstrap interval of a correlation, one of `CORRELATIONS`; rows of one group are drawn together.
 

@@ -27,11 +27,11 @@ from ragboard.stats.intervals import Floats, Interval, NoInterval, Values, mean_
 
 __all__ = [
     "FEWEST_LABELS",
-    "Design",
     "LabelsNeeded",
     "Parts",
     "PoweredMean",
     "PoweredMeans",
+    "PpiDesign",
     "Solved",
     "binary_parts",
     "half_width",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-Design = Literal["subset", "separate"]
+PpiDesign = Literal["subset", "separate"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class Solved:
     weight: Floats
 
 
-def solve(parts: Parts, *, design: Design, weight: float | None) -> Solved:
+def solve(parts: Parts, *, design: PpiDesign, weight: float | None) -> Solved:
     """The estimate with the weight given, or with the weight between 0 and 1 that has the least variance.
 
     The latter was found in the same labels, which makes their variance look too small: it is counted as that of
@@ -228,7 +228,7 @@ def powered_means(
     rest: Values,
     *,
     bounds: tuple[float, float] = (0.0, 1.0),
-    design: Design = "subset",
+    design: PpiDesign = "subset",
     level: float = 0.95,
 ) -> PoweredMeans:
     """The mean label by labels alone, by the judge alone, by PPI and by PPI++.
@@ -256,7 +256,7 @@ def powered_mean(
     rest: Values,
     *,
     bounds: tuple[float, float] = (0.0, 1.0),
-    design: Design = "subset",
+    design: PpiDesign = "subset",
     level: float = 0.95,
     weight: float | None = None,
     compat: Literal["ares"] | None = None,
@@ -314,7 +314,7 @@ def labels_needed(
     rest: Values,
     *,
     width: float,
-    design: Design = "subset",
+    design: PpiDesign = "subset",
     level: float = 0.95,
 ) -> LabelsNeeded:
     """How many labels an interval of the given width takes, with the judge (PPI++) and without.
@@ -429,7 +429,7 @@ def _clipped(interval: Interval, bounds: tuple[float, float]) -> Interval:
     return replace(interval, estimate=estimate, low=bottom, high=top)
 
 
-def _width_at(n: int, parts: Parts, design: Design, level: float, *, tuned: bool) -> float:
+def _width_at(n: int, parts: Parts, design: PpiDesign, level: float, *, tuned: bool) -> float:
     """The width with n labels, whose moments are those of the labels there are."""
     m = parts.n + parts.m - n if design == "subset" else parts.m
     solved = solve(replace(parts, n=n, m=m), design=design, weight=None if tuned else 0.0)

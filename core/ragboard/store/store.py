@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, StoreError
-from ragboard.judges.options import JudgeOptions, options_read
+from ragboard.judges.options import JudgeOptions, options_from_json
 from ragboard.prices import Price
 from ragboard.readers.labels import Item
 from ragboard.records import Evaluation, MetricDescription, Run, Sample
@@ -316,7 +316,7 @@ class Store:
             row = connection.execute(
                 "SELECT judging FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
             ).fetchone()
-        return None if row is None or row[0] is None else options_read(json.loads(row[0]))
+        return None if row is None or row[0] is None else options_from_json(json.loads(row[0]))
 
     def evaluation(self, evaluation_id: str) -> Evaluation:
         """An evaluation as it was loaded last. Raises NotFoundError where it is gone."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import duckdb
 
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
-from ragboard.judges.options import JudgeOptions, options_kept
+from ragboard.judges.options import JudgeOptions, options_to_json
 from ragboard.records import (
     Evaluation,
     FileScores,
@@ -340,7 +340,7 @@ def put_evaluation(
             json.dumps(evaluation.identity),
             list(evaluation.metrics),
             covered,
-            None if judging is None else json.dumps(options_kept(judging)),
+            None if judging is None else json.dumps(options_to_json(judging)),
             evaluation.id,
             evaluation.imported,
             evaluation.run_id,

@@ -1,6 +1,6 @@
-"""Questions to a judge: one module each. A new one is a module, its prompt and a line in `TASKS`.
+"""Questions to a judge, one module each. To add one, write its module and its prompt, and add it to `TASKS`.
 
-Prompts are Markdown files in `prompts/1/`, which a user's own files of the same names stand in for.
+Prompts are Markdown files in `prompts/1/`. A user's own files of the same names replace them.
 """
 
 from __future__ import annotations
@@ -114,11 +114,11 @@ TASKS: tuple[type[Task], ...] = (
 TASK_NAMED: Mapping[str, type[Task]] = {kind.__name__: kind for kind in TASKS}
 
 PROMPTED: tuple[type[Task], ...] = tuple(kind for kind in TASKS if kind.prompts)
-"""Those that a chat model can be asked."""
+"""The tasks that a chat model can be asked."""
 
 
 def decode_reply(task: str, data: object) -> Reply:
-    """The reply to a task of that type name. Raises ValueError where the data is something else."""
+    """Decode the reply to a task, given the name of its type. Raises ValueError if the data is no such reply."""
     try:
         reply: Reply = adapter(TASK_NAMED[task].reply).validate_python(data)
     except (KeyError, ValidationError) as error:

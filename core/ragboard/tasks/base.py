@@ -1,9 +1,9 @@
-"""What a question to a judge is: a value that can be hashed, journalled, cached, replayed and sent elsewhere.
+"""Base classes of questions to a judge. A task is a value: it can be hashed, journalled, cached and replayed.
 
-A task is a frozen dataclass that holds all that the question is made of, and its reply another. `draw` tells apart
-several independent answers to one question; `history` holds the earlier turns of the conversation that the question
-belongs to, the oldest first. All that there is to say of one kind of task is in its module: the prompt, the JSON that
-a model replies with, whether a reply fits, how both are described, and what a reply would be.
+A task is a frozen dataclass that holds everything the question is made of; its reply is another one. `draw` numbers
+independent answers to the same question. `history` holds the earlier turns of the conversation, oldest first. The
+module of a task defines everything about it: the prompt, the JSON of a reply, the check of a reply, the descriptions
+for people, and the simulated reply of a plan.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ __all__ = [
 ]
 
 Role = Literal["extract", "verify", "ask", "embed"]
-"""Who does what in an evaluation; one judge may fill several."""
+"""The part that a judge plays in an evaluation; one judge can play several."""
 
 MOST_TOKENS = 10**9
-"""No call has more: a larger number of tokens is none."""
+"""The largest number of tokens of a call; a larger one is treated as missing."""
 
 CONTINUES = (
     "The question continues a conversation. Its earlier turns, the oldest first, show what the question and the texts "
     "below refer to. They are no evidence, and they are not judged."
 )
-"""Replies to tasks with history depend on these words; identities do not hold them."""
+"""Introduces the earlier turns. Replies depend on these words, but identities of judges do not include them."""
 
 
 class Reply(ABC):
-    """What a judge replies. Its subclasses are frozen dataclasses; their names and fields are in journals."""
+    """A judge's reply. Subclasses are frozen dataclasses; their names and fields are stored in journals."""
 
     __slots__ = ()
 
     @abstractmethod
     def describe(self) -> str:
-        """In words, for a person: `3 statements: 2 supported, 1 contradicted`."""
+        """Describe the reply for people: `together: 2 supported, 1 contradicted`."""
 
 
 R = TypeVar("R", bound=Reply)
@@ -72,84 +72,94 @@ R_co = TypeVar("R_co", bound=Reply, covariant=True, default=Reply)
 
 
 PromptFiles: TypeAlias = Mapping[str, tuple[str, ...]]
-"""Prompt files by name, each with its fields; one with a question mark may be left out."""
+"""The fields of each prompt file, by file name; a field that ends with a question mark is optional."""
 
 
 class PromptTexts(Protocol):
-    """A set of prompts, and a person's few-shot examples."""
+    """A set of prompts and the user's few-shot examples."""
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """The texts of the files, by their names without `.md`."""
+        """Text of each prompt file, by its name without `.md`."""
         ...
 
     @property
     def examples(self) -> Mapping[str, tuple[LabelledExample, ...]]:
-        """By quality."""
+        """Labelled examples, by quality of ARES."""
         ...
 
 
 class Task(ABC, Generic[R_co]):
-    """One question to a judge; its subclasses are frozen dataclasses. Their names and fields are part of task keys."""
+    """One question to a judge. Subclasses are frozen dataclasses; their names and fields are part of task keys."""
 
     __slots__ = ()
 
     role: ClassVar[Role]
+    """Which judge of an evaluation answers it."""
     reply: ClassVar[type[Reply]]
-    leads: ClassVar[bool] = False
-    """Whether other tasks wait for its reply."""
+    """The type of its reply."""
+    runs_first: ClassVar[bool] = False
+    """Whether it is sent before others, because other tasks need its reply."""
     reply_model: ClassVar[type[ReplyModel]]
-    """The JSON that a model is to reply with; nothing for a task without a prompt."""
+    """The JSON that a model replies with; missing for a task without a prompt."""
     prompts: ClassVar[PromptFiles] = {}
-    """Those that it may be asked with."""
-    own_fields: ClassVar[frozenset[str]] = frozenset({"n", "quality", "examples"})
-    """Fields that hold instructions, not texts that are judged."""
+    """The prompt files that it can use; the first is the usual one. Empty for a task without a prompt."""
+    instruction_fields: ClassVar[frozenset[str]] = frozenset({"n", "quality", "examples"})
+    """Prompt fields that hold instructions; all other fields hold texts to judge."""
     tags: ClassVar[tuple[str, ...]] = ()
-    """The tags that its prompts put around texts."""
+    """The tags that its prompts put around the texts to judge."""
     history_note: ClassVar[str] = CONTINUES
-    """What a prompt says before the earlier turns of a conversation."""
+    """The sentence that introduces the earlier turns of a conversation in the prompt."""
 
     draw: int
 
     def prompt_file(self) -> str:
-        """The file that this task is asked with."""
+        """Return the name of the prompt file of this task. Raises NotImplementedError if it has no prompt."""
+        if not self.prompts:
+            raise NotImplementedError(f"{type(self).__name__} has no prompt")
         return next(iter(self.prompts))
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        """The text of each field; `mark` ends the name of every tag."""
+        """Return the text of each prompt field; `mark` is appended to the name of every tag (see `markup`).
+
+        Raises NotImplementedError if the task has no prompt.
+        """
         del prompts, mark
-        raise KeyError(f"{type(self).__name__} has no prompt")
+        raise NotImplementedError(f"{type(self).__name__} has no prompt")
 
     def shown_examples(self, prompts: PromptTexts) -> tuple[LabelledExample, ...] | None:
-        """A person's examples that the prompt shows; None where it has no place for such."""
+        """Return the user's examples that the prompt shows, or None if the prompt has no field for examples."""
         del prompts
         return None
 
     def without_asking(self) -> R_co | None:
-        """The reply where there is nothing to ask about."""
+        """Return the reply if it is known without asking (an empty text, no passage), else None."""
         return None
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the reply; counts and numbers are checked when the reply is read."""
+        """Return the JSON schema of the reply. It does not limit counts and numbers; `parse` and `check` do."""
         return schema_of(self.reply_model)
 
     def parse(self, value: Json) -> R_co:
-        """The reply in a model's JSON. Raises ReplyFormatError that says what is wrong with it."""
+        """Read the reply from a model's JSON.
+
+        Raises ReplyFormatError that tells the model what is wrong, NotImplementedError if the task has no prompt.
+        """
         del value
-        raise KeyError(f"{type(self).__name__} is not asked of a chat model")
+        raise NotImplementedError(f"{type(self).__name__} is not asked of a chat model")
 
     def check(self, reply: Any, /) -> str | None:
-        """How the reply deviates from what was asked, or None."""
+        """Say how the reply deviates from what was asked; return None if it does not."""
         del reply
         return None
 
     @abstractmethod
     def describe(self, sample: Sample) -> str:
-        """In words, for a person: `Hold 3 statements against 5 passages`."""
+        """Describe the task for people: `Check 3 statements against 5 passages, together`."""
 
     @abstractmethod
     def simulate(self, sizes: Sizes) -> tuple[R_co, str]:
-        """A reply of the kind and size that this task would get, and the text in which a model would give it."""
+        """Return a reply of the likely kind and size, and the JSON text in which a model would give it."""
 
 
 AnyTask: TypeAlias = Task[Any]
@@ -157,32 +167,32 @@ AnyTask: TypeAlias = Task[Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """The judge gave no usable answer to this one task, and why."""
+    """The judge gave no usable reply to this task; `detail` says why."""
 
     detail: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NotAsked(Failure):
-    """Nobody was asked: a limit was reached before."""
+    """The judge was not asked, because a limit had been reached."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exchange:
-    """One call to a model that was answered: what it said, and its tokens as the server counted them."""
+    """One answered call to a model: the text of the reply, and the tokens that the server counted."""
 
     said: str = ""
-    """The raw text; empty for embeddings."""
+    """The raw text of the reply; empty for embeddings."""
     prompt_tokens: int | None = None
-    """None where the server does not say."""
+    """None if the server does not say."""
     completion_tokens: int | None = None
     cached_tokens: int | None = None
-    """Those of the prompt that the server had kept from earlier calls."""
+    """Prompt tokens that the server took from its cache."""
     cut: bool = False
     """Whether the reply was cut off at the token limit."""
 
     def __post_init__(self) -> None:
-        """What cannot be a count of tokens is as if the server had not said it."""
+        """Replace values that cannot be token counts with None."""
         for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
             value = getattr(self, name)
             if not (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS):
@@ -194,33 +204,33 @@ OnCall: TypeAlias = Callable[[Task, Exchange], None]
 
 
 def ignore_call(_task: Task, _exchange: Exchange) -> None:
-    """For who does not count calls."""
+    """Do nothing: the `OnCall` of a caller that does not count calls."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """How large replies are taken to be, and how often one is asked for again. Lengths are in characters."""
+    """Assumed sizes of replies, and the number of repair requests. Lengths are in characters."""
 
     statements: int | None = None
-    """Statements of an answer; None: as many as `split` finds in it."""
+    """Statements per answer; None: as many as `split` finds."""
     reference_statements: int | None = None
-    """Statements of a reference; None: as many as `split` finds in it."""
+    """Statements per reference; None: as many as `split` finds."""
     at_least: bool = False
-    """Whether these are least numbers: more where the text holds more, each as long as the longest in it."""
+    """Treat the numbers of statements as minimums: use more if `split` finds more, each as long as the longest."""
     question: int = 60
     reason: int = 80
     quote: int = 60
     answer: int = 150
     repairs: int = 0
-    """Requests to repair, for every task."""
+    """Repair requests per task."""
 
     def split(self, text: str) -> tuple[list[str], bool]:
-        """The statements of a text, and whether it declines to answer: each sentence is one."""
+        """Split a text into statements, one per sentence; also say whether it declines to answer (here never)."""
         return [text[start:end] for start, end in sentence_spans(text)], False
 
 
 def fitting(task: Task, reply: Reply | Failure) -> Reply | Failure:
-    """The reply, or a Failure that says how it deviates from what was asked."""
+    """Return the reply, or a Failure that says how it deviates from what was asked."""
     if isinstance(reply, Failure):
         return reply
     problem = _misfit(task, reply)
@@ -228,7 +238,7 @@ def fitting(task: Task, reply: Reply | Failure) -> Reply | Failure:
 
 
 def fits(task: Task, reply: Reply | Failure) -> bool:
-    """Whether what was kept as the answer to a task can be one; a failure always can."""
+    """Return whether a stored reply fits the task; a failure always does."""
     return isinstance(reply, Failure) or _misfit(task, reply) is None
 
 
@@ -239,25 +249,25 @@ def _misfit(task: Task, reply: Reply) -> str | None:
 
 
 def wrong_count(what: str, got: int, asked: int) -> str | None:
-    """The complaint where these numbers differ."""
+    """Say that the numbers differ; return None if they are equal."""
     return None if got == asked else f"{got} {what}, {asked} were asked for"
 
 
 def as_json(value: object) -> str:
-    """The text in which a model would give this value."""
+    """Return the value as JSON text, as a model would write it."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def count_of(things: Sequence[object], name: str) -> str:
-    """`1 statement`, `2 statements`."""
+    """Count things in words: `1 statement`, `2 statements`."""
     return f"{len(things):,} {name}{'' if len(things) == 1 else 's'}"
 
 
 def side_of(text: str, sample: Sample) -> str:
-    """Whether a text is the sample's reference or its answer."""
+    """Return `reference` if the text is the sample's reference and not its answer, else `answer`."""
     return "reference" if text == sample.reference and text != sample.answer else "answer"
 
 
-def with_reason(said: str, reason: str) -> str:
-    """`yes: it is short`."""
-    return f"{said}: {reason}" if reason else said
+def with_reason(verdict: str, reason: str) -> str:
+    """Join a verdict and its reason: `yes: it is short`."""
+    return f"{verdict}: {reason}" if reason else verdict

@@ -1,4 +1,4 @@
-"""Say whether a quality of ARES holds."""
+"""Decide whether a quality of ARES holds."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ragboard.tasks.replies import Json, VerdictJson
 __all__ = ["AresQuality", "Classified", "Classify"]
 
 AresQuality: TypeAlias = Literal["context_relevance", "answer_faithfulness", "answer_relevance"]
-"""The three qualities that ARES has judged, each of a whole text (Saad-Falcon et al. 2024, section 3)."""
+"""The three qualities of ARES, each judged of a whole text (Saad-Falcon et al. 2024, section 3)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classified(Reply):
-    """Whether it holds."""
+    """Whether the quality holds."""
 
     holds: bool
     probability: float | None = None
-    """That it holds, in [0, 1]; None where the judge says only yes or no."""
+    """Probability that the quality holds, in [0, 1]; None if the judge only says yes or no."""
     reason: str = ""
 
     def describe(self) -> str:
@@ -33,10 +33,10 @@ class Classified(Reply):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classify(Task[Classified]):
-    """Say whether a quality holds of the passages, or of the answer.
+    """Decide whether the passages or the answer have a quality.
 
-    Context relevance looks at question and contexts, answer faithfulness at contexts and answer, answer relevance at
-    question and answer; all are given, and a judge reads what it was taught on.
+    Context relevance is about question and contexts, answer faithfulness about contexts and answer, answer relevance
+    about question and answer. All three texts are given; a trained judge reads those that it was trained on.
     """
 
     role = "verify"
@@ -72,16 +72,18 @@ class Classify(Task[Classified]):
         return prompts.examples.get(self.quality, ())
 
     def parse(self, value: Json) -> Classified:
-        """Yes or no; a chat model gives no probability."""
+        """Read yes or no; a chat model gives no probability."""
         read = VerdictJson.read(value, self)
         return Classified(holds=read.verdict == "yes", reason=read.reason)
 
     def check(self, reply: Classified, /) -> str | None:
-        said = reply.probability
-        return None if said is None or 0 <= said <= 1 else f"a probability of {said}, outside 0 to 1"
+        probability = reply.probability
+        if probability is None or 0 <= probability <= 1:
+            return None
+        return f"a probability of {probability}, outside 0 to 1"
 
     def describe(self, sample: Sample) -> str:
-        return f"Say whether {self.quality.replace('_', ' ')} holds"
+        return f"Decide whether {self.quality.replace('_', ' ')} holds"
 
     def simulate(self, sizes: Sizes) -> tuple[Classified, str]:
         return Classified(holds=True), as_json({"reason": "." * sizes.reason, "verdict": "yes"})

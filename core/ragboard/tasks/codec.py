@@ -1,4 +1,4 @@
-"""Tasks and replies as JSON and back, and the key under which an answer is kept."""
+"""Convert tasks and replies to JSON and back, and compute the key of a task."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ __all__ = ["adapter", "encode", "task_key"]
 
 @cache
 def adapter(kind: type[Task | Reply]) -> TypeAdapter[Any]:
-    """Reads and writes values of this type."""
+    """Return the pydantic adapter that reads and writes values of this type."""
     return TypeAdapter(kind)
 
 
 def encode(value: Task | Reply) -> bytes:
-    """The value's JSON: the same value gives the same bytes. A task without history has none there either."""
+    """Encode a value as JSON; equal values give equal bytes. An empty history is left out."""
     absent = {"history"} if getattr(value, "history", None) == () else None
     return adapter(type(value)).dump_json(value, exclude=absent)
 
 
 def task_key(task: Task, identity: str) -> str:
-    """Digest of all that could change the answer: the task, its draw, who is asked, and whether tags are marked."""
+    """Return a digest of everything that can change the reply: 32 hexadecimal digits.
+
+    That is the task with its draw, the identity of the judge, and whether the prompt marks its tags.
+    """
     digest = blake2b(digest_size=16)
     encoded = encode(task)
     marked = (b"marked",) if task.tags and imitates(encoded.decode(), task.tags) else ()

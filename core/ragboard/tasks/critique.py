@@ -1,4 +1,4 @@
-"""Say whether an answer is as a definition says."""
+"""Answer a yes-or-no question about an answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Critique", "Critiqued"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Critiqued(Reply):
-    """Whether the definition holds of the answer."""
+    """Yes or no, with a reason."""
 
     yes: bool
     reason: str = ""
@@ -26,7 +26,7 @@ class Critiqued(Reply):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Critique(Task[Critiqued]):
-    """Say whether an answer is as a definition says ("Is it harmful?")."""
+    """Answer a yes-or-no question about an answer: "Is it harmful?"."""
 
     role = "ask"
     reply = Critiqued
@@ -37,8 +37,9 @@ class Critique(Task[Critiqued]):
     question: str
     answer: str
     contexts: tuple[str, ...]
-    """Passages the definition may speak of; empty where it does not."""
+    """Passages that the question is about; empty if it is not about passages."""
     definition: str
+    """The question."""
     history: tuple[Turn, ...] = ()
     draw: int = 0
 
@@ -51,7 +52,7 @@ class Critique(Task[Critiqued]):
         return Critiqued(yes=read.verdict == "yes", reason=read.reason)
 
     def describe(self, sample: Sample) -> str:
-        return f"Say whether it holds of the answer: {self.definition}"
+        return f"Answer yes or no about the answer: {self.definition}"
 
     def simulate(self, sizes: Sizes) -> tuple[Critiqued, str]:
         return Critiqued(yes=False), as_json({"reason": "." * sizes.reason, "verdict": "yes"})

@@ -1,4 +1,4 @@
-"""A person's few-shot examples, each shown as the model is to reply."""
+"""The user's few-shot examples, formatted for prompts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Example", "LabelledExample", "labelled_examples", "writing_examples"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
-    """A question to a passage and its answers, as a person wrote them; an empty text was not given."""
+    """A question about a passage and its answers, written by a person; an empty text was not given."""
 
     passage: str
     question: str
@@ -22,7 +22,7 @@ class Example:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledExample:
-    """What one quality of ARES is about, and a person's verdict."""
+    """The texts that a quality of ARES is about, and a person's verdict."""
 
     question: str
     contexts: tuple[str, ...]
@@ -31,7 +31,7 @@ class LabelledExample:
 
 
 def writing_examples(given: tuple[Example, ...], written: str, mark: str = "") -> str:
-    """Those that have the text that is to be written."""
+    """Format the examples that have the text to be written (`question`, `answer` or `contradictory`)."""
     shown = (
         f"<passage{mark}>\n{example.passage}\n</passage{mark}>\n"
         + (f"<question{mark}>\n{example.question}\n</question{mark}>\n" if written != "question" else "")
@@ -43,7 +43,7 @@ def writing_examples(given: tuple[Example, ...], written: str, mark: str = "") -
 
 
 def labelled_examples(given: tuple[LabelledExample, ...], mark: str = "") -> str:
-    """Each with its verdict and without a reason: a file of labels has none."""
+    """Format examples with their verdicts; they have no reasons, since files of labels have none."""
     return "\n\n".join(
         f"{_heading(mark)}\n\n{material(one.question, one.contexts, one.answer, mark)}\n\n"
         + json.dumps({"verdict": "yes" if one.holds else "no"})

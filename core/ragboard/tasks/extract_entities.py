@@ -1,4 +1,4 @@
-"""Name the people, places, things, dates and amounts of a text."""
+"""List the people, places, things, dates and amounts that a text names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Entities", "ExtractEntities"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entities(Reply):
-    """The names as the text has them, in reading order, each once."""
+    """Names as the text writes them, in reading order, without repetition."""
 
     names: tuple[str, ...]
 
@@ -23,7 +23,7 @@ class Entities(Reply):
 
 
 class EntitiesJson(ReplyModel):
-    """A list of names."""
+    """A list of names, as JSON."""
 
     key = "entities"
     entities: Texts
@@ -31,7 +31,7 @@ class EntitiesJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractEntities(Task[Entities]):
-    """Name the people, places, things, dates and amounts of a text."""
+    """List the people, places, things, dates and amounts that a text names."""
 
     role = "ask"
     reply = Entities
@@ -57,9 +57,9 @@ class ExtractEntities(Task[Entities]):
         return "a name twice" if len(set(reply.names)) < len(reply.names) else None
 
     def describe(self, sample: Sample) -> str:
-        return "Name the people, places, things, dates and amounts of a text"
+        return "List the people, places, things, dates and amounts that a text names"
 
     def simulate(self, sizes: Sizes) -> tuple[Entities, str]:
-        """One word in ten is a name; at worst every one."""
+        """Assume that one word in ten is a name; in the worst case, every word."""
         words = tuple(dict.fromkeys(self.text.split()[:: 1 if sizes.at_least else 10]))
         return Entities(names=words), as_json({"entities": words})

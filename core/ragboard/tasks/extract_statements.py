@@ -1,4 +1,4 @@
-"""Break a text into atomic statements."""
+"""Split a text into atomic statements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, ValidationInfo
 
 from ragboard.records import Sample, Span, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, side_of
-from ragboard.tasks.replies import ABSENT, Json, Quote, ReplyModel, Text, items_of, object_of, wrong
+from ragboard.tasks.replies import ABSENT, Json, Quote, ReplyModel, Text, items_of, object_of, reply_error
 from ragboard.text.quotes import locate
 
 __all__ = ["ExtractStatements", "Extracted", "Extraction"]
@@ -17,7 +17,7 @@ __all__ = ["ExtractStatements", "Extracted", "Extraction"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extracted:
-    """One statement of the text and, where it could be found, its place there."""
+    """One statement of a text, and its place in the text if it was found."""
 
     text: str
     span: Span | None = None
@@ -25,11 +25,11 @@ class Extracted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extraction(Reply):
-    """The statements of a text in reading order; a refusal is not one of them."""
+    """Statements of a text in reading order, without refusals."""
 
     statements: tuple[Extracted, ...]
     refuses: bool
-    """Whether the text declines to answer, in whole or in part."""
+    """Whether the text declines to answer, completely or in part."""
 
     def describe(self) -> str:
         refuses = "; it declines to answer, at least in part" if self.refuses else ""
@@ -42,7 +42,7 @@ def _statement(value: object) -> object:
 
 def _flag(value: object, info: ValidationInfo) -> bool:
     if not isinstance(value, bool):
-        raise wrong(f"`{info.field_name}` is neither true nor false")
+        raise reply_error(f"`{info.field_name}` is neither true nor false")
     return value
 
 
@@ -52,7 +52,7 @@ class _Statement(ReplyModel):
 
 
 class StatementsJson(ReplyModel):
-    """Each statement, also as a mere text, with the words of the text that say it."""
+    """Statements, each with a quote from the text; a statement can also be a plain string."""
 
     key = "statements"
     checked_last = "statements"
@@ -62,11 +62,11 @@ class StatementsJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractStatements(Task[Extraction]):
-    """Break a text, the answer to a question, into atomic statements."""
+    """Split the answer to a question into atomic statements."""
 
     role = "extract"
     reply = Extraction
-    leads = True
+    runs_first = True
     reply_model = StatementsJson
     prompts: ClassVar[PromptFiles] = {"extract_statements": ("answer", "question?", "history?")}
     tags = ("question", "answer", "turn")
@@ -83,7 +83,7 @@ class ExtractStatements(Task[Extraction]):
         return None if self.text.strip() else Extraction(statements=(), refuses=False)
 
     def parse(self, value: Json) -> Extraction:
-        """A statement stands where its own words do, else where its quote does; later ones are looked for after it."""
+        """Read statements and locate each: by its own words, else by its quote, searching on from the one before."""
         read = StatementsJson.read(value, self)
         found: list[Extracted] = []
         start = 0
@@ -107,7 +107,7 @@ class ExtractStatements(Task[Extraction]):
         return f"Split the {side_of(self.text, sample)} into statements"
 
     def simulate(self, sizes: Sizes) -> tuple[Extraction, str]:
-        """As many statements as are assumed, else as the text has."""
+        """Assume the number of statements in `sizes`, else the number that `sizes.split` finds."""
         texts, refuses = sizes.split(self.text)
         if sizes.statements and sizes.at_least:
             texts = [max(texts, key=len, default=self.text)] * max(sizes.statements, len(texts))

@@ -1,4 +1,4 @@
-"""Write questions that an answer answers."""
+"""Generate questions from an answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["GenerateQuestions", "Questions", "QuestionsJson", "simulated_questio
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Questions(Reply):
-    """The questions (at most as many as asked for; none where the answer answers nothing)."""
+    """Questions, at most as many as asked for; none if the answer answers nothing."""
 
     questions: tuple[str, ...]
 
@@ -23,31 +23,31 @@ class Questions(Reply):
 
 
 class QuestionsJson(ReplyModel):
-    """A list of questions."""
+    """A list of questions, as JSON."""
 
     key = "questions"
     questions: Texts
 
 
 def too_many(reply: Questions, n: int) -> str | None:
-    """The complaint where there are more than `n`."""
+    """Say that there are more than `n` questions; return None if there are not."""
     got = len(reply.questions)
     return f"{got} questions, at most {n} were asked for" if got > n else None
 
 
 def simulated_questions(n: int, sizes: Sizes) -> tuple[Questions, str]:
-    """`n` questions of the size given."""
+    """Return `n` questions of the assumed length, and their JSON text."""
     texts = tuple(f"{number} {'.' * sizes.question}" for number in range(n))
     return Questions(questions=texts), as_json({"questions": texts})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GenerateQuestions(Task[Questions]):
-    """Write `n` questions that the answer answers."""
+    """Generate `n` questions that the answer answers."""
 
     role = "ask"
     reply = Questions
-    leads = True
+    runs_first = True
     reply_model = QuestionsJson
     prompts: ClassVar[PromptFiles] = {"generate_questions": ("answer", "n", "history?")}
     tags = ("answer", "turn")
@@ -68,7 +68,7 @@ class GenerateQuestions(Task[Questions]):
         return Questions(questions=()) if self.n < 1 or not self.answer.strip() else None
 
     def parse(self, value: Json) -> Questions:
-        """None, or as many as were asked for."""
+        """Read the questions. Raises ReplyFormatError unless there are none or exactly `n`."""
         found = QuestionsJson.read(value, self).questions
         if found and len(found) != self.n:
             raise ReplyFormatError(f"it holds {len(found)} questions, {self.n} were asked for")
@@ -78,7 +78,7 @@ class GenerateQuestions(Task[Questions]):
         return too_many(reply, self.n)
 
     def describe(self, sample: Sample) -> str:
-        return f"Write {self.n} questions that the answer answers"
+        return f"Generate {self.n} questions that the answer answers"
 
     def simulate(self, sizes: Sizes) -> tuple[Questions, str]:
         return simulated_questions(self.n, sizes)

@@ -1,4 +1,4 @@
-"""Say of each passage whether it is useful to arrive at an answer."""
+"""Judge whether each passage is useful for an answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["JudgePassages", "Usefulness"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usefulness(Reply):
-    """For each passage, in order, whether it is useful, and why."""
+    """Whether each passage is useful, with a reason, in the order of the passages."""
 
     useful: tuple[bool, ...]
     reasons: tuple[str, ...]
@@ -41,7 +41,7 @@ class _Passage(ReplyModel):
 
 
 class PassagesJson(ReplyModel):
-    """A verdict on each passage, and why."""
+    """A verdict with a reason for each passage, as JSON."""
 
     key = "passages"
     passages: Annotated[list[_Passage], numbered_by("passage", "passages"), ABSENT]
@@ -49,7 +49,7 @@ class PassagesJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgePassages(Task[Usefulness]):
-    """Say of each passage whether it is useful to arrive at this answer."""
+    """Judge whether each passage is useful for this answer to the question."""
 
     role = "ask"
     reply = Usefulness
@@ -81,8 +81,8 @@ class JudgePassages(Task[Usefulness]):
         )
 
     def describe(self, sample: Sample) -> str:
-        toward = side_of(self.answer, sample)
-        return f"Say which of {count_of(self.passages, 'passage')} are useful to arrive at the {toward}"
+        target = side_of(self.answer, sample)
+        return f"Judge which of {count_of(self.passages, 'passage')} are useful for the {target}"
 
     def simulate(self, sizes: Sizes) -> tuple[Usefulness, str]:
         count = len(self.passages)

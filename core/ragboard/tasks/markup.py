@@ -1,8 +1,8 @@
-"""How prompts show texts: in tags, which a text that imitates one cannot leave.
+"""Format texts for prompts: in tags that a text cannot imitate.
 
-A text that holds such a tag could close its own and pass for another passage. Where one does, all tags of the
-request carry a mark that stands in none of its texts. The request is then another one than without the mark, so
-`task_key` counts the mark in; every other task keeps its key.
+A text that contains such a tag could close its own tag and pretend to be another passage. If any text contains one,
+all tags of the request get a mark that occurs in none of the texts. The marked request differs from the unmarked one,
+so `task_key` includes the mark; the keys of all other tasks stay the same.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ragboard.records import Turn
 __all__ = ["HISTORY", "conversation", "imitates", "lines", "mark_for", "material", "numbered"]
 
 HISTORY = 16_000
-"""Characters of earlier turns that a prompt shows at most. Task keys do not hold it, and replies depend on it."""
+"""The most characters of earlier turns in a prompt. Replies depend on it, but task keys do not include it."""
 
 _HEADING = re.compile(r"#(?:(?<=\\[nrt]#)|(?<=[\s\"]#))#*[ \t]+now[ \t]*(?:\\[nr]|\")", re.IGNORECASE)
 
 
 def imitates(texts: str, tags: Iterable[str]) -> bool:
-    """Whether the texts, as JSON, hold one of these tags or the heading under which a prompt shows its texts."""
+    """Return whether the texts, as JSON, contain one of these tags or the heading above the texts of a prompt."""
     return bool(_tag(frozenset(tags)).search(texts) or _HEADING.search(texts))
 
 
@@ -35,13 +35,13 @@ def _tag(names: frozenset[str]) -> re.Pattern[str]:
 
 
 def mark_for(texts: str) -> str:
-    """A mark that stands nowhere in the texts; the same for the same texts."""
+    """Return a mark that occurs nowhere in the texts: 8 hexadecimal digits, the same for equal texts."""
     digests = (blake2b(f"{number}{texts}".encode(), digest_size=4).hexdigest() for number in count())
     return next(digest for digest in digests if digest not in texts)
 
 
 def material(question: str, contexts: tuple[str, ...], answer: str | None, mark: str = "") -> str:
-    """The question, the passages where there are any, and the answer where it is not None."""
+    """Format the question, the passages if there are any, and the answer unless it is None."""
     parts = [f"<question{mark}>\n{question}\n</question{mark}>"]
     if contexts:
         parts.append(numbered("passage", contexts, mark))
@@ -51,19 +51,19 @@ def material(question: str, contexts: tuple[str, ...], answer: str | None, mark:
 
 
 def numbered(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
-    """Each text as it stands in a tag with its number, from 1."""
+    """Put each text, unchanged, in a tag with its number, from 1."""
     return "\n".join(f'<{tag}{mark} number="{number}">\n{text}\n</{tag}{mark}>' for number, text in enumerate(texts, 1))
 
 
 def lines(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
-    """Each text on a line of its own in a tag with its number, from 1."""
+    """Put each text on one line in a tag with its number, from 1."""
     return "\n".join(
         f'<{tag}{mark} number="{number}">{" ".join(text.split())}</{tag}{mark}>' for number, text in enumerate(texts, 1)
     )
 
 
 def conversation(turns: Sequence[Turn], mark: str = "") -> str:
-    """The turns in order, each whole or not at all: the newest first as long as they fit; it says which do not."""
+    """Format the turns in order. If they exceed `HISTORY`, leave out whole turns, older ones first, and say which."""
     left, fitting = HISTORY, set[int]()
     for number in range(len(turns), 0, -1):
         length = len(turns[number - 1].text)

@@ -1,4 +1,4 @@
-"""Say which of two is better in a quality."""
+"""Choose the better of two answers, or of two lists of passages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Prefer", "Preference"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preference(Reply):
-    """The better one."""
+    """Which candidate is better, with a reason."""
 
     better: Literal["a", "b"]
     reason: str = ""
@@ -28,7 +28,7 @@ class Preference(Reply):
 
 
 class PreferenceJson(ReplyModel):
-    """The better one, and why."""
+    """Which candidate is better, with a reason, as JSON."""
 
     key = "better"
     reason: Comment
@@ -37,10 +37,9 @@ class PreferenceJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prefer(Task[Preference]):
-    """Say which of two is better in a quality.
+    """Choose the better of two candidates in one quality.
 
-    `a` and `b` are answers, or for context relevance the passages of either side as one text. The
-    order they are asked in is the order they are shown in.
+    `a` and `b` are answers; for context relevance, each is a list of passages as one text. The prompt shows `a` first.
     """
 
     role = "ask"
@@ -54,7 +53,7 @@ class Prefer(Task[Preference]):
     a: str
     b: str
     contexts: tuple[str, ...]
-    """What both answers are held against, for faithfulness."""
+    """Passages that both answers are checked against, for faithfulness."""
     history: tuple[Turn, ...] = ()
     draw: int = 0
 
@@ -72,7 +71,7 @@ class Prefer(Task[Preference]):
         return None if reply.better in ("a", "b") else f"{reply.better!r} is neither 'a' nor 'b'"
 
     def describe(self, sample: Sample) -> str:
-        return f"Say which of two is better in {self.quality.replace('_', ' ')}"
+        return f"Choose the better of two in {self.quality.replace('_', ' ')}"
 
     def simulate(self, sizes: Sizes) -> tuple[Preference, str]:
         return Preference(better="a"), as_json({"reason": "." * sizes.reason, "better": "A"})

@@ -1,4 +1,4 @@
-"""Rate a quality from 0 to 10 at once."""
+"""Rate a quality from 0 to 10 in one step."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ragboard.tasks.replies import Json, RatingJson
 __all__ = ["QUALITY_FILES", "Quality", "Rate", "Rating"]
 
 Quality = Literal["faithfulness", "answer_relevance", "context_relevance"]
-"""What a judge may rate or compare directly: the three qualities of the RAGAS paper."""
+"""Qualities that a judge can rate or compare in one step: those of the RAGAS paper."""
 
 QUALITY_FILES: PromptFiles = {
     "quality_faithfulness": (),
     "quality_answer_relevance": (),
     "quality_context_relevance": (),
 }
-"""What each quality is, as a prompt says it."""
+"""The prompt files that define each quality."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rating(Reply):
-    """A whole number from 0 to 10; higher is better."""
+    """A rating: a whole number from 0 to 10, higher is better."""
 
     value: int
     reason: str = ""
@@ -36,10 +36,9 @@ class Rating(Reply):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rate(Task[Rating]):
-    """Rate a quality from 0 to 10 at once, without steps between.
+    """Rate a quality from 0 to 10 in one step, without extracting statements.
 
-    Only what the quality is about is shown: faithfulness all; answer relevance no contexts; context
-    relevance no answer.
+    The prompt shows what the quality is about: no contexts for answer relevance, no answer for context relevance.
     """
 
     role = "ask"

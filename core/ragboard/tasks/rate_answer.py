@@ -14,7 +14,7 @@ __all__ = ["AnswerRated", "RateAnswer"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnswerRated(Reply):
-    """A score in [0, 1]; higher answers the question better."""
+    """A score in [0, 1]; higher is better."""
 
     score: float
     reason: str = ""
@@ -25,7 +25,7 @@ class AnswerRated(Reply):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RateAnswer(Task[AnswerRated]):
-    """Rate how well an answer answers its question, true or not."""
+    """Rate how well an answer answers its question, whether or not it is true."""
 
     role = "ask"
     reply = AnswerRated
@@ -42,7 +42,7 @@ class RateAnswer(Task[AnswerRated]):
         return {"question": self.question, "answer": self.answer}
 
     def parse(self, value: Json) -> AnswerRated:
-        """A tenth of the rating."""
+        """Read the rating from 0 to 10 and divide it by 10."""
         read = RatingJson.read(value, self)
         return AnswerRated(score=read.rating / 10, reason=read.reason)
 

@@ -1,8 +1,8 @@
-"""The JSON that a model replies with: pydantic models that give the schema its server is sent, and read what came.
+"""JSON replies of models: pydantic models that give the schema for the server and read the reply.
 
-Each statement, passage and sentence was numbered in the prompt, and replies are matched by these numbers, which may
-be written as text or as 3.0. What is missing, there twice, or was not offered is a ReplyFormatError that says so to
-the model that wrote it. Texts that only explain may be missing.
+Prompts number statements, passages and sentences, and replies refer to these numbers; a number can also be written as
+text or as 3.0. A number that is missing, repeated or not offered is a ReplyFormatError, whose message is sent back to
+the model. Texts that only explain can be missing.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ __all__ = [
     "items_of",
     "numbered_by",
     "object_of",
+    "reply_error",
     "schema_of",
     "shown",
     "whole_number",
-    "wrong",
 ]
 
 Json: TypeAlias = Mapping[str, Any]
 
 NUMBERED = {"verdicts": "statement", "passages": "passage"}
-"""What the rows of a list are about."""
+"""What one row of each list is about, by the key of the list."""
 
 ABSENT = Field(default=None, validate_default=True)
-"""What is missing is read as null, so that one sentence says what should be there."""
+"""A pydantic field that reads a missing value as null, so that its validator reports it."""
 
 
 class ReplyFormatError(ValueError):
-    """A reply is not what was asked for; the message says how, to the model that wrote it."""
+    """The reply does not have the form that was asked for. The message is written for the model."""
 
 
 class ReplyModel(BaseModel):
@@ -58,13 +58,13 @@ class ReplyModel(BaseModel):
     model_config = ConfigDict(frozen=True, defer_build=True)
 
     key: ClassVar[str]
-    """The key by which the reply is known among other JSON."""
+    """The key that tells the reply from other JSON in the text."""
     checked_last: ClassVar[str] = ""
-    """The part whose faults are named only where there is no other."""
+    """The part whose errors are reported only if no other part has one."""
 
     @classmethod
     def read(cls, value: Json, task: object) -> Self:
-        """The reply to a task. Raises ReplyFormatError naming the first fault."""
+        """Read the reply to a task. Raises ReplyFormatError with the first error."""
         try:
             return cls.model_validate(value, context=task)
         except ValidationError as error:
@@ -72,31 +72,34 @@ class ReplyModel(BaseModel):
             raise ReplyFormatError(_message(faults[0])) from error
 
 
-def wrong(before: str, after: str | None = None) -> PydanticCustomError:
-    """A fault in words; where in the reply it is stands between both parts, and nowhere without the second."""
-    return PydanticCustomError("reply_format", "{before}", {"before": before, "after": after})
+def reply_error(text: str, *, after_place: str | None = None) -> PydanticCustomError:
+    """Build the error of a validator; its message is `text`, or `text`, the place in the reply, and `after_place`.
+
+    `reply_error("two verdicts", after_place=" for passage 2")` reads `two verdicts of statement 1 for passage 2`.
+    """
+    return PydanticCustomError("reply_format", "{text}", {"text": text, "after_place": after_place})
 
 
 def _message(fault: ErrorDetails) -> str:
-    said = fault.get("ctx", {})
-    before, after = said.get("before", fault["msg"]), said.get("after")
-    return before if after is None else f"{before}{_place(fault['loc'])}{after}"
+    context = fault.get("ctx", {})
+    text, after_place = context.get("text", fault["msg"]), context.get("after_place")
+    return text if after_place is None else f"{text}{_place(fault['loc'])}{after_place}"
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
-    """` of statement 1 by passage 2`."""
+    """Name the place of an error: ` of statement 1 by passage 2`."""
     parts = [f"{NUMBERED.get(str(name), name)} {row + 1}" for name, row in pairwise(loc) if isinstance(row, int)]
     of = f" of {' by '.join(parts)}" if parts else ""
     return f"{of} by the passages together" if "together" in loc else of
 
 
 def shown(value: object) -> str:
-    """A wrong value as a message quotes it."""
+    """Quote a wrong value for a message: `missing`, or its first 60 characters."""
     return "missing" if value is None else repr(value)[:60]
 
 
 def whole_number(value: object) -> int | None:
-    """A whole number, also one written as text or as 3.0; true and false are none."""
+    """Read a whole number, also from text or 3.0; return None for anything else, and for true and false."""
     match value:
         case bool():
             return None
@@ -111,21 +114,24 @@ def whole_number(value: object) -> int | None:
 
 
 def items_of(value: object, info: ValidationInfo) -> list[Any]:
-    """The list of a field."""
+    """Return the list in a field. Raises an error of the reply if it holds none."""
     if not isinstance(value, list):
-        raise wrong(f"there is no list `{info.field_name}`", "")
+        raise reply_error(f"there is no list `{info.field_name}`", after_place="")
     return cast("list[Any]", value)
 
 
 def object_of(value: object, name: str) -> dict[str, Any]:
-    """The object; `name` is what the message calls it."""
+    """Return the value if it is an object, else raise an error that calls it `name`."""
     if not isinstance(value, dict):
-        raise wrong(f"`{name}` holds {shown(value)} where an object was asked for")
+        raise reply_error(f"`{name}` holds {shown(value)} where an object was asked for")
     return cast("dict[str, Any]", value)
 
 
 def numbered_by(key: str, texts: str) -> BeforeValidator:
-    """Puts a list of objects in the order of their numbers, one for each of the texts of the task."""
+    """Make a validator that sorts objects by the number under `key` and requires one for each text of the task.
+
+    `texts` is the field of the task that holds the texts.
+    """
 
     def in_order(value: object, info: ValidationInfo) -> list[dict[str, Any]]:
         count = len(getattr(info.context, texts))
@@ -134,13 +140,13 @@ def numbered_by(key: str, texts: str) -> BeforeValidator:
             row = object_of(item, f"{key}s")
             number = whole_number(row.get(key))
             if number is None or not 1 <= number <= count:
-                raise wrong("a verdict", f" for {key} {shown(row.get(key))}, there are 1 to {count}")
+                raise reply_error("a verdict", after_place=f" for {key} {shown(row.get(key))}, there are 1 to {count}")
             if number in found:
-                raise wrong("two verdicts", f" for {key} {number}")
+                raise reply_error("two verdicts", after_place=f" for {key} {number}")
             found[number] = row
         absent = next((number for number in range(1, count + 1) if number not in found), None)
         if absent is not None:
-            raise wrong("no verdict", f" for {key} {absent}")
+            raise reply_error("no verdict", after_place=f" for {key} {absent}")
         return [found[number] for number in range(1, count + 1)]
 
     return BeforeValidator(in_order)
@@ -148,28 +154,30 @@ def numbered_by(key: str, texts: str) -> BeforeValidator:
 
 def _text(value: object, info: ValidationInfo) -> str:
     if not isinstance(value, str) or not any(map(str.isalnum, value)):
-        raise wrong(f"`{info.field_name}` holds no text")
+        raise reply_error(f"`{info.field_name}` holds no text")
     return value.strip()
 
 
 def _texts(value: object, info: ValidationInfo) -> list[str]:
     items = items_of(value, info)
     if any(not isinstance(item, str) or not any(map(str.isalnum, item)) for item in items):
-        raise wrong(f"`{info.field_name}` holds something that is no text")
+        raise reply_error(f"`{info.field_name}` holds something that is no text")
     return [" ".join(item.split()) for item in items]
 
 
 class OneOf:
-    """Makes a validator of a menu of words, in whatever case they are written."""
+    """A validator that accepts the words given, in upper or lower case."""
 
     def __init__(self, *menu: str) -> None:
         self._menu = {word.casefold(): word for word in menu}
 
     def __call__(self, value: object, info: ValidationInfo) -> str:
-        """The word as the menu has it."""
+        """Return the word in the spelling given."""
         word = value.strip().casefold() if isinstance(value, str) else None
         if word not in self._menu:
-            raise wrong(f"`{info.field_name}`", f" is {shown(value)}, none of {', '.join(self._menu)}")
+            raise reply_error(
+                f"`{info.field_name}`", after_place=f" is {shown(value)}, none of {', '.join(self._menu)}"
+            )
         return self._menu[word]
 
 
@@ -183,7 +191,7 @@ def _yes(value: object, info: ValidationInfo) -> str:
 def _ten(value: object, info: ValidationInfo) -> int:
     number = whole_number(value)
     if number is None or not 0 <= number <= 10:
-        raise wrong(f"`{info.field_name}` is {shown(value)}, no whole number from 0 to 10")
+        raise reply_error(f"`{info.field_name}` is {shown(value)}, no whole number from 0 to 10")
     return number
 
 
@@ -196,21 +204,21 @@ def _comment(value: object) -> str:
 
 
 Text = Annotated[str, BeforeValidator(_text), ABSENT]
-"""With a letter or digit in it."""
+"""A text with at least one letter or digit."""
 Texts = Annotated[list[str], BeforeValidator(_texts), ABSENT]
 Comment = Annotated[str, BeforeValidator(_comment), ABSENT]
-"""A text that may be missing."""
+"""A text that can be missing, without surrounding space."""
 Quote = Annotated[str, BeforeValidator(_optional), ABSENT]
-"""A text that may be missing, as it is."""
+"""A text that can be missing, unchanged."""
 YesNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes), ABSENT]
-"""Also true and false."""
+"""yes or no; true and false are read as such."""
 Rating0To10 = Annotated[Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], BeforeValidator(_ten), ABSENT]
 WholeNumber = Annotated[int, BeforeValidator(lambda value: whole_number(value) or 0), ABSENT]
-"""0 where it is none."""
+"""A whole number; 0 for anything else."""
 
 
 class VerdictJson(ReplyModel):
-    """Yes or no, and why."""
+    """A reply of yes or no with a reason."""
 
     key = "verdict"
     reason: Comment
@@ -218,7 +226,7 @@ class VerdictJson(ReplyModel):
 
 
 class RatingJson(ReplyModel):
-    """A rating, and why."""
+    """A rating from 0 to 10 with a reason."""
 
     key = "rating"
     reason: Comment
@@ -227,7 +235,7 @@ class RatingJson(ReplyModel):
 
 @cache
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a model in the few words that all servers know: every part is required, and no other."""
+    """Return the JSON schema of a model, in keywords that all servers know; all properties are required."""
     whole = model.model_json_schema()
 
     def plain(part: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Choose the sentences that help to answer a question."""
+"""Select the sentences that help to answer a question."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pydantic import BeforeValidator, ValidationInfo
 from ragboard.records import Sample, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, wrong_count
 from ragboard.tasks.markup import lines
-from ragboard.tasks.replies import ABSENT, Json, ReplyModel, items_of, shown, whole_number, wrong
+from ragboard.tasks.replies import ABSENT, Json, ReplyModel, items_of, reply_error, shown, whole_number
 
 __all__ = ["SelectSentences", "Selection"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Selection(Reply):
-    """Places of the chosen sentences in the offered list, from 0, ascending, each once."""
+    """Positions of the selected sentences in the list offered, from 0, ascending, without repetition."""
 
     chosen: tuple[int, ...]
     scores: tuple[float, ...] = ()
-    """How much each offered sentence helps, in [0, 1]; empty where the judge only chooses."""
+    """How much each offered sentence helps, in [0, 1]; empty if the judge gives no scores."""
 
     def describe(self) -> str:
-        return f"{count_of(self.chosen, 'sentence')} chosen"
+        return f"{count_of(self.chosen, 'sentence')} selected"
 
 
 def _offered(value: object, info: ValidationInfo) -> list[int]:
@@ -33,13 +33,13 @@ def _offered(value: object, info: ValidationInfo) -> list[int]:
     for item in items_of(value, info):
         number = whole_number(item)
         if number is None or not 1 <= number <= offered:
-            raise wrong(f"`chosen` holds {shown(item)}, only the sentences 1 to {offered} were offered")
+            raise reply_error(f"`chosen` holds {shown(item)}, only the sentences 1 to {offered} were offered")
         chosen.append(number)
     return chosen
 
 
 class ChosenJson(ReplyModel):
-    """Numbers of sentences, from 1."""
+    """Numbers of the selected sentences, from 1, as JSON."""
 
     key = "chosen"
     chosen: Annotated[list[int], BeforeValidator(_offered), ABSENT]
@@ -47,7 +47,7 @@ class ChosenJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SelectSentences(Task[Selection]):
-    """Choose the sentences that help to answer the question."""
+    """Select the sentences that help to answer the question."""
 
     role = "ask"
     reply = Selection
@@ -78,7 +78,7 @@ class SelectSentences(Task[Selection]):
         return wrong_count("scores", len(reply.scores), offered) if reply.scores else None
 
     def describe(self, sample: Sample) -> str:
-        return f"Select, of {count_of(self.sentences, 'sentence')}, those that help to answer"
+        return f"Select the helpful ones of {count_of(self.sentences, 'sentence')}"
 
     def simulate(self, sizes: Sizes) -> tuple[Selection, str]:
         places = range(len(self.sentences))

@@ -1,4 +1,4 @@
-"""How near texts are in meaning."""
+"""Compare texts in meaning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Similarities", "Similarity"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Similarities(Reply):
-    """Cosines in [-1, 1], one for each of the task's `others`, in order."""
+    """Cosine similarities in [-1, 1], one for each of the task's `others`, in order."""
 
     values: tuple[float, ...]
 
@@ -22,7 +22,7 @@ class Similarities(Reply):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Similarity(Task[Similarities]):
-    """How near in meaning `text` is to each of `others`. Asked of embedders, which take no prompt."""
+    """Compare `text` with each of `others` in meaning. Embedders answer it, without a prompt."""
 
     role = "embed"
     reply = Similarities

@@ -1,4 +1,4 @@
-"""Hold statements against texts."""
+"""Check statements against texts."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from ragboard.tasks.replies import (
     ReplyModel,
     WholeNumber,
     numbered_by,
+    reply_error,
     schema_of,
     shown,
     whole_number,
-    wrong,
 )
 from ragboard.text.quotes import locate
 
@@ -48,10 +48,10 @@ _FIELDS = ("statements", "passages", "question?", "history?")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verification(Reply):
-    """The table of cells that was asked for.
+    """Verdicts on statements.
 
-    `joint`: one verdict a statement, or empty where not asked. `single`: for each statement one
-    verdict a passage, in order, or empty where not asked. Ranks in evidence count passages from 1.
+    `joint` has one verdict per statement, by all passages together. `single` has one row per statement, with one
+    verdict per passage. Either is empty if it was not asked for. Ranks in evidence count passages from 1.
     """
 
     joint: tuple[Verdict, ...] = ()
@@ -59,7 +59,7 @@ class Verification(Reply):
 
     def describe(self) -> str:
         single = [verdict for row in self.single for verdict in row]
-        said = [("together", self.joint), ("each by itself", single)]
+        said = [("together", self.joint), ("separately", single)]
         return "; ".join(f"{how}: {_labels(verdicts)}" for how, verdicts in said if verdicts) or "no verdict"
 
 
@@ -82,7 +82,7 @@ def _quotes(value: object) -> list[Any]:
 def _together(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, dict):
         where = f"`together` of `statement {info.data['statement']}`"
-        raise wrong(f"{where} holds {shown(value)} where an object was asked for")
+        raise reply_error(f"{where} holds {shown(value)} where an object was asked for")
     return value
 
 
@@ -107,7 +107,7 @@ class _Together(ReplyModel):
 class _Row(ReplyModel):
     statement: WholeNumber
     said: SkipJsonSchema[dict[str, Any]]
-    """The row as it came."""
+    """The row as the model wrote it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -115,7 +115,7 @@ class _Row(ReplyModel):
         return {**row, "said": row}
 
     def quotes(self) -> list[tuple[object, object]]:
-        """Passages and quotes behind the verdict by all passages; else those of single ones that say the same."""
+        """Return (passage, quote) pairs of the joint verdict, or else of single verdicts with the same label."""
         together = self.said["together"]
         if quotes := _quotes(together.get("quotes")):
             return [(item.get("passage"), item.get("quote")) for item in quotes]
@@ -139,7 +139,7 @@ Row = TypeVar("Row", bound=_Row)
 
 
 class VerdictsJson(ReplyModel, Generic[Row]):
-    """A row for each statement."""
+    """A row for each statement, as JSON."""
 
     key = "verdicts"
     checked_last = "together"
@@ -152,12 +152,12 @@ _MODELS: dict[tuple[bool, bool], type[VerdictsJson[Any]]] = {
     (True, False): VerdictsJson[_JointRow],
     (False, False): VerdictsJson[_Row],
 }
-"""By whether passages are asked together, and each by itself."""
+"""The model of a reply, by (joint, single)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verify(Task[Verification]):
-    """Hold each statement against texts."""
+    """Check each statement against passages: together, separately, or both."""
 
     role = "verify"
     reply = Verification
@@ -169,9 +169,9 @@ class Verify(Task[Verification]):
     statements: tuple[str, ...]
     passages: tuple[str, ...]
     joint: bool
-    """Ask what the passages say together."""
+    """Ask for a verdict by all passages together."""
     single: bool
-    """Ask what each passage says by itself."""
+    """Ask for a verdict by each passage separately."""
     history: tuple[Turn, ...] = ()
     draw: int = 0
 
@@ -198,7 +198,7 @@ class Verify(Task[Verification]):
         return schema_of(_MODELS[self.joint, self.single])
 
     def parse(self, value: Json) -> Verification:
-        """A quotation that is not where it was said to be is left out: evidence is lost, and no verdict changed."""
+        """Read the verdicts. A quote that is not in its passage is dropped from the evidence; the verdict stays."""
         rows = _MODELS[self.joint, self.single].read(value, self).verdicts
         single: tuple[tuple[Verdict, ...], ...] = ()
         joint: tuple[Verdict, ...] = ()
@@ -248,12 +248,12 @@ class Verify(Task[Verification]):
         if self.joint and not self.single and len(self.passages) == 1 and self.passages[0] in texts:
             against = f"the {side_of(self.passages[0], sample)}"
         else:
-            how = {(True, True): ", together and each by itself", (False, True): ", each by itself"}
+            how = {(True, True): ", together and separately", (False, True): ", separately"}
             against = count_of(self.passages, "passage") + how.get((self.joint, self.single), ", together")
-        return f"Hold {count_of(self.statements, 'statement')} against {against}"
+        return f"Check {count_of(self.statements, 'statement')} against {against}"
 
     def simulate(self, sizes: Sizes) -> tuple[Verification, str]:
-        """All supported; as a rule one passage says so and is quoted, at worst each is."""
+        """Assume that all statements are supported, with a quote from one passage; in the worst case, from each."""
         verdict, count = Verdict(label="supported"), len(self.statements)
         reply = Verification(
             joint=(verdict,) * count if self.joint else (),

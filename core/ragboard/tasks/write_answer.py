@@ -1,4 +1,4 @@
-"""Write an answer of some kind to a question."""
+"""Write an answer to a question, for synthetic data."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ragboard.tasks.replies import Json, ReplyModel, Text
 __all__ = ["AnswerKind", "WriteAnswer", "Written"]
 
 AnswerKind = Literal["grounded", "contradictory", "unaided", "incomplete"]
-"""grounded: what the passage says; contradictory: something it denies; unaided: written without the passage;
-incomplete: true to the passage, but not all that was asked."""
+"""grounded: says what the passage says; contradictory: contradicts the passage; unaided: written without the passage;
+incomplete: true to the passage, but answers only part of the question."""
 
 _FIELDS = ("question", "passage", "examples?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written(Reply):
-    """A text; empty where the writer has none to offer."""
+    """A text; empty if the judge writes none."""
 
     text: str
 
@@ -30,7 +30,7 @@ class Written(Reply):
 
 
 class AnswerJson(ReplyModel):
-    """A text."""
+    """An answer, as JSON."""
 
     key = "answer"
     answer: Text
@@ -38,7 +38,7 @@ class AnswerJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteAnswer(Task[Written]):
-    """Write an answer of that kind to a question."""
+    """Write an answer of the given kind to a question."""
 
     role = "ask"
     reply = Written
@@ -53,7 +53,7 @@ class WriteAnswer(Task[Written]):
 
     question: str
     passage: str
-    """What the answer is to be true to, or to depart from; empty for an unaided one."""
+    """The passage to follow or to contradict; empty for an unaided answer."""
     kind: AnswerKind
     examples: tuple[Example, ...] = ()
     draw: int = 0
@@ -70,7 +70,7 @@ class WriteAnswer(Task[Written]):
         return Written(text=" ".join(AnswerJson.read(value, self).answer.split()))
 
     def describe(self, sample: Sample) -> str:
-        return f"Write an answer to a question: {self.kind}"
+        return f"Write an answer to a question ({self.kind})"
 
     def simulate(self, sizes: Sizes) -> tuple[Written, str]:
         text = "It " + "." * sizes.answer

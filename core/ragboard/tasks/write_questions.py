@@ -1,4 +1,4 @@
-"""Write questions that a passage answers."""
+"""Write questions that a passage answers, for synthetic data."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["WriteQuestions"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteQuestions(Task[Questions]):
-    """Write `n` questions that the passage answers and that are plain without it."""
+    """Write `n` questions that the passage answers and that are clear without it."""
 
     role = "ask"
     reply = Questions
-    leads = True
+    runs_first = True
     reply_model = QuestionsJson
     prompts: ClassVar[PromptFiles] = {"write_questions": ("passage", "n", "examples?")}
     tags = ("passage",)
@@ -38,7 +38,7 @@ class WriteQuestions(Task[Questions]):
         return Questions(questions=()) if self.n < 1 or not self.passage.strip() else None
 
     def parse(self, value: Json) -> Questions:
-        """At most as many as were asked for: the first."""
+        """Read the questions, and keep the first `n`."""
         return Questions(questions=tuple(QuestionsJson.read(value, self).questions[: max(self.n, 0)]))
 
     def check(self, reply: Questions, /) -> str | None:

@@ -12,7 +12,7 @@ from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
 from ragboard.tasks import AresQuality
 
-__all__ = ["SIDES", "Example", "Side", "documents_in", "examples_of", "labelled_examples", "sides_of", "unlearnt"]
+__all__ = ["SIDES", "Example", "Side", "documents_in", "examples_of", "held_out", "labelled_examples", "sides_of"]
 
 Side: TypeAlias = Literal["train", "validation", "held out"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -154,8 +154,8 @@ def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
     ]
 
 
-def unlearnt(examples: Sequence[Example], learnt: Sequence[Example]) -> list[Example]:
-    """Those that read otherwise than all that was learnt from."""
+def held_out(examples: Sequence[Example], learnt: Sequence[Example]) -> list[Example]:
+    """Return the examples whose texts differ from all examples that the judge was trained on."""
     known = set(map(_read, learnt))
     return [example for example in examples if _read(example) not in known]
 

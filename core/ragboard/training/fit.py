@@ -15,15 +15,15 @@ from typing import Any, TypeAlias, cast
 from ragboard.errors import StoreError
 from ragboard.judges.local.models import load
 from ragboard.judges.trained.files import FILE, TrainedQuality
-from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
+from ragboard.judges.trained.reading import READS, Classifier, TextTooLongError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
 from ragboard.tasks import AresQuality
-from ragboard.training.examples import Example, Side, examples_of, labelled_examples, unlearnt
+from ragboard.training.examples import Example, Side, examples_of, held_out, labelled_examples
 from ragboard.training.optimise import Epoch, Input, TrainConfig, optimise
 from ragboard.training.scores import PEOPLE, ScoreSet, cuts_of, score
 
-__all__ = ["FitResult", "NothingToLearnError", "OnProgress", "TrainContext", "fit", "fresh"]
+__all__ = ["FitResult", "OnProgress", "OneClassError", "TrainContext", "fit", "fresh"]
 
 OnProgress: TypeAlias = Callable[[AresQuality, int, int, Epoch | None], None]
 """Called after every step: the quality, steps done, steps at most, and the epoch where one just ended."""
@@ -32,7 +32,7 @@ THRESHOLD = 0.5
 """Of the calibrated probability."""
 
 
-class NothingToLearnError(Exception):
+class OneClassError(Exception):
     """The examples of a quality lack one of the classes."""
 
 
@@ -80,7 +80,7 @@ def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnP
         training, validation = (_inputs(classifier, examples[side], dropped) for side in ("train", "validation"))
         for side, inputs in (("train", training), ("validation", validation)):
             if len({holds for _, holds in inputs}) < 2:
-                raise NothingToLearnError(f"its examples for {side} are not of both classes")
+                raise OneClassError(f"its examples for {side} are not of both classes")
 
         def report(done: int, of: int, epoch: Epoch | None) -> None:
             if on_progress:
@@ -163,7 +163,7 @@ def _inputs(classifier: Classifier, examples: Sequence[Example], dropped: Counte
     for example in examples:
         try:
             found.append((classifier.texts(example.question, [example.document], example.answer)[0], example.holds))
-        except NoRoomError:
+        except TextTooLongError:
             dropped["whose question and answer leave no room for a document"] += 1
     return found
 
@@ -176,11 +176,11 @@ def _scores(
     taught: TrainedQuality,
 ) -> Iterator[ScoreSet]:
     cuts = cuts_of(quality, examples["validation"])
-    held_out = examples["held out"]
+    synthetic = examples["held out"]
     sets = {
-        "held-out synthetic documents": held_out,
-        "the same, strong negatives only": [one for one in held_out if one.holds or one.strong],
-        PEOPLE: unlearnt(labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]),
+        "held-out synthetic documents": synthetic,
+        "the same, strong negatives only": [one for one in synthetic if one.holds or one.strong],
+        PEOPLE: held_out(labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]),
     }
     for on, given in sets.items():
         probabilities = [(one, _probability(classifier, one, taught.calibration)) for one in given]
@@ -196,6 +196,6 @@ def _probability(classifier: Classifier, example: Example, calibration: Platt) -
     """The highest of the windows, as the judge has it; None where it cannot be read."""
     try:
         texts = classifier.texts(example.question, [example.document], example.answer)
-    except NoRoomError:
+    except TextTooLongError:
         return None
     return max(map(calibration.probability, classifier.logits(texts)), default=None)

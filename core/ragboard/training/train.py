@@ -20,7 +20,7 @@ from ragboard.readers.ares import read_ares
 from ragboard.stats import NoInterval, ci_text, estimate_text
 from ragboard.tasks import AresQuality
 from ragboard.training.examples import documents_in, sides_of
-from ragboard.training.fit import FitResult, NothingToLearnError, OnProgress, TrainContext, fit
+from ragboard.training.fit import FitResult, OneClassError, OnProgress, TrainContext, fit
 from ragboard.training.optimise import TrainConfig
 from ragboard.training.scores import PEOPLE, ScoreSet
 
@@ -125,7 +125,7 @@ def _fit_all(
     for quality in READS:
         try:
             results.append(fit(context, quality, out / quality, on_progress))
-        except NothingToLearnError as error:
+        except OneClassError as error:
             left_out[quality] = str(error)
     return tuple(results), left_out
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from tests.chat_server import chat_server
 
 from ragboard.cli import main
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 
 
 def ragboard(*words: object, **environment: str) -> Result:

@@ -29,7 +29,7 @@ from ragboard.tasks import GenerateQuestions as Generate
 class Batches(PlainJudge):
     """Answers with the task's own text, and writes down what it got, and how often at once."""
 
-    together: int = 3
+    batch_size: int = 3
     sizes: list[int] = field(default_factory=list[int])
     under_way: int = 0
     most: int = 0
@@ -73,14 +73,14 @@ def ask_all(judge: Any, texts: Sequence[str]) -> tuple[list[Any], list[list[str]
 
 @given(st.lists(st.text(max_size=2), max_size=20), st.integers(1, 7))
 def test_everybody_gets_and_hears_their_own_answer_in_full_batches_one_at_a_time(
-    texts: list[str], together: int
+    texts: list[str], batch_size: int
 ) -> None:
-    judge = Batches(together=together)
+    judge = Batches(batch_size=batch_size)
     answers, heard = ask_all(judge, texts)
     assert answers == [Questions(questions=(text,)) for text in texts]
     assert heard == [[text] for text in texts]
-    whole, rest = divmod(len(texts), together)
-    assert judge.sizes == [together] * whole + [rest] * bool(rest)
+    whole, rest = divmod(len(texts), batch_size)
+    assert judge.sizes == [batch_size] * whole + [rest] * bool(rest)
     assert judge.most <= 1
 
 
@@ -126,7 +126,7 @@ def test_an_own_judge_gets_batches_in_a_thread_of_its_own(store: Store) -> None:
 
     run_id = store.add_runs([make_run(samples=40)])[0].id
     metrics = metrics_named(["ragas.faithfulness"])
-    done = evaluate_run(store, run_id, metrics, Panel(judge=judge_from(mine, version="1", together=16)))
+    done = evaluate_run(store, run_id, metrics, Panel(judge=judge_from(mine, version="1", batch_size=16)))
     assert max(sizes) == 16
     assert sum(sizes) == done.asked
     assert threading.get_ident() not in threads
@@ -161,5 +161,5 @@ def test_what_an_own_function_raises_ends_the_evaluation_as_itself(store: Store)
 
 
 def test_batches_of_none_are_refused() -> None:
-    with pytest.raises(SettingError, match="together is 0"):
-        judge_from(lambda _: [], version="1", together=0)
+    with pytest.raises(SettingError, match="batch_size is 0"):
+        judge_from(lambda _: [], version="1", batch_size=0)

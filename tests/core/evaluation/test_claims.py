@@ -27,7 +27,15 @@ from ragboard.analysis import SampleQuery, sample_report, sample_rows
 from ragboard.evaluation.terms import Terms
 from ragboard.metrics import metrics_named, outcome
 from ragboard.metrics.base import resolve, tasks_for
-from ragboard.metrics.needs import Cells, CellVerdicts, Findings, JointVerdicts, Judged, Need, Statements
+from ragboard.metrics.needs import (
+    CellVerdicts,
+    Findings,
+    JointVerdicts,
+    JudgedStatements,
+    Need,
+    Statements,
+    VerdictTable,
+)
 from ragboard.records import Outcome, Target
 from ragboard.tasks import ExtractStatements, Failure, Reply, SelectSentences, Similarity, Task, Verify
 
@@ -307,6 +315,6 @@ def test_every_metric_names_the_column_it_misses(spec: str) -> None:
 def test_findings_of_both_kinds_have_the_same_statements() -> None:
     made, _ = found(SAMPLE, *BOTH)
     joint, cells = made.of(JointVerdicts()), made.of(CellVerdicts())
-    assert isinstance(joint, Judged)
-    assert isinstance(cells, Cells)
+    assert isinstance(joint, JudgedStatements)
+    assert isinstance(cells, VerdictTable)
     assert joint.statements == cells.statements

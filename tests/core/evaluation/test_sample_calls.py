@@ -140,7 +140,7 @@ def test_a_verdict_on_a_quality_is_shown_with_the_examples_that_were_sent(
     metrics = metrics_named(["ares.answer_relevance"])
     evaluate_run(store, run_id, metrics, panel(server, examples=few), Terms(judging=judging))
     (call,) = found(store).tasks
-    assert (call.task, call.outcome) == ("Say whether answer relevance holds", "no: r")
+    assert (call.task, call.outcome) == ("Decide whether answer relevance holds", "no: r")
     (sent,) = server.asked
     assert call.messages[0].text == sent["messages"][0]["content"]
     assert "Ada did." in call.messages[0].text
@@ -166,7 +166,7 @@ def test_a_judge_without_prompts_says_by_which_rules_it_answered(store: Store) -
     assert all("rules" in one.no_prompt for one in calls.tasks)
     assert [one.task for one in calls.tasks if "statement" in one.task] == [
         "Split the answer into statements",
-        "Hold 2 statements against 2 passages, together",
+        "Check 2 statements against 2 passages, together",
     ]
 
 

@@ -14,7 +14,7 @@ from ragboard.cli import main
 from ragboard.errors import RunFileError, SettingError
 from ragboard.human.judge_report import JudgedRow, JudgeReport, judge_report, read_judged_rows
 from ragboard.judges import EmbeddedJudge
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 from ragboard.stats import NoInterval
 
 PASSAGE = "The Forth Bridge was opened on 4 March 1890. It carries two tracks."

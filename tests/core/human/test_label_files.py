@@ -13,7 +13,7 @@ from ragboard import RunFileError, Store, sample_runs
 from ragboard.human.annotation import draw_samples, labelled_samples
 from ragboard.human.label_files import export_labels, import_labels
 from ragboard.human.labels import grade_answer, prefer_answer, withdraw_statement
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 
 ROW: dict[str, Any] = {
     "question": "q",

@@ -10,7 +10,7 @@ import pytest
 from ragboard import JudgeError, SettingError
 from ragboard.judges import JudgeOptions, LlmJudge, OpenAiEmbedder, embedder_named, judge_named, panel_named
 from ragboard.judges.llm import openai_endpoint
-from ragboard.judges.options import options_kept, options_read
+from ragboard.judges.options import options_from_json, options_to_json
 from ragboard.tasks import ExtractStatements, Rate, Similarity, Verify
 
 
@@ -119,9 +119,9 @@ def test_examples_are_part_of_the_identity_where_they_are_shown_and_are_kept_wit
     options = JudgeOptions(judge="openai:a", prompts=None, examples=few)
     plain, shown = panel_named(JudgeOptions(judge="openai:a")).identity(), panel_named(options).identity()
     assert [task for task, said in plain.items() if shown[task] != said] == ["Classify"]
-    assert options_read(json.loads(json.dumps(options_kept(options)))) == options
-    older = {name: value for name, value in options_kept(JudgeOptions()).items() if name != "examples"}
-    assert options_read(older) == JudgeOptions()
+    assert options_from_json(json.loads(json.dumps(options_to_json(options)))) == options
+    older = {name: value for name, value in options_to_json(JudgeOptions()).items() if name != "examples"}
+    assert options_from_json(older) == JudgeOptions()
 
 
 def test_no_key_is_asked_for_where_no_model_is_named(environment: pytest.MonkeyPatch) -> None:

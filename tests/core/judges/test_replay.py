@@ -27,7 +27,7 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.plan import plan_run
 from ragboard.evaluation.terms import Terms
 from ragboard.judges import judge_named
-from ragboard.judges.base import Sender
+from ragboard.judges.base import ModelJudge
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.tasks import ExtractStatements, Failure, Verify
 
@@ -103,7 +103,7 @@ def test_a_recorder_around_a_judge_that_asks_nobody_outside_asks_nobody_outside(
 def test_a_recorder_around_a_model_is_that_model(tmp_path: Path) -> None:
     model = LlmJudge("m", Endpoint("http://127.0.0.1:9/v1", "key"))
     recorder = RecordingJudge(model, tmp_path / "recording.jsonl")
-    assert isinstance(recorder, Sender)
+    assert isinstance(recorder, ModelJudge)
     assert (recorder.model, recorder.name) == ("m", "openai:m")
     assert recorder.request(ExtractStatements(question="q", text="A b.")) is not None
     with pytest.raises(SettingError, match="--max-cost needs the price of m"):

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ragboard import Passage, Sample, Statement, Verdict
-from ragboard.metrics.needs import Cells, CellVerdicts, Findings, Held
-from ragboard.records import Label, Side, Target
+from ragboard.metrics.needs import CellVerdicts, Findings, VerdictTable
+from ragboard.records import Label, Side, Target, VerdictTarget
 
 SAMPLE = Sample(
     id="s",
@@ -24,14 +24,16 @@ Bits = Sequence[Sequence[int]]
 NO: tuple[Label, Label] = ("unsupported", "contradicted")
 
 
-def cells(side: Side, target: Held, rows: Bits, passages: int, *, refuses: bool | None = False) -> Cells:
+def cells(
+    side: Side, target: VerdictTarget, rows: Bits, passages: int, *, refuses: bool | None = False
+) -> VerdictTable:
     """A table with a verdict for each 1 (supported) and 0 (now unsupported, now contradicted)."""
     targets = (
         tuple(Target(kind="passage", rank=place + 1) for place in range(passages))
         if target == "passages"
         else (Target(kind=target),)
     )
-    return Cells(
+    return VerdictTable(
         side=side,
         statements=tuple(Statement(side=side, text=f"{side} {number}") for number in range(len(rows))),
         targets=targets,

@@ -11,8 +11,7 @@ from tests.core.metrics.tables import SAMPLE, findings, tables
 
 from ragboard import METRICS, Score, Statement, Unscored, Verdict
 from ragboard.metrics import outcome
-from ragboard.metrics.needs import AnswerSimilarity as Near
-from ragboard.metrics.needs import Findings, JointVerdicts, Judged
+from ragboard.metrics.needs import Findings, JointVerdicts, JudgedStatements, ReferenceSimilarity
 from ragboard.metrics.ragas_library import (
     AnswerCorrectness,
     AnswerSimilarity,
@@ -24,7 +23,7 @@ from ragboard.records import Label, Outcome
 
 
 def recalled(*labels: Label, reference: str = "A reference.") -> Outcome:
-    judged = Judged(
+    judged = JudgedStatements(
         side="reference",
         statements=tuple(Statement(side="reference", text=label) for label in labels),
         verdicts=tuple(Verdict(label=label) for label in labels),
@@ -115,7 +114,7 @@ def test_recall_of_none_right_and_none_missing_is_undefined() -> None:
 
 
 def correct(metric: AnswerCorrectness, near: float, **made: Any) -> Outcome:
-    found = Findings(findings(**made).found | {Near(): near})  # type: ignore[operator]
+    found = Findings(findings(**made).found | {ReferenceSimilarity(): near})  # type: ignore[operator]
     return outcome(metric, SAMPLE, found)
 
 
@@ -158,5 +157,5 @@ def test_noise_sensitivity_is_that_of_ragchecker(made: dict[str, Any]) -> None:
 
 
 def test_answer_similarity_is_the_cosine() -> None:
-    found = outcome(AnswerSimilarity(), SAMPLE, Findings({Near(): -0.25}))  # type: ignore[dict-item]
+    found = outcome(AnswerSimilarity(), SAMPLE, Findings({ReferenceSimilarity(): -0.25}))  # type: ignore[dict-item]
     assert found == Score(value=-0.25, counted="an answer of 2 words")

@@ -13,7 +13,7 @@ from ragboard import METRICS, Score, Unscored
 from ragboard.metrics import Metric, outcome
 from ragboard.metrics.needs import CellVerdicts
 from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, origin
-from ragboard.metrics.ragchecker import Checked, origins
+from ragboard.metrics.ragchecker import RagcheckerMetric, origins
 from ragboard.records import Outcome
 
 ELEVEN = {metric.name: metric for metric in METRICS.values() if metric.source == "ragchecker"}
@@ -63,7 +63,7 @@ def test_f1_is_the_harmonic_mean_and_0_where_both_are_0() -> None:
 def test_there_are_eleven_in_three_groups() -> None:
     groups: dict[str, int] = {}
     for metric in ELEVEN.values():
-        group = cast("Checked", metric).group
+        group = cast("RagcheckerMetric", metric).group
         groups[group] = groups.get(group, 0) + 1
     assert groups == {"overall": 3, "retriever": 2, "generator": 6}
 

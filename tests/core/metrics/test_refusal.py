@@ -9,14 +9,14 @@ from tests.core.metrics.tables import SAMPLE
 
 from ragboard import Score, Statement, Unscored
 from ragboard.metrics import outcome
-from ragboard.metrics.needs import Findings, Statements, StatementsFound
+from ragboard.metrics.needs import ExtractedStatements, Findings, Statements
 from ragboard.metrics.refusal import Refusal
 from ragboard.records import Outcome
 
 
 def refusal(*texts: str, refuses: bool | None, answer: str = "An answer.") -> Outcome:
     said = tuple(Statement(side="response", text=text) for text in texts)
-    found = StatementsFound(side="response", statements=said, refuses=refuses)
+    found = ExtractedStatements(side="response", statements=said, refuses=refuses)
     return outcome(Refusal(), replace(SAMPLE, answer=answer), Findings({Statements(): found}))  # type: ignore[dict-item]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.core.readers.conftest import Write
 
 from ragboard import Passage, RunFileError, Sample, read_runs
-from ragboard.readers.formats.ragchecker import UnusableError, checked
+from ragboard.readers.formats.ragchecker import UnusableError, read_file_verdicts
 
 WHOLE: dict[str, Any] = {
     "response_claims": [["Nile", "is", "long"], "The Amazon is wet."],
@@ -32,7 +32,7 @@ def labels(found: Any) -> list[list[str]]:
 
 
 def test_claims_are_texts_or_triplets_and_labels_become_ours() -> None:
-    found = checked(sample())
+    found = read_file_verdicts(sample())
     assert found.claims == {
         "response": ("Nile is long", "The Amazon is wet."),
         "reference": ("Nile length 6,650 km",),
@@ -47,20 +47,20 @@ def test_claims_are_texts_or_triplets_and_labels_become_ours() -> None:
 
 
 def test_what_is_missing_or_null_is_not_there() -> None:
-    found = checked(sample(retrieved2answer=None, response2answer=None, gt_answer_claims=None))
+    found = read_file_verdicts(sample(retrieved2answer=None, response2answer=None, gt_answer_claims=None))
     assert set(found.claims) == {"response"}
     assert set(found.cells) == {("response", "reference"), ("response", "passages")}
-    assert not checked(Sample(id="s", question="q?")).claims
+    assert not read_file_verdicts(Sample(id="s", question="q?")).claims
 
 
 def test_no_claims_and_no_passages_are_empty_tables() -> None:
-    found = checked(sample(response_claims=[], answer2response=[], retrieved2response=[]))
+    found = read_file_verdicts(sample(response_claims=[], answer2response=[], retrieved2response=[]))
     assert found.claims["response"] == ()
     assert found.cells["response", "passages"] == ()
     nothing = Sample(
         id="s", question="q?", contexts=(), metadata={"response_claims": ["a"], "retrieved2response": [[]]}
     )
-    assert checked(nothing).cells["response", "passages"] == ((),)
+    assert read_file_verdicts(nothing).cells["response", "passages"] == ((),)
 
 
 UNUSABLE = [
@@ -82,7 +82,7 @@ UNUSABLE = [
 @pytest.mark.parametrize(("changes", "column", "message"), UNUSABLE)
 def test_what_does_not_fit_together_is_said(changes: dict[str, Any], column: str, message: str) -> None:
     with pytest.raises(UnusableError) as caught:
-        checked(sample(**changes))
+        read_file_verdicts(sample(**changes))
     assert caught.value.column == column
     assert message in str(caught.value)
 

@@ -12,7 +12,7 @@ import pytest
 from tests.core.readers.conftest import Write
 
 from ragboard import Passage, Run, RunFileError, Sample, SettingError, Turn, preview, read_runs
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 
 FULL = Sample(
     id="a/b#2",

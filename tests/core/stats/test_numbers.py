@@ -49,7 +49,7 @@ from ragboard.stats import (
     spearman,
     wilson_interval,
 )
-from ragboard.stats.clustered import auroc_difference, clustered_auroc
+from ragboard.stats.auroc import auroc_difference, clustered_auroc
 
 N = 40
 HALF = [place % 2 == 0 for place in range(N)]

@@ -27,7 +27,7 @@ from ragboard.stats import (
     powered_means,
     rank_systems,
 )
-from ragboard.stats.clustered import auroc_difference
+from ragboard.stats.auroc import auroc_difference
 
 GRID = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.9, 1.0])
 BITS = st.sampled_from([0.0, 1.0])

@@ -18,7 +18,7 @@ from ragboard.cli import main
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges import TrainedJudge, judge_named
 from ragboard.judges.local.models import digest
-from ragboard.judges.trained.reading import READS, Classifier, NoRoomError
+from ragboard.judges.trained.reading import READS, Classifier, TextTooLongError
 from ragboard.tasks import AresQuality, Classified, Classify, Failure, Similarity, Task
 from ragboard.training import TrainConfig, train_judge
 from ragboard.training.fit import fresh
@@ -186,7 +186,7 @@ def test_only_beside_a_document_must_room_be_left(folder: Path) -> None:
     encoder = fresh(folder / QUALITY)
     answer = "word " * 70
     assert Classifier(encoder, READS["answer_relevance"], 96).texts("q", [], answer)
-    with pytest.raises(NoRoomError):
+    with pytest.raises(TextTooLongError):
         Classifier(encoder, READS[QUALITY], 96).texts("q", ["amber"], answer)
 
 

@@ -9,7 +9,7 @@ from tests.dashboard.views.conftest import Draw
 from ragboard import EmbeddedJudge, Panel, Store
 from ragboard.human.agree import agree
 from ragboard.readers.labels import read_labels
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 
 
 @pytest.fixture(scope="module")

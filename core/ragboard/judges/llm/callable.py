@@ -1,4 +1,4 @@
-"""A judge made of the user's own function from prompts to texts."""
+"""A judge that calls a function of the user with prompts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["CallableJudge", "Texts", "judge_from"]
 Texts: TypeAlias = Sequence[str | None]
 Function: TypeAlias = Callable[[list[str]], Texts | Awaitable[Texts]]
 
-TOGETHER = 64
-"""Prompts that a function is given at once."""
+BATCH_SIZE = 64
+"""The most prompts in one call of the function."""
 
 
 def judge_from(
@@ -32,37 +32,37 @@ def judge_from(
     name: str = "own",
     prompts: Path | None = None,
     examples: Path | None = None,
-    together: int = TOGETHER,
+    batch_size: int = BATCH_SIZE,
 ) -> CallableJudge:
-    """A judge that asks `function`: a list of prompts in, as many texts out, in order.
+    """Make a judge that calls `function` with a list of prompts; it returns as many texts, in order.
 
-    It gets at most `together` prompts at a time, one list after the other, in a thread of its own; or it is
-    async. None in place of a text says that this one prompt got no answer; what it raises ends the
-    evaluation. Change `version` with anything that changes its answers
-    (model, settings), for answers are kept under it. `prompts` and `examples` as for `LlmJudge`.
+    The function gets at most `batch_size` prompts per call, one call at a time, in a separate thread; it can also be
+    async. None instead of a text means that this prompt got no answer; an exception ends the evaluation. Answers are
+    stored under `version`: change it with anything that changes them (model, settings). `prompts` and `examples` are as
+    in `LlmJudge`. Raises SettingError for an empty version or a batch size below 1.
 
     >>> judge_from(lambda prompts: [my_model(prompt) for prompt in prompts], version="my-model-7b")
     """
     if not version.strip():
         raise SettingError("an own judge needs a version: a text that changes when its answers may change")
-    if together < 1:
-        raise SettingError(f"together is {together}, expected at least 1")
+    if batch_size < 1:
+        raise SettingError(f"batch_size is {batch_size}, expected at least 1")
     return CallableJudge(
-        function, version=version, name=name, prompts=Prompts.read(prompts, examples), together=together
+        function, version=version, name=name, prompts=Prompts.read(prompts, examples), batch_size=batch_size
     )
 
 
 class CallableJudge:
-    """Answers every task but Similarity, with the same prompts and checks as an LLM judge."""
+    """Answers every task except Similarity, with the prompts and checks of `LlmJudge`."""
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset(PROMPTED)
 
     def __init__(
-        self, function: Function, *, version: str, name: str, prompts: Prompts, together: int = TOGETHER
+        self, function: Function, *, version: str, name: str, prompts: Prompts, batch_size: int = BATCH_SIZE
     ) -> None:
         self.name = name
-        self.together = together
+        self.batch_size = batch_size
         self.version = version
         self.prompts = prompts
         self._function = function
@@ -71,20 +71,20 @@ class CallableJudge:
         return f"CallableJudge({self.name!r}, version={self.version!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Name and version as given, and a digest of the prompts and examples."""
+        """Return name, version, and a digest of the prompts and examples."""
         return f"own/{VERSION}/{self.name}/{self.version}/{self.prompts.digest(task)}/{task.__name__}"
 
     @property
     def model(self) -> str:
-        """The judge's name: under it a price may be listed."""
+        """The name of the judge, which can have a price."""
         return self.name
 
     def request(self, task: Task) -> Request | None:
-        """The prompt as the function would get it."""
+        """Return the prompt that the function would get."""
         return first_request(task, self.prompts) if type(task) in self.answers else None
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """One reply or failure for each task, in order; all prompts of a round in one call."""
+        """Return one reply or failure per task, in order; all prompts of a round are in one call."""
         results: list[Reply | Failure | None] = [self._refusal(task) for task in tasks]
         dialogues = {place: Dialogue(task, self.prompts) for place, task in enumerate(tasks) if results[place] is None}
         while waiting := [dialogue for dialogue in dialogues.values() if dialogue.result is None]:
@@ -96,7 +96,7 @@ class CallableJudge:
         return None if known else Failure(detail=f"{self.name} does not answer {type(task).__name__}")
 
     async def _call(self, prompts: list[str]) -> Texts:
-        """What the function says; one that is not async must not keep others from their work meanwhile."""
+        """Call the function; if it is not async, in a thread, so that the event loop can continue."""
         call = partial(self._function, prompts)
         said: Texts | Awaitable[Texts]
         said = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
@@ -119,7 +119,7 @@ class CallableJudge:
 
 
 async def _admitted(dialogue: Dialogue, on_call: OnCall) -> bool:
-    """Whether its prompt may be given to the function; the first of each dialogue was admitted before it came here."""
+    """Return whether the prompt may be sent; the first prompt of each dialogue was admitted before."""
     size = RequestSize(prompt_bytes=len(dialogue.as_text().encode(errors="replace")), reply_tokens=None)
     try:
         if dialogue.repairs:

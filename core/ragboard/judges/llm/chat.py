@@ -1,4 +1,4 @@
-"""One call to a chat model, in the form of reply that this server and model will have."""
+"""Calls to a chat model, adapted to the reply formats and parameters that the server accepts."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
 __all__ = ["Chat", "DeclinedError", "exchange"]
 
 MODES = ("json_schema", "json_object", "text")
-"""Forms of reply, the strictest first."""
+"""Formats of replies, the strictest first."""
 
 _OF_MODE = re.compile(
     r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|\bschema\b", re.I
 )
 
 _TOO_LONG = re.compile(r"context[ _](?:length|window)", re.I)
-"""Of a request that is too long it is no parameter's fault, though servers name `max_tokens` in saying so."""
+"""Matches the error of a request that is too long, in which servers also name `max_tokens`."""
 
 
 FRAME = 16
-"""Tokens, more than enough, that stand around a line."""
+"""An upper bound of the tokens around a message."""
 
 
 @dataclass
 class Chat:
-    """A model at an endpoint, and what it turned out to refuse; that is remembered here, nowhere else."""
+    """A model at an endpoint; remembers which formats and parameters it refused."""
 
     endpoint: Endpoint
     model: str
     mode: int = 0
-    """The place in MODES that is used."""
+    """The index of the format in use in MODES."""
     dropped: set[str] = field(default_factory=set[str])
-    """Parameters that the model refuses."""
+    """Parameters that the model refused."""
     renamed: dict[str, str] = field(default_factory=dict[str, str])
 
-    async def say(
+    async def complete(
         self,
         lines: Sequence[Line],
         schema: Mapping[str, Any],
@@ -55,10 +55,10 @@ class Chat:
         first: bool = False,
         meter: Callable[[RequestSize], RequestMeter] | None = None,
     ) -> Exchange:
-        """The model's reply; `first` is asked before others that wait. Raises CallFailedError where there is none.
+        """Return the model's reply; `first` goes before waiting requests.
 
-        Where that call was answered all the same, it is a DeclinedError. `meter` makes the meter for a request of
-        a size; raises NotAskedError where it admits no more.
+        `meter` makes the meter of a request of a given size. Raises CallFailedError without a reply (DeclinedError if
+        the model declined), NotAskedError if the meter admits no more requests.
         """
         about = _about_tokens(lines)
         while True:
@@ -72,11 +72,11 @@ class Chat:
                 if not self._give_way(error, sent, mode):
                     raise
             else:
-                self.endpoint.spent((said.prompt_tokens or about) + (said.completion_tokens or 0) - about)
+                self.endpoint.record_tokens((said.prompt_tokens or about) + (said.completion_tokens or 0) - about)
                 return said
 
     def _give_way(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
-        """Drop what was refused, and whether there was such a thing."""
+        """Drop the refused parameter or format; return whether there was one to drop."""
         if _TOO_LONG.search(str(error)):
             return False
         named = _named(error, sent)
@@ -96,22 +96,22 @@ class Chat:
         self.dropped.add(own.get(named, named))
 
     async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], client: AsyncOpenAI) -> Exchange:
-        """The body goes as it is: the SDK's own method holds each part against its types, which doubles the cost."""
+        """Send the request. The SDK's own method would validate every part, which doubles the time."""
         messages = [{"role": line.role, "content": line.text} for line in lines]
         body = {"model": self.model, "messages": messages, **extra}
         return _said(await client.post("/chat/completions", body=body, cast_to=str), self.endpoint.masked)
 
 
 class DeclinedError(CallFailedError):
-    """The model will not answer, or its answer was held back. The call is paid for all the same."""
+    """The model declined to answer, or a content filter withheld its answer. The call is still paid for."""
 
-    def __init__(self, message: str, heard: Exchange) -> None:
-        self.heard = heard
+    def __init__(self, message: str, answered: Exchange) -> None:
+        self.exchange = answered
         super().__init__(message)
 
 
 def _size(lines: Sequence[Line], extra: Mapping[str, Any]) -> RequestSize:
-    """A token is at least one byte of what is sent."""
+    """Return an upper bound of the size: a token has at least one byte."""
     limits = [extra[name] for name in ("max_completion_tokens", "max_tokens") if type(extra.get(name)) is int]
     form = len(json.dumps(extra.get("response_format", "")))
     prompt = sum(len(line.text.encode(errors="replace")) + FRAME for line in lines)
@@ -119,7 +119,7 @@ def _size(lines: Sequence[Line], extra: Mapping[str, Any]) -> RequestSize:
 
 
 def _about_tokens(lines: Sequence[Line]) -> int:
-    """Four characters a token, which is about right for Latin text."""
+    """Estimate the tokens: four characters each, which is about right for Latin text."""
     return sum(len(line.text) for line in lines) // 4
 
 
@@ -135,7 +135,7 @@ def _response_format(mode: int, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
-    """The parameter that the server refuses, by its own field for that, else by its first words."""
+    """Return the refused parameter: from the field of the error, else from the first words of its message."""
     if error.param in sent:
         return error.param
     if error.param and _OF_MODE.search(error.param):
@@ -144,7 +144,10 @@ def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
 
 
 def _said(body: str, masked: Callable[[str], str]) -> Exchange:
-    """The reply in a response's body, masked. Raises DeclinedError or MalformedResponseError without one."""
+    """Return the reply in a response body, with secrets masked.
+
+    Raises DeclinedError or MalformedResponseError if there is none.
+    """
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]
@@ -166,7 +169,7 @@ def _said(body: str, masked: Callable[[str], str]) -> Exchange:
 
 
 def exchange(said: str, usage: object, *, cut: bool = False) -> Exchange:
-    """What was said, and the tokens of a response's `usage`, which a server may leave out."""
+    """Combine the text with the tokens in a response's `usage`, which a server can leave out."""
     counted: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
     details = counted.get("prompt_tokens_details")
     return Exchange(
@@ -179,5 +182,5 @@ def exchange(said: str, usage: object, *, cut: bool = False) -> Exchange:
 
 
 def _count(value: object) -> int | None:
-    """A number of tokens; None where a server sent something else."""
+    """Return a number of tokens; None if the server sent something else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

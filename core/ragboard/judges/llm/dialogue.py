@@ -1,4 +1,4 @@
-"""One task's exchange with a model: the prompt, its reply, and at most two requests to repair it.
+"""The conversation with a model about one task: the prompt, its reply, and at most two repair requests.
 
 The JSON value that was asked for is found in whatever the model wrote: markdown fences, prose and a closed block of
 thoughts (`<think>`, `<reasoning>`, `[THINK]`) around it do not matter, and a comma before a closing bracket is read
@@ -26,21 +26,21 @@ __all__ = ["ECHOED", "REPAIRS", "Dialogue", "Line", "first_fitting", "first_requ
 T = TypeVar("T")
 
 REPAIRS = 2
-"""How often a model is told what is wrong with its reply."""
+"""The most repair requests per task."""
 
 ECHOED = 8_000
-"""Characters of a reply that its model is shown again."""
+"""The most characters of a reply in a repair request."""
 
 RAW_SHOWN = 2_000
-"""Characters of a reply that a failure quotes."""
+"""The most characters of a reply in a failure."""
 
 PROBLEM = 250
-"""Characters, at most as a rule, in which a request to repair says what is wrong."""
+"""The assumed characters of an error in a repair request, for estimates."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """What one side said."""
+    """One message of the conversation."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -48,7 +48,7 @@ class Line:
 
 @dataclass
 class Dialogue:
-    """Knows what is to be said next, until there is a result."""
+    """Holds the messages so far and the next one, until there is a result."""
 
     task: Task
     prompts: Prompts
@@ -62,7 +62,7 @@ class Dialogue:
             self.lines.append(Line(role="user", text=self.prompts.render(self.task)))
 
     def receive(self, text: str, *, cut: bool = False) -> None:
-        """Take in a reply (`cut` where the model was stopped at its token limit)."""
+        """Read a reply; `cut` if it was cut off at the token limit."""
         text = text.encode("utf-8", "replace").decode()
         try:
             self.result = read_reply(self.task, text, self.lines[0].text, self.prompts.instructions(self.task))
@@ -70,11 +70,11 @@ class Dialogue:
             self._repair(text, f"{error}; it was cut off at the token limit" if cut else str(error))
 
     def fail(self, detail: str) -> None:
-        """End without a reply."""
+        """End the conversation with a failure."""
         self.result = Failure(detail=detail)
 
     def as_text(self) -> str:
-        """All that was said as one prompt, for a model that takes only one."""
+        """Return all messages as one prompt, for a model that takes only one."""
         first, *later = self.lines
         said = (f"{'Your reply was:' if line.role == 'assistant' else 'But:'}\n{line.text}" for line in later)
         return "\n\n".join((first.text, *said))
@@ -100,7 +100,7 @@ def read_reply(task: Task, text: str, prompt: str = "", instructions: str = "") 
 
 
 def first_request(task: Task, prompts: Prompts) -> Request | None:
-    """What a dialogue on this task would begin with, and how it would ask for a repair."""
+    """Return the first request of a dialogue about the task, or None if the answer is known without asking."""
     lines = Dialogue(task, prompts).lines
     return Request(text=lines[0].text, repair=prompts.repair("." * PROBLEM)) if lines else None
 

@@ -1,4 +1,4 @@
-"""Similarity by an embedding model, at OpenAI or any server that speaks its protocol."""
+"""An embedder that asks an embedding model at OpenAI or an OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["OpenAiEmbedder"]
 VERSION = "1"
 
 BATCH = 256
-"""Texts in one call."""
+"""The most texts in one call."""
 
 
 class OpenAiEmbedder:
-    """Answers Similarity by cosines of embeddings; the texts of a batch are embedded together, each once."""
+    """Answers Similarity by cosines of embeddings. Each text of a batch is embedded once."""
 
     heuristic = False
-    metering = True
+    is_metered = True
     answers: frozenset[type[Task]] = frozenset({Similarity})
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
@@ -44,16 +44,16 @@ class OpenAiEmbedder:
         return f"OpenAiEmbedder({self.model!r}, {self.endpoint!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Model and address."""
+        """Return model and address."""
         return f"embedding/{VERSION}/{self.model}/{self.endpoint.address}/{task.__name__}"
 
     def request(self, task: Task) -> Request | None:
-        """The texts as they would be sent."""
+        """Return the texts that would be sent."""
         texts = texts_of([task])
         return Request(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """One reply or failure for each task, in order. Raises JudgeError where no call can succeed."""
+        """Return one reply or failure per task, in order. Raises JudgeError if no call can succeed."""
         texts = texts_of(tasks)
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):
@@ -78,7 +78,7 @@ class OpenAiEmbedder:
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
-    """The vectors in the order of their texts, and what they cost. Raises MalformedResponseError for anything else."""
+    """Return the vectors in the order of their texts, and the tokens. Raises MalformedResponseError."""
     try:
         answer = json.loads(body)
         rows: list[Mapping[str, Any]] = answer["data"]

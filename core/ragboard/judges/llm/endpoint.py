@@ -1,4 +1,4 @@
-"""The way to an OpenAI-compatible server: connections, retries, and errors without secrets."""
+"""An OpenAI-compatible server: connections, retries, and errors without secrets."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ T = TypeVar("T")
 
 RETRIES = 4
 FIRST_PAUSE = 0.5
-"""Seconds before the second try; each further pause is twice as long, and by chance up to half as long again."""
+"""Seconds before the second try; each further pause is twice as long, plus up to half of it at random."""
 LONGEST_PAUSE = 60.0
-"""Seconds; a server that asks for more is not asked again."""
+"""The longest pause in seconds; if a server asks for more, the request is not sent again."""
 
 OFFICIAL = "https://api.openai.com/v1"
 NO_KEY = "none"
-"""What is sent as a key where none is set, to servers that want none."""
+"""The key for servers that need none."""
 
 _SETUP = {
     401: "the key is refused",
@@ -52,20 +52,20 @@ _SETUP = {
 }
 _LATER = frozenset({408, 409, 425, 429})
 _GIVEN_UP = frozenset({408, 502, 504, 524})
-"""Status of a server that gave up waiting for a model, which may have replied all the same."""
+"""The status of a server that gave up waiting for a model, which may still have replied."""
 _TOO_MANY = frozenset({429, 503})
 
 
 class CallFailedError(Exception):
-    """One call came to nothing, after retries where these could help; the message has no secret."""
+    """A call failed, after retries if these could help. The message contains no secret."""
 
 
 class MalformedResponseError(CallFailedError):
-    """The response is not what the protocol says; another may be."""
+    """The response does not follow the protocol; another try can succeed."""
 
 
 class RefusedError(CallFailedError):
-    """The server will not have the request as it is (status 400 or 422)."""
+    """The server rejected the request as invalid (status 400 or 422)."""
 
     def __init__(self, message: str, param: str | None) -> None:
         self.param = param
@@ -78,12 +78,12 @@ class _Lease:
     traffic: Traffic
     users: int = 0
     closed: JudgeError | None = None
-    """Why nothing more is sent: no call can succeed."""
+    """Why no further request is sent: no call can succeed."""
 
 
 @dataclass
 class Endpoint:
-    """A server, and how patient we are with it. Its `repr` shows neither key nor address details.
+    """A server with its limits, timeout and retries. Its `repr` shows neither the key nor details of the address.
 
     A client lives as long as calls are under way in an event loop, and is closed with the last, so
     that nothing is left open between evaluations.
@@ -93,13 +93,13 @@ class Endpoint:
     api_key: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     timeout: float = 120.0
-    """Seconds for one request, from its start to the last byte of the reply."""
+    """Seconds per request, to the last byte of the reply."""
     limits: Limits = field(default_factory=Limits)
     retries: int = RETRIES
-    """How often a request is sent again where that may help."""
+    """The most times that a request is sent again."""
     pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
     chance: Callable[[float, float], float] = field(default=random.uniform, repr=False)
-    """A number between two, for pauses that do not all end together."""
+    """Draws a number between two, so that pauses do not all end at once."""
     _leases: dict[asyncio.AbstractEventLoop, _Lease] = field(
         default_factory=dict[asyncio.AbstractEventLoop, _Lease], repr=False
     )
@@ -109,7 +109,7 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """The base URL without user and password; what is secret in its query is masked."""
+        """The base URL without user and password, and with secrets in its query masked."""
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), public_query(parts.query), ""))
@@ -125,7 +125,7 @@ class Endpoint:
         first: bool = False,
         meter: RequestMeter | None = None,
     ) -> T:
-        """What the request, of about so many prompt tokens, gets; sent again where that may help.
+        """Send a request of about `tokens` prompt tokens, again if that can help, and return what it gets.
 
         `first` goes before others that wait. Who waits to send again leaves its place to others. `meter` admits the
         request each time it is sent, and is told where it got no reply.
@@ -164,7 +164,7 @@ class Endpoint:
         except TimeoutError as error:
             said, cause = f"no reply within {self.timeout:g} s", error
         except APIStatusError as error:
-            lease.traffic.heard(too_many=error.status_code in _TOO_MANY)
+            lease.traffic.record_response(too_many=error.status_code in _TOO_MANY)
             if meter:
                 meter.unanswered(billed=error.status_code in _GIVEN_UP)
             return self._after(error, lease, left, pause)
@@ -176,7 +176,7 @@ class Endpoint:
         except (ClientError, ValueError) as error:
             said, cause = f"what {self.address} sent is not an HTTP response: {error}", error
         else:
-            lease.traffic.heard(too_many=False)
+            lease.traffic.record_response(too_many=False)
             return found
         if meter:
             meter.unanswered(billed=billed)
@@ -200,7 +200,7 @@ class Endpoint:
         return self._again(left, pause if asked is None else asked, said, error)
 
     def _setup_detail(self, status: int, said: str) -> str:
-        """A server's words on a refused key may quote a part of it, so they are not repeated."""
+        """Describe the error. A server's message about a refused key can quote it, so it is left out."""
         return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.plain(said)
 
     def _again(self, left: int, pause: float, said: str, error: Exception) -> _Wait:
@@ -208,15 +208,15 @@ class Endpoint:
             return _Wait(pause)
         raise CallFailedError(self.plain(f"{said}, {self.retries + 1} times")) from error
 
-    def spent(self, tokens: int) -> None:
-        """A request used so many tokens more than was announced in `call`."""
-        self._traffic_in(asyncio.get_running_loop()).spent(tokens)
+    def record_tokens(self, tokens: int) -> None:
+        """Record that a request used so many tokens more than announced in `call`."""
+        self._traffic_in(asyncio.get_running_loop()).record_tokens(tokens)
 
     def _traffic_in(self, loop: asyncio.AbstractEventLoop) -> Traffic:
         return self._traffic.setdefault(loop, Traffic(self.limits, loop.time))
 
     def masked(self, text: str) -> str:
-        """The text without the secrets that are sent to the server, which may repeat them."""
+        """Return the text with the secrets masked that were sent to the server."""
         return self._secrets.sub(MASK, text)
 
     @cached_property
@@ -230,7 +230,7 @@ class Endpoint:
         return dict(parse_qsl(urlsplit(self.base_url).query, keep_blank_values=True))
 
     def plain(self, text: str) -> str:
-        """One short line in which nothing is secret."""
+        """Return the text as one short line, with secrets masked."""
         text = self.masked(text)
         for secret in (self.api_key, *self.headers.values()):
             if len(secret) > len(NO_KEY):
@@ -273,7 +273,7 @@ class _Wait:
 
 
 def _retry_after(response: object) -> float | None:
-    """Seconds that the server asks us to wait, by number or date; None where it does not say."""
+    """Return the seconds that the server asks to wait, from a number or a date; None if it does not say."""
     from datetime import UTC, datetime
 
     headers: Mapping[str, str] = getattr(response, "headers", {})
@@ -289,7 +289,7 @@ def _retry_after(response: object) -> float | None:
 
 
 def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """The endpoint of `OPENAI_BASE_URL` (or the one given) and `OPENAI_API_KEY`.
+    """Return the endpoint at `base_url`, else `OPENAI_BASE_URL`, with the key in `OPENAI_API_KEY`.
 
     A server of one's own may need no key; OpenAI does. Raises JudgeError where it is missing,
     SettingError for an address that is no http(s) URL.
@@ -306,7 +306,7 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
 
 
 def require_address(address: str) -> None:
-    """Raise SettingError for what cannot be asked; the message does not repeat it, for it may hold a password."""
+    """Raise SettingError for an invalid address. The message does not quote it, as it can contain a password."""
     try:
         parts = urlsplit(address)
         possible = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

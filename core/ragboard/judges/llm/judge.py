@@ -1,4 +1,4 @@
-"""A judge that asks a chat model, at OpenAI or any server that speaks its protocol."""
+"""A judge that asks a chat model at OpenAI or an OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ragboard.tasks import PROMPTED, Failure, NotAsked, OnCall, Reply, Task, ign
 __all__ = ["VERSION", "LlmJudge"]
 
 VERSION = "2"
-"""Changes with every change of how replies are read that could change an answer."""
+"""Changes when a change in how replies are read can change an answer."""
 
 DRAW_TEMPERATURE = 1.0
-"""For the second and later draws of a task, which are to differ; the first is asked at 0."""
+"""The temperature of the second and later draws of a task, which should differ; that of the first is 0."""
 
 _NOT_PARAMETERS = frozenset({"model", "messages", "response_format", "stream", "n", "extra_headers", "api_key"})
 
 
 class LlmJudge:
-    """Answers every task but Similarity by asking a chat model.
+    """Answers every task except Similarity by asking a chat model.
 
     `parameters` go to the model as they are (`temperature`, `max_tokens`, `reasoning_effort`, ...);
     without a temperature it is 0, and 1 for the second and later draws. `prompts` is a folder whose
@@ -40,7 +40,7 @@ class LlmJudge:
     """
 
     heuristic = False
-    metering = True
+    is_metered = True
     answers: frozenset[type[Task]] = frozenset(PROMPTED)
 
     def __init__(
@@ -69,17 +69,17 @@ class LlmJudge:
         return f"LlmJudge({self.model!r}, {self.endpoint!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Model, address, parameters, and a digest of the prompts and examples; no key."""
+        """Return model, address, parameters, and a digest of the prompts and examples, without the key."""
         parameters = json.dumps(self.parameters, sort_keys=True)
         asked = self.prompts.digest(task)
         return f"llm/{VERSION}/{self.model}/{self.endpoint.address}/{parameters}/{asked}/{task.__name__}"
 
     def request(self, task: Task) -> Request | None:
-        """The prompt as it would be sent, without the reply's schema."""
+        """Return the prompt that would be sent, without the schema of the reply."""
         return first_request(task, self.prompts) if type(task) in self.answers else None
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """One reply or failure for each task, in order, asked side by side.
+        """Return one reply or failure per task, in order; tasks are asked concurrently.
 
         The reply to a single task is handed on in the same step in which its request leaves its place to
         another, so that it can be kept before that one is sent.
@@ -98,16 +98,16 @@ class LlmJudge:
     async def _answer(self, task: Task, on_call: OnCall) -> Reply | Failure:
         if type(task) not in self.answers:
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
-        dialogue, first, meter = Dialogue(task, self.prompts), task.leads, partial(RequestMeter, task, on_call)
+        dialogue, first, meter = Dialogue(task, self.prompts), task.runs_first, partial(RequestMeter, task, on_call)
         while dialogue.result is None:
             lines, schema, parameters = dialogue.lines, task.schema(), self._sampling(task)
             try:
-                said = await self._chat.say(lines, schema, parameters, first=first, meter=meter)
+                said = await self._chat.complete(lines, schema, parameters, first=first, meter=meter)
             except NotAskedError as error:
                 return NotAsked(detail=str(error))
             except CallFailedError as error:
                 if isinstance(error, DeclinedError):
-                    on_call(task, error.heard)
+                    on_call(task, error.exchange)
                 dialogue.fail(str(error))
             else:
                 on_call(task, said)
@@ -115,7 +115,7 @@ class LlmJudge:
         return dialogue.result
 
     def _sampling(self, task: Task) -> dict[str, Any]:
-        """The parameters; a draw after the first needs some temperature to be another answer."""
+        """Return the parameters of a task; draws after the first need a temperature above 0 to differ."""
         given = dict(self.parameters)
         temperature = given.get("temperature", 0.0)
         if task.draw and temperature == 0:

@@ -48,7 +48,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {name: fields for kind in PROMPTED for nam
 
 @dataclass(frozen=True)
 class Prompts:
-    """The texts of a set, by the names of their files without `.md`."""
+    """The texts of a set of prompts, by file name without `.md`."""
 
     texts: Mapping[str, str]
     examples: Mapping[str, tuple[LabelledExample, ...]] = field(default_factory=dict[str, tuple[LabelledExample, ...]])
@@ -71,7 +71,7 @@ class Prompts:
         return cls(texts, classify_examples(examples))
 
     def render(self, task: Task) -> str:
-        """What to ask. Raises KeyError for a task type without a prompt."""
+        """Return the prompt for a task. Raises NotImplementedError for a task type without a prompt."""
         name = task.prompt_file()
         texts = encode(task).decode()
         if (examples := task.shown_examples(self)) is not None:
@@ -83,17 +83,17 @@ class Prompts:
         return self._fill(name, task.prompt_fields(self, mark), turns, mark)
 
     def instructions(self, task: Task) -> str:
-        """What is ours in the prompt for this task: all but the texts that are judged."""
+        """Return the prompt without the texts to judge."""
         given = task.prompt_fields(self, "")
-        kept = {name: text if name in task.own_fields else "" for name, text in given.items()}
+        kept = {name: text if name in task.instruction_fields else "" for name, text in given.items()}
         return self._fill(task.prompt_file(), kept)
 
     def repair(self, problem: str) -> str:
-        """What to say to a reply that does not fit."""
+        """Return the repair request for a reply of the wrong form."""
         return self._fill("repair", {"problem": problem})
 
     def digest(self, kind: type[Task]) -> str:
-        """A digest of every text that a task of this type may be asked with."""
+        """Return a digest of all texts that a task of this type can be asked with."""
         texts = [self.texts[name] for name in (*kind.prompts, "repair")]
         if kind is Classify:
             for quality, given in self.examples.items():

@@ -1,4 +1,4 @@
-"""How many requests are under way to a server at a time, and how fast new ones start."""
+"""Rate limits: how many requests to a server run at a time, and how fast new ones start."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from dataclasses import dataclass
 __all__ = ["Limits", "Traffic"]
 
 RECENT = 40
-"""Responses that the share of refusals is taken over."""
+"""The number of recent responses to look at."""
 
 TOO_MANY = 0.25
-"""Share of recent responses that say "too many requests" at which fewer are sent."""
+"""If a larger share of recent responses says "too many requests", fewer are sent."""
 
 CUT = 0.7
-"""What a limit is multiplied by then."""
+"""The factor by which the limit is then reduced."""
 
 BURST_SECONDS = 2.0
-"""How much of a rate may be spent at once."""
+"""Seconds of the rate that can be used at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a server is to bear."""
+    """Limits of requests to a server; None: no limit."""
 
     concurrency: int = 32
-    """Requests under way at a time."""
+    """The most requests at a time."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
-    """Tokens of prompts and replies; of a request under way only its prompt's are known, about."""
+    """Tokens of prompts and replies; for a running request, an estimate of its prompt."""
 
 
 class _Bucket:
-    """An allowance that fills at a steady rate; it may be overdrawn, and then must fill up again first."""
+    """A token bucket: it fills at a constant rate, and can be overdrawn."""
 
     def __init__(self, per_minute: float, now: float) -> None:
         self._rate = per_minute / 60
@@ -47,7 +47,7 @@ class _Bucket:
         self._left -= amount
 
     def wait(self, now: float) -> float:
-        """Seconds until something is left."""
+        """Return the seconds until the bucket is above 0."""
         self._fill(now)
         return 0.0 if self._left > 0 else -self._left / self._rate + 1e-3
 
@@ -57,13 +57,10 @@ class _Bucket:
 
 
 class Traffic:
-    """Lets requests through in the order they come, within limits and as the server bears them.
+    """Admits requests in their order, within limits that adapt to the server.
 
-    Those that others wait for go first, so that there is always something left to send besides.
-
-    A server that says "too many requests" now and then is asked again, and nothing else changes; one that
-    says so of a quarter of its recent responses is sent fewer at a time, and slowly more again. Belongs to
-    one event loop.
+    Requests marked `first` go before others. If more than a quarter of the recent responses say "too many requests",
+    fewer requests run at a time, and then slowly more again. It belongs to one event loop.
     """
 
     def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
@@ -81,12 +78,12 @@ class Traffic:
 
     @property
     def allowed(self) -> int:
-        """Requests that may be under way now."""
+        """The most requests that may run at a time now."""
         return max(1, int(self._allowed))
 
     @asynccontextmanager
     async def slot(self, tokens: int = 0, *, first: bool = False) -> AsyncGenerator[None]:
-        """A place among the requests under way, for one of about so many prompt tokens; `first` before others."""
+        """Wait for permission to send a request of about `tokens` prompt tokens; `first` goes before others."""
         turn = asyncio.get_running_loop().create_future()
         (self._first if first else self._waiting).append(turn)
         self._admit()
@@ -102,13 +99,13 @@ class Traffic:
         finally:
             self._leave()
 
-    def spent(self, tokens: int) -> None:
-        """So many tokens more were used than were announced."""
+    def record_tokens(self, tokens: int) -> None:
+        """Record that a request used so many tokens more than announced."""
         if self._tokens:
             self._tokens.take(tokens, self._clock())
 
-    def heard(self, *, too_many: bool) -> None:
-        """The server responded; whether it said that requests are too many."""
+    def record_response(self, *, too_many: bool) -> None:
+        """Record a response of the server, and whether it said "too many requests"."""
         self._recent.append(too_many)
         if not too_many:
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
@@ -128,7 +125,7 @@ class Traffic:
         self._admit()
 
     def _admit(self) -> None:
-        """Let in who waits, as long as there is room and allowance."""
+        """Admit waiting requests while the limits allow it."""
         while (self._first or self._waiting) and self._under_way < self.allowed:
             wait = self._until_allowed()
             if wait:

@@ -1,4 +1,4 @@
-"""Judges that run a model on this machine: an NLI cross-encoder verifies, an encoder or STS cross-encoder compares.
+"""Judges that run a model on this machine: an NLI cross-encoder verifies, an encoder or an STS cross-encoder compares.
 
 torch and sentence-transformers come with the extra `ragboard[local]` and are imported when a model is used.
 """

@@ -1,4 +1,4 @@
-"""Similarity by a sentence encoder on this machine."""
+"""An embedder that runs a sentence-transformers model on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["StEmbedder"]
 VERSION = "1"
 
 BATCH = 64
-"""Texts that the model reads at a time."""
+"""Texts per batch of the model."""
 
 
 class StEmbedder:
@@ -31,7 +31,7 @@ class StEmbedder:
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Similarity})
-    together = 32
+    batch_size = 32
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -49,11 +49,11 @@ class StEmbedder:
         return f"StEmbedder({self.model!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Model and a digest of its files."""
+        """Return the model and a digest of its files."""
         return f"st/{VERSION}/{self.model}/{self._digest}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """One reply or failure for each task, in order; the texts are embedded in a thread."""
+        """Return one reply or failure per task, in order; the model runs in a thread."""
         texts = texts_of(tasks)
         found = await asyncio.to_thread(self._vectors, texts) if texts else []
         vectors: dict[str, Vector | Failure] = dict(zip(texts, found, strict=True))

@@ -1,4 +1,4 @@
-"""Where a model's files are, and what they are."""
+"""Find and load the files of local models."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from ragboard.errors import JudgeError
 __all__ = ["digest", "load", "model_folder", "read_json", "readable"]
 
 PATIENCE = 5.0
-"""Seconds for a server of models to be reached."""
+"""Seconds to wait for the server of models."""
 
 _COUNTS = frozenset({".bin", ".json", ".model", ".safetensors", ".txt"})
-"""Endings of the files that a model is made of: weights, settings, vocabulary."""
+"""Extensions of the files of a model: weights, settings, vocabulary."""
 
 _NUMBERS_ONLY = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
-"""torch looks at it whenever it reads a file, and it goes before what a model's own settings ask for."""
+"""The variable that makes torch read weights only; it overrides the settings of a model."""
 _loading = Lock()
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def model_folder(name: str) -> Path:
-    """The folder of a model: that path, else its copy in the Hugging Face cache, else downloaded to there.
+    """Return the folder of a model: the path itself, else the Hugging Face cache, to which it is downloaded if needed.
 
     Raises JudgeError where sentence-transformers is not installed or the model cannot be had. Without a
     network, or with HF_HUB_OFFLINE set, it says so at once.
@@ -78,7 +78,7 @@ def _downloaded(name: str) -> Path:
 
 
 def _reached(address: str, absent: str) -> str:
-    """The host of the address, once it has answered anything. Raises JudgeError where it does not."""
+    """Return the host of the address if it responds. Raises JudgeError if it does not."""
     host = urlsplit(address).hostname or address
     try:
         with build_opener().open(Request(address, method="HEAD"), timeout=PATIENCE):  # noqa: S310 - the user's choice
@@ -92,7 +92,7 @@ def _reached(address: str, absent: str) -> str:
 
 
 def read_json(folder: Path, name: str, what: str) -> Any:
-    """The content of a model's file. Raises JudgeError where it is not there or no JSON."""
+    """Read a JSON file of a model. Raises JudgeError if it is missing or not JSON."""
     try:
         return json.loads((folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -102,7 +102,7 @@ def read_json(folder: Path, name: str, what: str) -> Any:
 
 
 def digest(folder: Path, parts: Iterable[str] = ("",)) -> str:
-    """16 hexadecimal digits of all that a model is made of, in the folder and these parts of it."""
+    """Return a digest of the files of a model, in the folder and its subfolders given: 16 hexadecimal digits."""
     total = hashlib.sha256()
     for part in parts:
         for path in sorted((folder / part).glob("*")):
@@ -114,12 +114,12 @@ def digest(folder: Path, parts: Iterable[str] = ("",)) -> str:
 
 
 def readable(text: str) -> str:
-    """The text at the same length without halves of characters, which no tokenizer takes."""
+    """Replace lone surrogates, which tokenizers reject; the length stays the same."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def load(kind: str, folder: Path, **settings: Any) -> Any:
-    """The model of that class of sentence-transformers, from local files and without code of their own.
+    """Load a model of this class of sentence-transformers, from local files and without running their code.
 
     Raises JudgeError where the files are damaged or of a kind that this version does not know.
     """
@@ -141,7 +141,7 @@ def load(kind: str, folder: Path, **settings: Any) -> Any:
 
 @contextmanager
 def _numbers_only() -> Generator[None]:
-    """Nothing but numbers is read from pickled weights: `weights_only: false` in a model's settings would run them."""
+    """Read only numbers from pickled weights; `weights_only: false` in a model's settings would run code."""
     with _loading:
         before = os.environ.get(_NUMBERS_ONLY)
         os.environ[_NUMBERS_ONLY] = "1"

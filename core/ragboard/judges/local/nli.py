@@ -1,4 +1,4 @@
-"""From what a model makes of each window to a verdict, and in words how it came about."""
+"""A judge that runs an NLI cross-encoder on this machine."""
 
 from __future__ import annotations
 
@@ -20,50 +20,61 @@ from ragboard.records import Evidence, Label, Verdict
 from ragboard.tasks import Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["Labels", "NliJudge", "Odds", "Pair", "Seen", "Thresholds", "span", "token_borders", "verdict", "windows"]
+__all__ = [
+    "NliJudge",
+    "NliScores",
+    "OutputLabels",
+    "Pair",
+    "Thresholds",
+    "WindowScores",
+    "span",
+    "token_borders",
+    "verdict",
+    "windows",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Odds:
-    """What a model gives a pair of texts, as probabilities in [0, 1]."""
+class NliScores:
+    """The probabilities that a model gives a pair of texts, in [0, 1]."""
 
     entailment: float
     contradiction: float | None
-    """None for a model that knows no contradiction."""
+    """None for a model without a label for contradiction."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
-    """A window of the passage at `rank`, and what the model makes of it and a statement."""
+class WindowScores:
+    """A window `text[start:end]` of the passage at `rank`, and the probabilities of a statement for it."""
 
     rank: int
     start: int
     end: int
-    odds: Odds
+    scores: NliScores
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thresholds:
-    """Probabilities from which a window supports or contradicts."""
+    """The least probabilities at which a window supports or contradicts."""
 
     supports: float = 0.5
     contradicts: float = 0.5
 
 
-def verdict(seen: Sequence[Seen], thresholds: Thresholds) -> Verdict:
-    """The verdict over all these windows: supported if one of them supports, else contradicted if one does.
+def verdict(windows: Sequence[WindowScores], thresholds: Thresholds) -> Verdict:
+    """Combine windows into a verdict: supported if one of them supports, else contradicted if one contradicts.
 
-    The score is the highest probability of entailment; None where there is no window.
+    The score is the highest probability of entailment; None without a window.
     """
-    if not seen:
-        return Verdict(label="unsupported", reason="There is no text to hold it against.")
-    best = max(seen, key=lambda one: one.odds.entailment)
-    worst = max(seen, key=lambda one: one.odds.contradiction or 0.0)
-    label = _label(best.odds.entailment, worst.odds.contradiction, thresholds)
+    if not windows:
+        return Verdict(label="unsupported", reason="There is no text to check it against.")
+    best = max(windows, key=lambda one: one.scores.entailment)
+    worst = max(windows, key=lambda one: one.scores.contradiction or 0.0)
+    label = _label(best.scores.entailment, worst.scores.contradiction, thresholds)
     return Verdict(
         label=label,
-        reason=_reason(label, best, worst, len(seen)),
-        score=best.odds.entailment,
+        reason=_reason(label, best, worst, len(windows)),
+        score=best.scores.entailment,
         evidence={"supported": (_mark(best, "for"),), "contradicted": (_mark(worst, "against"),)}.get(label, ()),
     )
 
@@ -75,31 +86,34 @@ def _label(entailment: float, contradiction: float | None, thresholds: Threshold
     return "contradicted" if denied else "unsupported"
 
 
-def _reason(label: Label, best: Seen, worst: Seen, count: int) -> str:
+def _reason(label: Label, best: WindowScores, worst: WindowScores, count: int) -> str:
     highest = "" if count == 1 else f", the highest of {count} windows"
-    for_it, against = f"entailment {best.odds.entailment:.2f}", f"contradiction {worst.odds.contradiction or 0.0:.2f}"
+    for_it, against = (
+        f"entailment {best.scores.entailment:.2f}",
+        f"contradiction {worst.scores.contradiction or 0.0:.2f}",
+    )
     if label == "supported":
         return f"Passage {best.rank}: {for_it}{highest}."
     if label == "contradicted":
         return f"Passage {worst.rank}: {against}{highest}; {for_it} at most."
-    known = for_it if worst.odds.contradiction is None else f"{for_it} and {against}"
+    known = for_it if worst.scores.contradiction is None else f"{for_it} and {against}"
     return f"Neither: {known}{highest}."
 
 
-def _mark(seen: Seen, stance: Literal["for", "against"]) -> Evidence:
-    return Evidence(rank=seen.rank, start=seen.start, end=seen.end, stance=stance, how="window")
+def _mark(window: WindowScores, stance: Literal["for", "against"]) -> Evidence:
+    return Evidence(rank=window.rank, start=window.start, end=window.end, stance=stance, how="window")
 
 
 Offsets = Sequence[tuple[int, int]]
-"""Where each token of a text stands, in reading order."""
+"""The (start, end) of each token of a text, in reading order."""
 
 
 def windows(length: int, borders: Sequence[int], room: int) -> tuple[range, ...]:
-    """Ranges of at most `room` tokens that together cover `range(length)`, in order.
+    """Split `range(length)` into windows of at most `room` tokens that cover it, in order.
 
-    `borders` are the tokens with which a sentence begins, ascending. A window ends at the last border
-    in its second half, where there is one; the next begins at the first border in its last quarter.
-    So a sentence of at most half a window stands whole in one of them.
+    `borders` are the first tokens of sentences, ascending. A window ends at the last border in its second half, if
+    there is one; the next begins at the first border in its last quarter. A sentence of at most half a window is
+    complete in one of them.
     """
     found: list[range] = []
     start = 0
@@ -118,20 +132,20 @@ def _end(start: int, length: int, borders: Sequence[int], room: int) -> int:
 
 
 def _next(end: int, borders: Sequence[int], overlap: int) -> int:
-    """The first border of the overlap; without one there is nothing to repeat, save in mid-sentence."""
+    """Return the first border of the overlap; without one, the start of the overlap."""
     place = bisect_left(borders, end - overlap)
     return borders[place] if place < len(borders) and borders[place] <= end else end - overlap
 
 
 def token_borders(offsets: Offsets, starts: Sequence[int]) -> tuple[int, ...]:
-    """The token in which each of these places of the text is; a token's offsets may begin with the space before it."""
+    """Return the tokens at these positions of the text; a token can include the space before it."""
     ends = [end for _, end in offsets]
     found = (bisect_right(ends, start) for start in starts)
     return tuple(dict.fromkeys(token for token in found if token < len(ends)))
 
 
 def span(text: str, offsets: Offsets, window: range) -> tuple[int, int] | None:
-    """Where a window stands in the text, without space around it; None where it is nothing but space."""
+    """Return (start, end) of a window in the text, without surrounding space; None if it is only space."""
     start, end = offsets[window.start][0], offsets[window.stop - 1][1]
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())
@@ -143,36 +157,36 @@ Pair: TypeAlias = tuple[str, str]
 """A premise and a hypothesis."""
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
-"""Places in a text, by characters."""
+"""(start, end) of stretches of a text, in characters."""
 
 BATCH = 32
-"""Pairs that the model reads at a time."""
+"""Pairs per batch of the model."""
 
 SPARE = 4
-"""Tokens left free, for a piece of a text may be cut into a few more than it was in the whole."""
+"""Spare tokens: a piece of a text can have a few more tokens than it had within the text."""
 
 LEAST = 16
-"""Tokens of a passage that must find room beside a statement."""
+"""The least tokens of a passage that must fit beside a statement."""
 
 
-class NoRoomError(Exception):
+class StatementTooLongError(Exception):
     """A statement is so long that the model can read no passage beside it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Labels:
-    """Which output of the model is which."""
+class OutputLabels:
+    """The indices of the model's outputs, by label."""
 
     count: int
     entailment: int
     contradiction: int | None
 
     @classmethod
-    def read(cls, folder: Path) -> Labels:
-        """As `id2label` in the model's config.json names them, in any order and case.
+    def read(cls, folder: Path) -> OutputLabels:
+        """Read `id2label` in the model's config.json, in any order and case.
 
-        Three are entailment, contradiction, neutral; two are entailment and not_entailment; one is
-        entailment. Raises JudgeError for others.
+        The labels can be entailment, contradiction and neutral; entailment and not_entailment; or entailment. Raises
+        JudgeError for other labels.
         """
         config = read_json(folder, "config.json", "a cross-encoder trained for entailment")
         named = config.get("id2label") if isinstance(config, dict) else None
@@ -186,12 +200,12 @@ class Labels:
         contradiction = known.index("contradiction") if "contradiction" in known else None
         return cls(count=len(known), entailment=known.index("entailment"), contradiction=contradiction)
 
-    def odds(self, logits: Sequence[float]) -> Odds | None:
-        """Probabilities to four decimals; None where the model's numbers are none."""
+    def scores(self, logits: Sequence[float]) -> NliScores | None:
+        """Return probabilities, rounded to four decimals; None if a logit is not finite."""
         if not all(map(math.isfinite, logits)):
             return None
         parts = _softmax(logits if self.count > 1 else (*logits, 0.0))
-        return Odds(
+        return NliScores(
             entailment=round(parts[self.entailment], 4),
             contradiction=None if self.contradiction is None else round(parts[self.contradiction], 4),
         )
@@ -212,11 +226,11 @@ def _softmax(logits: Sequence[float]) -> list[float]:
 
 
 class CrossEncoder:
-    """The model in a folder, loaded when it is first used. Not to be used by two threads at once."""
+    """The model in a folder, loaded at its first use. Not thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.labels = Labels.read(folder)
+        self.labels = OutputLabels.read(folder)
 
     @cached_property
     def _model(self) -> Any:
@@ -227,25 +241,25 @@ class CrossEncoder:
 
     @cached_property
     def _limit(self) -> int:
-        """Tokens of passage and statement together."""
+        """The most tokens of passage and statement together."""
         known = (self._model.max_seq_length, self._model.tokenizer.model_max_length)
         most = min(limit for limit in known if limit)
         return int(most) - int(self._model.tokenizer.num_special_tokens_to_add(pair=True)) - SPARE
 
     def room(self, statement: str, window: int) -> int:
-        """Tokens of a passage that the model reads beside the statement, at most `window`.
+        """Return the tokens of a passage that fit beside the statement, at most `window`.
 
-        Raises NoRoomError where these are too few to be of use.
+        Raises StatementTooLongError if they are fewer than `LEAST`.
         """
         taken = len(self._offsets(statement))
         if self._limit - taken < min(LEAST, window):
-            raise NoRoomError(
+            raise StatementTooLongError(
                 f"a statement of {taken} tokens leaves no room for a passage; the model reads {self._limit} together"
             )
         return min(window, self._limit - taken)
 
     def spans(self, passage: str, room: int) -> Spans:
-        """Where the windows of a passage stand in it; none where it is empty."""
+        """Return (start, end) of the windows of a passage; empty for an empty passage."""
         offsets = self._offsets(passage)
         borders = token_borders(offsets, [start for start, _ in sentence_spans(passage)])
         found = (span(passage, offsets, window) for window in windows(len(offsets), borders, room))
@@ -258,25 +272,25 @@ class CrossEncoder:
         offsets: Sequence[tuple[int, int]] = cut["offset_mapping"]
         return offsets
 
-    def odds(self, pairs: Sequence[Pair]) -> list[Odds | None]:
-        """For each pair whether the first text entails the second; None where the model gives no number."""
+    def predict(self, pairs: Sequence[Pair]) -> list[NliScores | None]:
+        """Return for each pair how likely the first text entails the second; None if the model gives no number."""
         if not pairs:
             return []
         as_they_are = import_module("torch").nn.Identity()
         rows = self._model.predict(list(pairs), batch_size=BATCH, activation_fn=as_they_are, show_progress_bar=False)
-        return [self.labels.odds(row) for row in rows.reshape(len(pairs), -1).tolist()]
+        return [self.labels.scores(row) for row in rows.reshape(len(pairs), -1).tolist()]
 
 
 VERSION = "1"
-"""Changes with every change of windows or of rules that could change an answer."""
+"""Changes when a change of windows or rules can change an answer."""
 
 WINDOW = 256
-"""Tokens of a passage that are read at once."""
+"""The most tokens of a passage in a window."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Cell:
-    """A window to be read with a statement."""
+    """A window to read with a statement."""
 
     rank: int
     start: int
@@ -285,12 +299,12 @@ class _Cell:
 
 
 Row: TypeAlias = tuple[tuple[_Cell, ...], ...]
-"""For each passage its windows, with one statement."""
+"""The windows of each passage, with one statement."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Asked:
-    """A task, and what is to be read for each of its statements."""
+    """A task, and the windows to read for each of its statements."""
 
     task: Verify
     rows: tuple[Row, ...]
@@ -302,21 +316,21 @@ class _Asked:
 
 
 class NliJudge:
-    """Answers Verify: each passage is the premise, in windows of at most `window` tokens, a statement the hypothesis.
+    """Answers Verify: windows of a passage, of at most `window` tokens, are premises, a statement is the hypothesis.
 
-    A window supports from an entailment of `supports` on, and contradicts from a contradiction of
-    `contradicts` on. A passage's verdict is supported if one of its windows supports, else contradicted
-    if one contradicts, else unsupported; the joint verdict is the same over the windows of all
-    passages, so two passages that only together say something do not support it.
+    A window supports a statement if entailment is at least `supports`, and contradicts it if contradiction is at least
+    `contradicts`. The verdict of a passage is supported if one of its windows supports, else contradicted if one
+    contradicts, else unsupported. The joint verdict is that over the windows of all passages, so a statement that only
+    two passages together support is unsupported.
 
-    `model` is a folder or a name on Hugging Face. Raises JudgeError where the model cannot be had or is
-    none for entailment, SettingError for thresholds or a window that cannot be. The weights are loaded
-    with the first task; `answer` raises JudgeError where that fails.
+    `model` is a folder or a name on Hugging Face. Raises JudgeError if the model cannot be loaded or is not a model for
+    entailment, SettingError for invalid thresholds or windows. The weights are loaded with the first task; `answer`
+    raises JudgeError if that fails.
     """
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Verify})
-    together = 8
+    batch_size = 8
 
     def __init__(self, model: str, *, window: int = WINDOW, supports: float = 0.5, contradicts: float = 0.5) -> None:
         if window < 1 or not (0 < supports <= 1 and 0 < contradicts <= 1):
@@ -338,12 +352,12 @@ class NliJudge:
         return f"NliJudge({self.model!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Model and a digest of its files, window, thresholds."""
+        """Return the model with a digest of its files, window and thresholds."""
         limits = f"{self.thresholds.supports:g}/{self.thresholds.contradicts:g}"
         return f"nli/{VERSION}/{self.model}/{self._digest}/{self.window}/{limits}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """One reply or failure for each task, in order; the model reads all their pairs in one go, in a thread."""
+        """Return one reply or failure per task, in order; the model reads all pairs at once, in a thread."""
         return await asyncio.to_thread(self._replies, tasks)
 
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
@@ -351,8 +365,8 @@ class NliJudge:
             all_asked = [self._asked(task) for task in tasks]
             cells = chain(*(asked.cells for asked in all_asked if isinstance(asked, _Asked)))
             pairs = list(dict.fromkeys(cell.pair for cell in cells))
-            odds = dict(zip(pairs, self._encoder.odds(pairs), strict=True))
-        return [asked if isinstance(asked, Failure) else self._reply(asked, odds) for asked in all_asked]
+            scores = dict(zip(pairs, self._encoder.predict(pairs), strict=True))
+        return [asked if isinstance(asked, Failure) else self._reply(asked, scores) for asked in all_asked]
 
     def _asked(self, task: Task) -> _Asked | Failure:
         if not isinstance(task, Verify):
@@ -360,16 +374,16 @@ class NliJudge:
         statements, passages = (tuple(map(readable, texts)) for texts in (task.statements, task.passages))
         try:
             rooms = [self._encoder.room(statement, self.window) for statement in statements]
-        except NoRoomError as error:
+        except StatementTooLongError as error:
             return Failure(detail=str(error))
         cut = {room: [self._encoder.spans(passage, room) for passage in passages] for room in set(rooms)}
         rows = (_row(said, passages, cut[room]) for said, room in zip(statements, rooms, strict=True))
         return _Asked(task=task, rows=tuple(rows))
 
-    def _reply(self, asked: _Asked, odds: Mapping[Pair, Odds | None]) -> Reply | Failure:
-        if any(odds[cell.pair] is None for cell in asked.cells):
+    def _reply(self, asked: _Asked, scores: Mapping[Pair, NliScores | None]) -> Reply | Failure:
+        if any(scores[cell.pair] is None for cell in asked.cells):
             return Failure(detail=f"{self.name} gave something that is no number")
-        rows = [[_seen(cells, odds) for cells in row] for row in asked.rows]
+        rows = [[_window_scores(cells, scores) for cells in row] for row in asked.rows]
         joint = (verdict([*chain(*row)], self.thresholds) for row in rows)
         single = (tuple(verdict(seen, self.thresholds) for seen in row) for row in rows)
         return Verification(
@@ -384,6 +398,6 @@ def _row(statement: str, passages: Sequence[str], cut: Sequence[Spans]) -> Row:
     )
 
 
-def _seen(cells: Sequence[_Cell], odds: Mapping[Pair, Odds | None]) -> list[Seen]:
-    found = ((cell, odds[cell.pair]) for cell in cells)
-    return [Seen(rank=cell.rank, start=cell.start, end=cell.end, odds=said) for cell, said in found if said]
+def _window_scores(cells: Sequence[_Cell], scores: Mapping[Pair, NliScores | None]) -> list[WindowScores]:
+    found = ((cell, scores[cell.pair]) for cell in cells)
+    return [WindowScores(rank=cell.rank, start=cell.start, end=cell.end, scores=said) for cell, said in found if said]

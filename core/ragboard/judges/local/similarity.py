@@ -1,4 +1,4 @@
-"""Similarity by a cross-encoder on this machine: it reads both texts together, as STS models do."""
+"""An embedder that runs an STS cross-encoder on this machine; it reads both texts together."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["CrossSimilarity"]
 VERSION = "1"
 
 BATCH = 32
-"""Pairs that the model reads at a time."""
+"""Pairs per batch of the model."""
 
 
 class CrossSimilarity:
-    """Answers Similarity by a cross-encoder with one output, which says how alike two texts are.
+    """Answers Similarity by a cross-encoder with one output, the similarity of two texts.
 
     Asymmetric: `text` is read before each of the others. The model's output is taken as it is, where it lies
     in [0, 1], as STS models give it; else the task fails. `model` is a folder or a name on Hugging Face.
@@ -31,7 +31,7 @@ class CrossSimilarity:
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Similarity})
-    together = 8
+    batch_size = 8
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -52,11 +52,11 @@ class CrossSimilarity:
         return f"CrossSimilarity({self.model!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Model and a digest of its files."""
+        """Return the model and a digest of its files."""
         return f"ce/{VERSION}/{self.model}/{self._digest}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """One reply or failure for each task, in order; all pairs are read in a thread."""
+        """Return one reply or failure per task, in order; the model runs in a thread."""
         pairs = [(task.text, other) for task in tasks if isinstance(task, Similarity) for other in task.others]
         scores = iter(await asyncio.to_thread(self._scores, pairs) if pairs else ())
         return [self._reply(task, [next(scores) for _ in getattr(task, "others", ())]) for task in tasks]

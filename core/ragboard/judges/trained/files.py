@@ -1,4 +1,4 @@
-"""The file `judge.json` of a trained judge: what it was taught, and how its numbers become probabilities."""
+"""The file `judge.json` of a trained judge: its qualities, data and calibration."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ __all__ = ["FILE", "FORMAT", "Part", "TrainedFile", "TrainedQuality", "read_trai
 
 FILE = "judge.json"
 FORMAT = 1
-"""Changes where an older version could misread the folder."""
+"""Changes if an older version could misread the folder."""
 
 Part: TypeAlias = Literal["question", "document", "answer"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainedQuality:
-    """One quality that the judge was taught."""
+    """One quality that the judge was trained on."""
 
     reads: tuple[Part, ...]
-    """What the model is shown, in this order, joined by ` | `."""
+    """The texts that the model reads, in order, joined by ` | `."""
     calibration: Platt
-    """From the model's output to the probability that the quality holds."""
+    """Maps the model's output to the probability that the quality holds."""
     threshold: float
-    """From this probability on it holds."""
+    """The least probability at which the quality holds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainedFile:
-    """What is said of the whole judge."""
+    """The content of `judge.json`."""
 
     model: str
-    """What was fine-tuned, by name."""
+    """The name of the model that was fine-tuned."""
     base: str
-    """A digest of its files."""
+    """A digest of the files of that model."""
     data: str
-    """A digest of what it was taught on."""
+    """A digest of the training data."""
     seed: int
     max_length: int
-    """Tokens that the models read at once."""
+    """The most tokens that the models read at once."""
     qualities: Mapping[AresQuality, TrainedQuality]
-    """The model of each stands in the folder of that name."""
+    """The qualities; the model of each is in the folder of that name."""
     format: int = FORMAT
 
 
@@ -58,7 +58,7 @@ _ADAPTER = TypeAdapter(TrainedFile)
 
 
 def read_trained(folder: Path) -> TrainedFile:
-    """What the folder's file says. Raises JudgeError where there is none, or one that this version cannot read."""
+    """Read the file in the folder. Raises JudgeError if it is missing or this version cannot read it."""
     path = folder / FILE
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
@@ -75,6 +75,6 @@ def read_trained(folder: Path) -> TrainedFile:
 
 
 def write_trained(folder: Path, said: TrainedFile) -> None:
-    """Write the folder's file."""
+    """Write the file into the folder."""
     text = json.dumps(_ADAPTER.dump_python(said, mode="json"), indent=2) + "\n"
     write_whole(folder / FILE, text.encode())

@@ -1,4 +1,4 @@
-"""A judge that was trained on a corpus of one's own."""
+"""A judge that was trained on the user's corpus."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from threading import Lock
 from ragboard.errors import JudgeError
 from ragboard.judges.local.models import digest, load, model_folder
 from ragboard.judges.trained.files import FILE, read_trained
-from ragboard.judges.trained.reading import Classifier, NoRoomError
+from ragboard.judges.trained.reading import Classifier, TextTooLongError
 from ragboard.tasks import AresQuality, Classified, Classify, Failure, OnCall, Reply, Task, ignore_call
 
 __all__ = ["TrainedJudge"]
 
 VERSION = "1"
-"""Changes with every change of reading or of rules that could change an answer."""
+"""Changes when a change of reading or rules can change an answer."""
 
 
 class TrainedJudge:
@@ -30,7 +30,7 @@ class TrainedJudge:
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Classify})
-    together = 32
+    batch_size = 32
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).expanduser()
@@ -54,11 +54,11 @@ class TrainedJudge:
         return f"TrainedJudge({str(self.folder)!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """A digest of all files that the judge is made of; where they lie is none of it."""
+        """Return a digest of the files of the judge, without their place."""
         return f"trained/{VERSION}/{self.said.model}/{self._digest}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """One reply or failure for each task, in order; the models read in a thread."""
+        """Return one reply or failure per task, in order; the models run in a thread."""
         return await asyncio.to_thread(self._replies, tasks)
 
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
@@ -86,7 +86,7 @@ class TrainedJudge:
             return Failure(detail=f"{self.name} was not taught {task.quality}, only {taught}")
         try:
             texts = self._classifier(task.quality).texts(task.question, task.contexts, task.answer)
-        except NoRoomError as error:
+        except TextTooLongError as error:
             return Failure(detail=str(error))
         return texts or Failure(detail="there are no passages to read")
 

@@ -1,4 +1,4 @@
-"""How a trained model reads: the text it is shown, in as many windows as a long document takes."""
+"""The input and output of a trained model; long documents are read in windows."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from ragboard.judges.trained.files import Part
 from ragboard.tasks import AresQuality
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["READS", "Classifier", "NoRoomError"]
+__all__ = ["READS", "Classifier", "TextTooLongError"]
 
 READS: Mapping[AresQuality, tuple[Part, ...]] = {
     "context_relevance": ("question", "document"),
     "answer_faithfulness": ("question", "document", "answer"),
     "answer_relevance": ("question", "answer"),
 }
-"""What a judge of each quality is shown: Saad-Falcon et al. 2024, but that whether an answer answers its question is
-told without the document, as the quality is defined."""
+"""The texts that the judge of each quality reads, as in Saad-Falcon et al. 2024, except that answer relevance is judged
+without the document, as the quality is defined."""
 
 BETWEEN = " | "
 
 SPARE = 8
-"""Tokens left free for what stands between the parts, and for pieces that are cut into more than the whole was."""
+"""Spare tokens, for separators and for pieces that have more tokens than they had within the text."""
 
 LEAST = 32
-"""Tokens of a document that must find room beside question and answer."""
+"""The least tokens of a document that must fit beside question and answer."""
 
 BATCH = 32
-"""Texts that the model reads at a time."""
+"""Texts per batch of the model."""
 
 
-class NoRoomError(Exception):
+class TextTooLongError(Exception):
     """Question and answer are so long that the model can read no document beside them."""
 
 
 class Classifier:
-    """A cross-encoder with one output, and what it is shown. Not to be used by two threads at once."""
+    """A cross-encoder with one output, and the texts that it reads. Not thread-safe."""
 
     def __init__(self, encoder: Any, reads: tuple[Part, ...], max_length: int) -> None:
-        """Take a CrossEncoder of sentence-transformers. Raises JudgeError where its tokenizer is too simple."""
+        """Take a CrossEncoder of sentence-transformers. Raises JudgeError if its tokenizer gives no offsets."""
         if not encoder.tokenizer.is_fast:
             raise JudgeError("the model's tokenizer does not tell where a token stands; expected a fast one")
         self.encoder = encoder
@@ -52,17 +52,17 @@ class Classifier:
         self._limit = max_length - int(encoder.tokenizer.num_special_tokens_to_add(pair=False)) - SPARE
 
     def texts(self, question: str, contexts: Sequence[str], answer: str) -> tuple[str, ...]:
-        """What the model is shown, once for each window of the contexts.
+        """Return the texts that the model reads: one for each window of the contexts.
 
-        Contexts go together into a window, in order, as long as they fit; one that is longer is cut between
-        sentences where it can be. None where a document is to be read and there is none. Raises NoRoomError where too
-        little of it would fit.
+        A window holds as many contexts as fit, in order; a longer context is cut, between sentences if possible.
+        Empty if the model reads a document and there is none. Raises TextTooLongError if question and answer leave
+        too few tokens for a document.
         """
         given = {"question": _clean(question), "answer": _clean(answer)}
         beside = [given[part] for part in self.reads if part != "document"]
         room = self._limit - sum(len(self._offsets(text)) for text in beside)
         if room < (LEAST if "document" in self.reads else 0):
-            raise NoRoomError(
+            raise TextTooLongError(
                 f"question and answer take {self._limit - room} tokens of {self._limit}, which leaves no room"
             )
         if "document" not in self.reads:
@@ -97,14 +97,14 @@ class Classifier:
         return cast("Sequence[tuple[int, int]]", cut["offset_mapping"])
 
     def outputs(self, texts: Sequence[str]) -> Any:
-        """The model's outputs for these texts, a tensor of as many numbers, read in one batch."""
+        """Return the model's outputs for the texts: a tensor with one number per text, read in one batch."""
         inputs = self.encoder.tokenizer(
             list(texts), padding=True, truncation=True, max_length=self.max_length, return_tensors="pt"
         )
         return self.encoder.model(**inputs.to(self.encoder.device)).logits.squeeze(-1)
 
     def logits(self, texts: Sequence[str]) -> list[float]:
-        """The outputs as numbers, in order; texts of like length are read together."""
+        """Return the outputs as numbers, in order; texts of similar length share a batch."""
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         found = [0.0] * len(texts)
         self.encoder.eval()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragboard.readers.scores import Cells, ScoreColumns
+from ragboard.readers.scores import FileRow, ScoreColumns
 
 __all__ = ["Format", "PassageRows"]
 
@@ -23,7 +23,7 @@ class PassageRows:
     order: str = ""
 
 
-def no_scores(_columns: Sequence[str], _rows: Sequence[Cells]) -> ScoreColumns | None:
+def no_scores(_columns: Sequence[str], _rows: Sequence[FileRow]) -> ScoreColumns | None:
     """No column holds scores of the tool."""
     return None
 
@@ -51,7 +51,7 @@ class Format:
     """Why such a file holds no samples, and what to bring instead; empty where it can be read."""
     sample_keys: tuple[str, ...] = ()
     """Keys under which a JSON object of this tool keeps its samples."""
-    scores: Callable[[Sequence[str], Sequence[Cells]], ScoreColumns | None] = no_scores
+    scores: Callable[[Sequence[str], Sequence[FileRow]], ScoreColumns | None] = no_scores
     """Find the scores that the file brings, among columns that nothing else is read from."""
     totals: Callable[[Mapping[str, Any]], dict[str, float]] = no_totals
     """Find the file's own means, in percent by metric, in what stands beside its samples."""

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from ragboard.readers.formats.base import Format
-from ragboard.readers.scores import Cells, Direction, ScoreColumns, is_score
+from ragboard.readers.scores import FileRow, ScoreColumns, is_score
+from ragboard.records import Direction
 
 __all__ = ["FORMATS"]
 
@@ -36,7 +37,7 @@ MISSPELT = {"context_relavency": "context_relevancy"}
 """As the first ragas wrote it."""
 
 
-def _scores(columns: Sequence[str], rows: Sequence[Cells]) -> ScoreColumns | None:
+def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | None:
     found: dict[str, str] = {}
     for column in columns:
         name = _metric_name(column)

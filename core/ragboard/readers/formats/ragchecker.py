@@ -9,13 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from ragboard.readers.formats.base import Format
-from ragboard.readers.scores import Cells, Direction, ScoreColumns, is_score, object_at
-from ragboard.records import Label, Sample, Side, Verdict
+from ragboard.readers.scores import FileRow, ScoreColumns, is_score, object_at
+from ragboard.records import Direction, Label, Sample, Side, Verdict, VerdictTarget
 
-__all__ = ["CELLS", "CLAIMS", "FORMATS", "LABELS", "METRICS", "SCORES_KEY", "Checked", "UnusableError", "checked"]
+__all__ = [
+    "CELLS",
+    "CLAIMS",
+    "FORMATS",
+    "LABELS",
+    "METRICS",
+    "SCORES_KEY",
+    "FileVerdicts",
+    "UnusableError",
+    "read_file_verdicts",
+]
 
 METRICS = (
     "precision",
@@ -43,7 +53,7 @@ _DIRECTIONS: dict[str, Direction] = {
 }
 
 
-def _scores(_columns: Sequence[str], rows: Sequence[Cells]) -> ScoreColumns | None:
+def _scores(_columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | None:
     there = {key for row in rows for key in object_at(row, SCORES_KEY)}
     odd = {key for row in rows for key, value in object_at(row, SCORES_KEY).items() if not is_score(value)}
     found = {f"ragchecker-file.{name}": name for name in METRICS if name in there - odd}
@@ -70,14 +80,13 @@ FORMATS = (
     _format("RAGChecker input", "query", "retrieved_context"),
 )
 
-Against = Literal["passages", "reference", "response"]
 Rows = tuple[tuple[Verdict, ...], ...]
 
 LABELS: dict[str, Label] = {"Entailment": "supported", "Contradiction": "contradicted", "Neutral": "unsupported"}
 
 CLAIMS: dict[Side, str] = {"response": "response_claims", "reference": "gt_answer_claims"}
 
-CELLS: dict[tuple[Side, Against], str] = {
+CELLS: dict[tuple[Side, VerdictTarget], str] = {
     ("response", "reference"): "answer2response",
     ("reference", "response"): "response2answer",
     ("response", "passages"): "retrieved2response",
@@ -95,30 +104,30 @@ class UnusableError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class FileVerdicts:
     """What the file says already: claims by side, and verdicts by side and what they are held against.
 
     A table has a row for each claim: one verdict, or one for each passage.
     """
 
     claims: Mapping[Side, tuple[str, ...]] = field(default_factory=dict[Side, tuple[str, ...]])
-    cells: Mapping[tuple[Side, Against], Rows] = field(default_factory=dict[tuple[Side, Against], Rows])
+    cells: Mapping[tuple[Side, VerdictTarget], Rows] = field(default_factory=dict[tuple[Side, VerdictTarget], Rows])
 
 
-def checked(sample: Sample) -> Checked:
+def read_file_verdicts(sample: Sample) -> FileVerdicts:
     """The claims and verdicts in a sample's metadata. Raises UnusableError where they do not fit together."""
     there = sample.metadata
     claims: dict[Side, tuple[str, ...]] = {
         side: _claims(column, there[column]) for side, column in CLAIMS.items() if there.get(column) is not None
     }
-    cells: dict[tuple[Side, Against], Rows] = {}
+    cells: dict[tuple[Side, VerdictTarget], Rows] = {}
     for (side, against), column in CELLS.items():
         if there.get(column) is not None:
             if side not in claims:
                 raise UnusableError(column, f"holds verdicts, but the sample has no {CLAIMS[side]}")
             width = len(sample.contexts or ()) if against == "passages" else None
             cells[side, against] = _rows(column, there[column], len(claims[side]), width)
-    return Checked(claims=claims, cells=cells)
+    return FileVerdicts(claims=claims, cells=cells)
 
 
 def _claims(column: str, value: object) -> tuple[str, ...]:

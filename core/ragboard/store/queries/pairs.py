@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ragboard.records import Direction
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import Places
@@ -16,7 +17,6 @@ from ragboard.store.queries.values import column_values
 
 __all__ = [
     "ComparedPair",
-    "Direction",
     "PairQuery",
     "PairedRuns",
     "Which",
@@ -29,7 +29,6 @@ __all__ = [
     "shared_ids",
 ]
 
-Direction = Literal["higher", "lower", "neutral"]
 Which = Literal["all", "worse", "better", "same", "unscored"]
 
 SAME = 1e-9

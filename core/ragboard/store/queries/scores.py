@@ -15,7 +15,7 @@ from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 
 __all__ = [
-    "Failure",
+    "FailedScore",
     "Known",
     "Places",
     "Scored",
@@ -52,7 +52,7 @@ class Scored(NamedTuple):
     values: Values
 
 
-class Failure(NamedTuple):
+class FailedScore(NamedTuple):
     """A score that is missing because something failed."""
 
     detail: str
@@ -206,7 +206,7 @@ def unscored_by_metric(connection: Connection, evaluations: Sequence[str]) -> di
     return found
 
 
-def failed_scores(connection: Connection, run: RunRef) -> tuple[Failure, ...]:
+def failed_scores(connection: Connection, run: RunRef) -> tuple[FailedScore, ...]:
     """Every score of a run that failed, in the order of its samples."""
     own = own_scores(run)
     rows = connection.execute(
@@ -214,7 +214,7 @@ def failed_scores(connection: Connection, run: RunRef) -> tuple[Failure, ...]:
         " JOIN samples s ON s.run_id = $run AND s.position = c.position ORDER BY s.position, c.metric",
         {**own.given, "run": run.run_id},
     ).fetchall()
-    return tuple(Failure(*row) for row in rows)
+    return tuple(FailedScore(*row) for row in rows)
 
 
 def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "UNSUPPORTED",
-    "FoundStatement",
+    "NOT_SUPPORTED",
     "Grouping",
     "HallucinationQuery",
     "Human",
     "JudgedStatement",
+    "MatchedStatement",
     "StatementGroup",
     "WorstStatement",
     "WrongPassage",
@@ -32,16 +32,16 @@ __all__ = [
     "answer_statements",
     "apart_evaluations",
     "claims_by_side",
-    "found_frame",
-    "found_labels",
-    "found_page",
+    "create_matches",
     "grouped_statements",
     "judged_labels",
     "label_counts",
     "labels_by_target",
+    "matched_frame",
+    "matched_labels",
+    "matched_page",
     "origin_counts",
     "passages_named",
-    "put_found",
     "split_sides",
     "statement_counts",
     "statement_frame",
@@ -59,7 +59,7 @@ Grouping = Literal["question", "passage", "judge"]
 Human = Literal["none", "agrees", "overruled"]
 """What people say of a verdict: nobody looked, the same, another; where people differ, the latest counts."""
 
-UNSUPPORTED: tuple[Label, ...] = ("contradicted", "unsupported")
+NOT_SUPPORTED: tuple[Label, ...] = ("contradicted", "unsupported")
 """The verdicts of a statement that the passages do not support, the worse first."""
 
 WORDS = 8
@@ -143,10 +143,10 @@ class HallucinationQuery:
     @property
     def labels(self) -> list[Label]:
         """The verdicts that it lets through."""
-        return [self.verdict] if self.verdict else list(UNSUPPORTED)
+        return [self.verdict] if self.verdict else list(NOT_SUPPORTED)
 
 
-class FoundStatement(NamedTuple):
+class MatchedStatement(NamedTuple):
     """A statement of a page."""
 
     run: str
@@ -470,28 +470,28 @@ ORDER BY {_WORST}""",
     )
 
 
-def put_found(connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]) -> None:
+def create_matches(connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]) -> None:
     """Make `found`, which the questions below read: the judged statements of these evaluations that a query means."""
     found = _found(query, evaluations, apart_evaluations(connection, evaluations))
     connection.execute(f"CREATE TEMP TABLE found AS {found.sql}", dict(found.given))
 
 
-def found_labels(connection: Connection) -> dict[Label, int]:
+def matched_labels(connection: Connection) -> dict[Label, int]:
     """How many of the found statements there are of each verdict."""
     return dict(connection.execute("SELECT verdict, count(*) FROM found GROUP BY verdict").fetchall())
 
 
-def found_page(connection: Connection, query: HallucinationQuery) -> list[FoundStatement]:
+def matched_page(connection: Connection, query: HallucinationQuery) -> list[MatchedStatement]:
     """A page of the found statements: contradicted before unsupported, least supported first."""
-    return [FoundStatement(*row) for row in _page(query).on(connection).fetchall()]
+    return [MatchedStatement(*row) for row in _page(query).on(connection).fetchall()]
 
 
 def statements_query(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
-    """A page of statements in one question, with all that `put_found` makes before."""
+    """A page of statements in one question, with all that `create_matches` makes before."""
     return _page(query).after(found=_found(query, evaluations, apart))
 
 
-def found_frame(connection: Connection, query: HallucinationQuery) -> pd.DataFrame:
+def matched_frame(connection: Connection, query: HallucinationQuery) -> pd.DataFrame:
     """Every found statement with what people say of it, a row each, for export."""
     return connection.execute(
         "SELECT r.name AS run, f.evaluation_id AS evaluation, e.judge, s.sample_id, s.question,"

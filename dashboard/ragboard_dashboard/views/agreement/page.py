@@ -14,7 +14,7 @@ from ragboard.human.agree import agree
 from ragboard.human.grades import GradeLine, GradeReport
 from ragboard.judges import EmbeddedJudge, Panel
 from ragboard.readers.labels import read_labels
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 from ragboard.stats.pairwise import Ties
 from ragboard.store.queries.agreements import StoredAgreement
 from ragboard_dashboard.controls import uploaded, without_folder

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.judges.embedded.judge import EmbeddedJudge
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 from ragboard.tasks import (
     ExtractEntities,
     ExtractStatements,

@@ -12,7 +12,7 @@ import pytest
 from ragboard.judges.embedded.changes import changed, names_in
 from ragboard.judges.embedded.verify import verify
 from ragboard.records import Label
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 from ragboard.tasks import Verify
 from ragboard.text.sentences import sentence_spans
 

@@ -10,7 +10,7 @@ import pytest
 
 from ragboard.judges import EmbeddedJudge
 from ragboard.readers.ares import AresRow, read_ares
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 from ragboard.tasks import AresQuality, Classified, Classify
 
 QUESTION = "When was the Forth Bridge opened?"

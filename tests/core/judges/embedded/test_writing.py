@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragboard.judges.embedded.writing import questions_to, write_answer
 from ragboard.readers.corpus import read_corpus
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 from ragboard.tasks import AnswerKind, Failure, WriteAnswer, Written
 
 PASSAGE = "The lighthouse at Fara was built in 1871 by Ines Dahl. Its lamp burned whale oil until 1904."

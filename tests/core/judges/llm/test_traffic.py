@@ -75,7 +75,7 @@ def test_requests_start_at_the_rate_after_a_burst_of_two_seconds() -> None:
 def test_tokens_that_turn_out_more_are_made_up_for() -> None:
     async def work(traffic: Traffic, loop: Loop) -> float:
         async with traffic.slot(10):
-            traffic.spent(590)
+            traffic.record_tokens(590)
         async with traffic.slot(10):
             return loop.time()
 
@@ -85,7 +85,7 @@ def test_tokens_that_turn_out_more_are_made_up_for() -> None:
 def test_now_and_then_too_many_changes_nothing() -> None:
     async def work(traffic: Traffic, _loop: Loop) -> int:
         for place in range(400):
-            traffic.heard(too_many=place % 10 == 0)
+            traffic.record_response(too_many=place % 10 == 0)
         return traffic.allowed
 
     assert run(work, concurrency=32) == 32
@@ -94,10 +94,10 @@ def test_now_and_then_too_many_changes_nothing() -> None:
 def test_a_server_that_has_too_many_of_a_quarter_is_sent_fewer_and_then_more_again() -> None:
     async def work(traffic: Traffic, _loop: Loop) -> tuple[int, int]:
         for _ in range(RECENT):
-            traffic.heard(too_many=True)
+            traffic.record_response(too_many=True)
         fewer = traffic.allowed
         for _ in range(2000):
-            traffic.heard(too_many=False)
+            traffic.record_response(too_many=False)
         return fewer, traffic.allowed
 
     fewer, again = run(work, concurrency=32)
@@ -108,7 +108,7 @@ def test_a_server_that_has_too_many_of_a_quarter_is_sent_fewer_and_then_more_aga
 def test_there_is_always_room_for_one() -> None:
     async def work(traffic: Traffic, loop: Loop) -> list[float]:
         for _ in range(1000):
-            traffic.heard(too_many=True)
+            traffic.record_response(too_many=True)
         assert traffic.allowed == 1
         return (await starts(traffic, loop, 3, 1.0))[0]
 

@@ -20,15 +20,15 @@ import ragboard
 from ragboard import JudgeError
 from ragboard.judges import embedder_named, judge_named
 from ragboard.judges.local.models import digest, load
-from ragboard.judges.local.nli import Labels
+from ragboard.judges.local.nli import OutputLabels
 
 CORE = Path(ragboard.__file__).parents[1]
 
 NAMES = (
-    ({"0": "contradiction", "1": "entailment", "2": "neutral"}, Labels(count=3, entailment=1, contradiction=0)),
-    ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, Labels(count=3, entailment=0, contradiction=2)),
-    ({"0": "not_entailment", "1": "entailment"}, Labels(count=2, entailment=1, contradiction=None)),
-    ({"0": "entailment"}, Labels(count=1, entailment=0, contradiction=None)),
+    ({"0": "contradiction", "1": "entailment", "2": "neutral"}, OutputLabels(count=3, entailment=1, contradiction=0)),
+    ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, OutputLabels(count=3, entailment=0, contradiction=2)),
+    ({"0": "not_entailment", "1": "entailment"}, OutputLabels(count=2, entailment=1, contradiction=None)),
+    ({"0": "entailment"}, OutputLabels(count=1, entailment=0, contradiction=None)),
 )
 
 
@@ -155,9 +155,11 @@ def test_judges_are_there_without_importing_torch() -> None:
 
 
 @pytest.mark.parametrize(("named", "labels"), NAMES)
-def test_labels_are_read_from_the_config_in_any_order(named: dict[str, str], labels: Labels, tmp_path: Path) -> None:
+def test_labels_are_read_from_the_config_in_any_order(
+    named: dict[str, str], labels: OutputLabels, tmp_path: Path
+) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"id2label": named}), encoding="utf-8")
-    assert Labels.read(tmp_path) == labels
+    assert OutputLabels.read(tmp_path) == labels
 
 
 @pytest.mark.parametrize(
@@ -173,15 +175,15 @@ def test_labels_are_read_from_the_config_in_any_order(named: dict[str, str], lab
 def test_other_labels_are_refused(config: Any, said: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(JudgeError, match=said):
-        Labels.read(tmp_path)
+        OutputLabels.read(tmp_path)
 
 
 def test_a_folder_without_a_model_says_what_is_expected(tmp_path: Path) -> None:
     with pytest.raises(JudgeError, match=r"holds no config\.json; expected the folder of a cross-encoder"):
-        Labels.read(tmp_path)
+        OutputLabels.read(tmp_path)
     (tmp_path / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(JudgeError, match="cannot be read"):
-        Labels.read(tmp_path)
+        OutputLabels.read(tmp_path)
 
 
 def test_the_digest_changes_with_weights_and_settings_and_nothing_else(tmp_path: Path) -> None:

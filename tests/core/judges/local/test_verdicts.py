@@ -6,12 +6,14 @@ import math
 
 import pytest
 
-from ragboard.judges.local.nli import Labels, Odds, Seen, Thresholds, verdict
+from ragboard.judges.local.nli import NliScores, OutputLabels, Thresholds, WindowScores, verdict
 from ragboard.records import Evidence, Verdict
 
 
-def seen(rank: int, entailment: float, contradiction: float | None = 0.0) -> Seen:
-    return Seen(rank=rank, start=rank, end=rank + 9, odds=Odds(entailment=entailment, contradiction=contradiction))
+def seen(rank: int, entailment: float, contradiction: float | None = 0.0) -> WindowScores:
+    return WindowScores(
+        rank=rank, start=rank, end=rank + 9, scores=NliScores(entailment=entailment, contradiction=contradiction)
+    )
 
 
 def test_the_window_that_entails_most_supports() -> None:
@@ -56,13 +58,13 @@ def test_without_text_there_is_no_score() -> None:
 
 def test_probabilities_by_hand() -> None:
     """exp(0), exp(log 2), exp(log 5) of their sum, 8."""
-    three = Labels(count=3, entailment=2, contradiction=0)
-    assert three.odds([0.0, math.log(2), math.log(5)]) == Odds(entailment=0.625, contradiction=0.125)
-    assert three.odds([1000.0, 0.0, 0.0]) == Odds(entailment=0.0, contradiction=1.0)
-    one = Labels(count=1, entailment=0, contradiction=None)
-    assert one.odds([math.log(3)]) == Odds(entailment=0.75, contradiction=None)
+    three = OutputLabels(count=3, entailment=2, contradiction=0)
+    assert three.scores([0.0, math.log(2), math.log(5)]) == NliScores(entailment=0.625, contradiction=0.125)
+    assert three.scores([1000.0, 0.0, 0.0]) == NliScores(entailment=0.0, contradiction=1.0)
+    one = OutputLabels(count=1, entailment=0, contradiction=None)
+    assert one.scores([math.log(3)]) == NliScores(entailment=0.75, contradiction=None)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_what_is_no_number_has_no_odds(bad: float) -> None:
-    assert Labels(count=3, entailment=0, contradiction=1).odds([0.0, bad, 0.0]) is None
+    assert OutputLabels(count=3, entailment=0, contradiction=1).scores([0.0, bad, 0.0]) is None

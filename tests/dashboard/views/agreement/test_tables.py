@@ -13,7 +13,7 @@ from ragboard.human.agreement import agreement_named, item_detail, load_agreemen
 from ragboard.human.grades import grade_report, grade_verdicts
 from ragboard.human.preferences import pair_verdicts, preference_report
 from ragboard.readers.labels import read_labels
-from ragboard.samples import sample_folder
+from ragboard.sample_files import sample_folder
 from ragboard_dashboard.views.agreement.items import grade_rows, opened_data, pair_rows
 from ragboard_dashboard.views.agreement.tables import MEASURES, grades_data, pairs_data, pictures_data, votes_data
 

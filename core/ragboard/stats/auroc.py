@@ -1,4 +1,4 @@
-"""How much better one score ranks than another, where values come in clusters."""
+"""AUROC and differences of AUROC, with bootstrap intervals for clustered rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.stats.bootstrap import Rows, clustered_interval
+from ragboard.stats.bootstrap import DRAWS, Rows, clustered_interval
 from ragboard.stats.checks import numbers
 from ragboard.stats.intervals import Interval, NoInterval
 
@@ -55,7 +55,7 @@ def clustered_auroc(
     groups: Sequence[Hashable],
     *,
     level: float = 0.95,
-    draws: int = 2000,
+    draws: int = DRAWS,
     seed: int = 0,
 ) -> Interval | NoInterval:
     """AUROC with the interval of `clustered_interval`. Raises ValueError where lengths differ or a class is empty."""
@@ -70,7 +70,7 @@ def auroc_difference(
     groups: Sequence[Hashable],
     *,
     level: float = 0.95,
-    draws: int = 2000,
+    draws: int = DRAWS,
     seed: int = 0,
 ) -> Interval | NoInterval:
     """AUROC of `scores` less that of `others` on the same rows, with the same kind of interval.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard.stats import Interval, NoInterval, auroc
-from ragboard.stats.clustered import auroc_difference, clustered_auroc
+from ragboard.stats.auroc import auroc_difference, clustered_auroc
 
 
 def values(seed: int, n: int = 60) -> tuple[list[float], list[bool], list[int]]:
