@@ -13,7 +13,7 @@ from tests.chat_server import chat_server, replies
 
 from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run, sample_runs
 from ragboard.analysis import thresholds
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
 from ragboard.prices import Price
 
@@ -35,7 +35,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
             )
             (added,) = store.add_runs([replace(run, samples=gone)])
             server.faults = [replies(HOSTILE)]
-            evaluate_run(store, added.id, DEFAULT_METRICS, panel, Terms(prices=PRICES))
+            evaluate_run(store, added.id, DEFAULT_METRICS, panel, EvaluationOptions(prices=PRICES))
     return store
 
 

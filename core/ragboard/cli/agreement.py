@@ -14,7 +14,7 @@ from tqdm import tqdm
 from ragboard.cli.evaluate import STOPPED
 from ragboard.cli.options import SEED, Finite, as_json, judging_options, no_cache_option, plugin_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.human.agree import Agreed, agree
 from ragboard.human.agreement import Correlations, Measure, agreement_named, load_agreement
 from ragboard.human.grades import GradeLine, GradeReport, grade_report
@@ -78,14 +78,14 @@ def agree_with_people(
     known = metrics_with(plugins)
     metrics = metrics_named(split_names(names), known) if names else ()
     judged = read_labels(file, cluster=cluster)
-    terms = Terms(cache=not no_cache, known=known, judging=judging, together=judging.concurrency)
+    options = EvaluationOptions(cache=not no_cache, known=known, judging=judging, concurrency=judging.concurrency)
     with tqdm(desc=plain(judged.name), unit="item", disable=None, leave=False) as bar:
 
         def watch(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
-        agreed = agree(store, judged, panel_named(judging), metrics, seed=seed, terms=terms, watch=watch)
+        agreed = agree(store, judged, panel_named(judging), metrics, seed=seed, options=options, watch=watch)
     heard = load_agreement(store, agreement_named(store, agreed.agreement.id))
     found: PreferenceReport | GradeReport
     if judged.form == "pairs":

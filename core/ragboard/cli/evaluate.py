@@ -28,9 +28,9 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.evaluation.background import UNSENT
 from ragboard.evaluation.engine import Finished, evaluate_run, positions_meant
 from ragboard.evaluation.identity import evaluation_of
+from ragboard.evaluation.options import EvaluationOptions, Expected
 from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_notes, plan_run
 from ragboard.evaluation.progress import Progress
-from ragboard.evaluation.terms import Expected, Terms
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.panel import Panel
@@ -92,14 +92,14 @@ def evaluate(
     """
     known = metrics_with(plugins)
     metrics = metrics_named(split_names(names), known) if names else DEFAULT_METRICS
-    terms = Terms(
-        cache=not no_cache, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits
+    options = EvaluationOptions(
+        cache=not no_cache, prices=prices, known=known, judging=judging, concurrency=judging.concurrency, **limits
     )
     panel = panel_named(judging)
     refs, report = runs_meant(store, run, reading)
     if report is not None and not as_json:
         print_report(report)
-    done = [evaluate_with_bar(store, ref, metrics, panel, terms) for ref in refs]
+    done = [evaluate_with_bar(store, ref, metrics, panel, options) for ref in refs]
     _end(store, refs, done, as_json=as_json, report=report)
 
 
@@ -126,8 +126,10 @@ def retry(
     judging = _judged_as(store, ref)
     specs = store.evaluation_metrics(ref.evaluation_id or "")
     metrics = tuple(metric for spec in specs if (metric := metric_of(spec, known)))
-    terms = Terms(retry=True, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits)
-    done = evaluate_with_bar(store, ref, metrics, panel_named(judging), terms)
+    options = EvaluationOptions(
+        retry=True, prices=prices, known=known, judging=judging, concurrency=judging.concurrency, **limits
+    )
+    done = evaluate_with_bar(store, ref, metrics, panel_named(judging), options)
     if done.evaluation.id != ref.evaluation_id:
         click.echo("the judge, prompts or model have changed, so this is a new evaluation", err=True)
     for other in others:
@@ -197,13 +199,13 @@ def runs_meant(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[Ru
 
 
 def evaluate_with_bar(
-    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms | None = None
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions | None = None
 ) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
-    given = terms or Terms()
+    given = options or EvaluationOptions()
     evaluation = evaluation_of(store, ref.run_id, panel, metrics, given.known)
     samples = len(positions_meant(store, evaluation, given))
-    terms = replace(given, expected=_expected(store, ref, metrics, panel, given, samples), planned_samples=samples)
+    options = replace(given, expected=_expected(store, ref, metrics, panel, given, samples), planned_samples=samples)
     with tqdm(desc=one_line(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
@@ -211,7 +213,7 @@ def evaluate_with_bar(
             bar.set_postfix_str(_postfix(progress), refresh=False)
             bar.update(progress.done - bar.n)
 
-        return evaluate_run(store, ref.run_id, metrics, panel, terms, watch=watch)
+        return evaluate_run(store, ref.run_id, metrics, panel, options, watch=watch)
 
 
 def _postfix(progress: Progress) -> str:
@@ -223,13 +225,13 @@ def _postfix(progress: Progress) -> str:
 
 
 def _expected(
-    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms, samples: int
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions, samples: int
 ) -> tuple[Expected, ...]:
     """What is to be asked outside for so many samples, from the first call on; nothing where all answer themselves."""
     if not any(isinstance(judge, ModelJudge) for judge in panel.members):
         return ()
     assumed = Assumptions(samples=LOOKED_AT)
-    known = terms.known
+    known = options.known
     plan = plan_run(store, ref.run_id, metrics, panel, assumed, known=known, prices={}, afresh=True, sample=samples)
     return plan.models
 

@@ -131,7 +131,7 @@ _LIMITS = (
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Everything that says how much is asked; the command gets it as `limits`, as `Terms` calls them."""
+    """Everything that says how much is asked; the command gets it as `limits`, as `EvaluationOptions` calls them."""
 
     @wraps(command)
     def limited(
@@ -158,7 +158,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ceiling_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What ends it early; the command gets it as `limits`, as `Terms` calls them."""
+    """What ends it early; the command gets it as `limits`, as `EvaluationOptions` calls them."""
 
     @wraps(command)
     def limited(*, max_calls: int | None, max_cost: float | None, max_minutes: float | None, **others: Any) -> Any:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from ragboard.cli.options import as_json, ceiling_options, force_option, judging_options, prices_option
 from ragboard.cli.output import one_line, print_json
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.prices import Prices
 from ragboard.readers.ares import read_ares
@@ -105,7 +105,7 @@ def synth(
         click.echo(f"at most {tasks:,} tasks for {chosen:,} passages")
         return
     panel = panel_named(replace(judging, examples=None))
-    result = synthesise(read, config, panel, out, Terms(prices=prices, **limits), force=force)
+    result = synthesise(read, config, panel, out, EvaluationOptions(prices=prices, **limits), force=force)
     if as_json:
         print_json(result)
     else:

@@ -19,8 +19,8 @@ from ragboard.evaluation.cache import AnswerCache, read_cache
 from ragboard.evaluation.engine import check_roles, with_earlier
 from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.journal import Answers, read_answers
+from ragboard.evaluation.options import Expected
 from ragboard.evaluation.runner import wait_for
-from ragboard.evaluation.terms import Expected
 from ragboard.judges.base import ModelJudge, Request
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.llm.dialogue import ECHOED, REPAIRS

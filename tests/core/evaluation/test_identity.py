@@ -15,7 +15,7 @@ from ragboard import NotFoundError, Panel, Score, Store, Turn, evaluate_run
 from ragboard.analysis import SampleQuery, leaderboard, run_summary, sample_rows
 from ragboard.cli import main
 from ragboard.evaluation.engine import Finished
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.metrics import metrics_named
 from ragboard.tasks import TASKS, Similarity
 
@@ -36,7 +36,7 @@ def evaluated(
     sample: int | None = None,
 ) -> Finished:
     panel = Panel(judge=PlainJudge(name=judge, version=judge), roles={"embed": PlainJudge(name=embed, version=embed)})
-    return evaluate_run(store, run_id, metrics_named(metrics), panel, Terms(sample=sample))
+    return evaluate_run(store, run_id, metrics_named(metrics), panel, EvaluationOptions(sample=sample))
 
 
 def command(store: Store, *arguments: str) -> Result:
