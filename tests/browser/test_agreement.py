@@ -69,7 +69,7 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     page.locator("input[type=file]").set_input_files(graded)
     expect(page.get_by_role("radio", name="Grades and labels")).to_be_checked(timeout=DRAWN)
     expect(page.get_by_role("row").filter(has_text="annotators, each vs the others")).to_be_visible(timeout=DRAWN)
-    expect(page.get_by_role("img", name="Area")).to_be_visible()
+    expect(page.get_by_role("img", name="AUROC")).to_be_visible()
     page.get_by_role("link").filter(has_text="<img").first.click()
     page.wait_for_url("**item=*")
     expect(page.get_by_text("Scores for")).to_have_count(2)

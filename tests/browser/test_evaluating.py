@@ -52,7 +52,7 @@ def planned(page: Page, server: ChatServer, model: str = "m", together: int = 4)
     page.get_by_role("spinbutton", name="Concurrent requests").fill(str(together))
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Plan").click()
-    expect(page.get_by_text("worst case")).to_be_visible()
+    expect(page.get_by_role("heading", name="Plan")).to_be_visible()
     return page
 
 

@@ -210,7 +210,7 @@ def _grades(stored: StoredAgreement) -> None:
         contender = _select("Scorer", "contender", names)
     found = get_grades(stored.agreement.id, dimension, _number("at_least"), _cuts(contender))
     with second:
-        st.number_input("Good from grade", format="%g", **_bound("at_least", found.at_least))
+        st.number_input("Lowest good grade", format="%g", **_bound("at_least", found.at_least))
     with table:
         _title(
             stored,
@@ -253,7 +253,7 @@ def _one(found: GradeReport, line: GradeLine) -> None:
     contender_pictures(line, found.people, key="one")
     if line.cut:
         st.number_input(
-            "Good from score",
+            "Lowest good score",
             format="%.4g",
             step=0.05,
             help="Choose it before you look: a score fitted to these labels makes the metric look better than it is.",

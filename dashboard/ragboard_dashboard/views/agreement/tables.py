@@ -191,7 +191,8 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         rows.append({"name": _PEOPLE, "kind": "people", "note": note, "cells": cells})
     return {
         "caption": f"Compared with the mean grade of {found.graded:,} items; 95% CIs by bootstrap over"
-        f" {found.clusters:,} clusters. Dashed: a coin. Solid: one annotator vs the mean of the others.",
+        f" {found.clusters:,} clusters. Dashed: a coin."
+        + (" Solid: one annotator vs the mean of the others." if people else ""),
         "columns": [
             {
                 "title": title,
