@@ -1,4 +1,4 @@
-"""Evaluation from Python: samples in, scores with their reasons out."""
+"""Evaluate samples from Python."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ __all__ = ["EvaluationResult", "aevaluate", "evaluate", "log"]
 
 ALL = 2**31 - 1
 WARNED = 10
-"""Changes that a warning names; the report lists all."""
+"""Most changes that a warning names; the report lists all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationResult:
-    """What an evaluation found: a summary of each metric, and every sample's outcomes."""
+    """The result of an evaluation: a summary of each metric, and the outcomes of every sample."""
 
     summary: RunSummary
     samples: tuple[SampleRow, ...]
     finished: Finished
     report: ImportReport
-    """How the samples were read: columns, and what was read as something else, left out or renamed."""
+    """How the samples were read: columns, and values that were changed, left out or renamed."""
 
     def metric(self, name: str) -> MetricSummary:
-        """The summary of a metric by its name, as in `evaluate`. Raises NotFoundError naming what there is."""
+        """Return the summary of a metric by name, as in `evaluate`. Raises NotFoundError with the possible names."""
         return self.summary.metrics[self._spec(name)]
 
     def outcomes(self, name: str) -> tuple[Outcome, ...]:
-        """The outcome of each sample, in their order."""
+        """Return the outcome of each sample, in order."""
         spec = self._spec(name)
         return tuple(row.scores[spec] for row in self.samples)
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a sample: its id and question, and for each metric its value and, where it has none, why.
+        """Return a DataFrame with one row per sample: id, question, and the value of each metric or why it is missing.
 
         Values are nullable floats: a missing one is `<NA>` with its reason in the column `METRIC: why`.
         """
@@ -123,7 +123,7 @@ def evaluate(
 
 
 async def aevaluate(samples: Iterable[Any], **given: Any) -> EvaluationResult:
-    """As `evaluate`, to be awaited: the event loop goes on meanwhile."""
+    """Evaluate samples as `evaluate` does, without blocking the event loop."""
     return await asyncio.to_thread(partial(evaluate, samples, **given))
 
 
@@ -141,7 +141,7 @@ def log(
     dataset: str = "logged",
     store: Store | Path | str = ".ragboard",
 ) -> str:
-    """Append one sample to a run of that name, from a pipeline of your own, and return the sample's id.
+    """Append one sample to the run of that name, from a pipeline, and return the sample's id.
 
     The run begins with its first sample, whose `config` and `dataset` are the run's. `contexts` are texts or
     objects with `text` and where known `id` and `score`, in the order of retrieval. Without a `sample_id` the
@@ -166,7 +166,7 @@ def log(
 
 
 def _read(samples: Iterable[Any], **given: Any) -> tuple[Run, ImportReport]:
-    """The run of samples, and how they were read; warns, at the line that called ragboard, of what was changed."""
+    """Return the run of samples and how they were read; warn, at the caller's line, about changes."""
     result = read_samples(samples, **given)
     report = result.report
     said = [f"{change.count} x {change.what} (row {', '.join(map(str, change.lines))})" for change in report.coerced]

@@ -24,7 +24,7 @@ from ragboard.errors import StoreBusyError, StoreError
 __all__ = ["BUSY", "WAIT_SECONDS", "Database"]
 
 WAIT_SECONDS = 60.0
-"""How long a lease waits for others before it gives up."""
+"""Seconds that a lease waits for others."""
 
 BUSY = (
     "Could not set lock on file",
@@ -32,13 +32,13 @@ BUSY = (
     "being used by another process",
     "Conflicting lock",
 )
-"""What DuckDB says where another process has the file."""
+"""Parts of DuckDB's message if another process has the file."""
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
-"""A file of another kind would have DuckDB fetch what reads it from the network."""
+"""Settings that keep DuckDB from downloading an extension for another kind of file."""
 DAMAGE = (
     duckdb.IOException,
     duckdb.FatalException,
@@ -46,11 +46,11 @@ DAMAGE = (
     duckdb.SerializationException,
 )
 MAGIC = slice(8, 12), b"DUCK"
-"""Where a DuckDB file says that it is one."""
+"""The magic bytes of a DuckDB file, and their place."""
 
 
 class Database:
-    """One DuckDB file that many processes and threads may lease in turn."""
+    """A DuckDB file that many processes and threads use in turn."""
 
     def __init__(self, path: Path, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
         self.path = path
@@ -60,13 +60,13 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """A read-only connection, shared in time with other readers. Raises StoreError for a damaged database."""
+        """Lease a read-only connection, shared with other readers. Raises StoreError for a damaged database."""
         with self._current() as connection, _damage_told(self.path):
             yield connection
 
     @contextmanager
     def write(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """A connection in a transaction of its own: committed at the end, rolled back on any error.
+        """Lease a connection in a transaction: committed at the end, rolled back on any error.
 
         Raises StoreError where this database was opened for reading alone.
         """
@@ -81,12 +81,12 @@ class Database:
                     yield connection
 
     def require_writable(self) -> None:
-        """Raise StoreError where this database was opened for reading alone."""
+        """Raise StoreError if the database was opened read-only."""
         if not self._writable:
             raise StoreError("the store is open for reading alone: nothing is changed here (serve --read-only)")
 
     def _current(self) -> duckdb.DuckDBPyConnection:
-        """A read-only connection to a database of this version's schema, made or migrated first."""
+        """Return a read-only connection to a database of this version's schema, created or migrated if needed."""
         if self._is_made():
             with self._gate(needed=False):
                 connection = self._connect(read_only=True)
@@ -102,7 +102,7 @@ class Database:
         return self._current()
 
     def _is_made(self) -> bool:
-        """Whether there is a database; one that has no byte was given up while it was made."""
+        """Return whether there is a database; an empty file is an interrupted creation."""
         try:
             return self.path.stat().st_size > 0
         except FileNotFoundError:
@@ -111,7 +111,7 @@ class Database:
             raise StoreError(f"{self.path}: cannot be read: {error.strerror or error}") from error
 
     def _bring_up(self) -> None:
-        """Make the database or migrate it, which whoever reads it may do too."""
+        """Create or migrate the database, which readers may do too."""
         try:
             with Database(self.path, wait=self._wait).write():
                 pass
@@ -126,7 +126,7 @@ class Database:
             ) from error
 
     def _make(self) -> None:
-        """Make the database beside its place and put it there whole: a full disk leaves none that cannot be opened."""
+        """Create the database beside its place and move it there, so that a full disk leaves no broken file."""
         try:
             with TemporaryDirectory(dir=self.path.parent, prefix=".new-", ignore_cleanup_errors=True) as folder:
                 made = Path(folder) / self.path.name
@@ -145,7 +145,7 @@ class Database:
 
     @contextmanager
     def _gate(self, *, needed: bool = True) -> Generator[None]:
-        """Hold the gate. Where it is not `needed`, as for reading, it is passed by where no file can be made."""
+        """Hold the gate. If it is not `needed` (for reading), skip it if no file can be made."""
         try:
             held: AbstractContextManager[object] = FileLock(
                 self.gate_path, timeout=self._wait, is_singleton=False
@@ -180,7 +180,7 @@ class Database:
             pause = min(pause * 1.5, 0.05)
 
     def _check_kind(self) -> None:
-        """Raise StoreError for a file of another kind, which DuckDB would look for an extension to read."""
+        """Raise StoreError for another kind of file, for which DuckDB would download an extension."""
         place, sign = MAGIC
         try:
             with self.path.open("rb") as file:
@@ -208,7 +208,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Generator[None]:
 
 @contextmanager
 def _damage_told(path: Path) -> Generator[None]:
-    """A database that cannot be read or written is an error of one line; a wrong statement stays what it is."""
+    """Turn errors of reading and writing into StoreError; errors of statements stay as they are."""
     try:
         yield
     except duckdb.Error as error:
@@ -233,7 +233,7 @@ def _migrations() -> tuple[tuple[str, str], ...]:
 
 
 def _applied(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """How many migrations the database has seen. Raises StoreError where it knows more than we do."""
+    """Return the number of migrations applied. Raises StoreError if it is larger than we know."""
     try:
         with _damage_told(path):
             row = connection.execute("SELECT count(*) FROM migrations").fetchone()

@@ -30,13 +30,13 @@ __all__ = [
 
 
 class RagboardError(Exception):
-    """Something the user can mend; its message is one line: where, what, what instead."""
+    """An error that the user can fix; its message is one line: what is wrong, where, what to do."""
 
     exit_code = 1
 
 
 class RunFileError(RagboardError):
-    """A run file, or one of its rows, that cannot be read.
+    """A run file, or one of its rows, cannot be read.
 
     Rendered as `file:line: field: message`; line and field are left out where there is none.
     """
@@ -53,15 +53,15 @@ class RunFileError(RagboardError):
 
 
 class RunFileWarning(UserWarning):
-    """Rows that were read as something else than they are, or in part: what, how often, and in which rows."""
+    """Rows were read differently than written, or in part; the message says what, how often, and in which rows."""
 
 
 class StoreError(RagboardError):
-    """The store cannot be used: missing permission, full disk, damaged or newer than this version."""
+    """The store cannot be used: no permission, full disk, damaged, or newer than this version."""
 
 
 class StoreBusyError(StoreError):
-    """Another process held the database or a journal for longer than we waited."""
+    """Another process held the database or a journal for too long."""
 
     exit_code = 75
 
@@ -71,20 +71,20 @@ class RunExistsError(StoreError):
 
 
 class NotFoundError(StoreError):
-    """No run, sample or evaluation answers to that name."""
+    """There is no run, sample or evaluation with this name."""
 
 
 class JudgeError(RagboardError):
-    """A judge cannot work: nobody fills a role, or it cannot be reached at all."""
+    """A judge cannot work: a role has no judge, or its model cannot be reached."""
 
 
 class SettingError(RagboardError):
-    """A setting is off; the message names what was given and what is allowed."""
+    """A setting is invalid; the message says what was given and what is allowed."""
 
     exit_code = 2
 
 
 class QueryError(RagboardError):
-    """An SQL statement over the store that is not allowed, that is wrong, or that takes more than it may."""
+    """An SQL statement is not allowed, is wrong, or exceeds a limit."""
 
     exit_code = 2

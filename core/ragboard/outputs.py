@@ -1,4 +1,4 @@
-"""Files that a person names to be written: whole or not at all, over another only by force, never over a store's."""
+"""Write output files atomically, without overwriting files (unless forced) or files of a store."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["check_output", "write_output", "write_whole"]
 
 STORE_FILE = "ragboard.duckdb"
 STORE_FILES = (STORE_FILE, "ragboard.lock", "answers.sqlite")
-"""What the names of a store's own files begin with."""
+"""Prefixes of a store's own files."""
 STORE_FOLDERS = ("journals", "uploads", "staging")
 
 
 def check_output(path: Path, *, force: bool = False) -> None:
-    """Raise SettingError for a file that exists, unless `force`, and for one of a store."""
+    """Raise SettingError if the file exists (unless `force`) or belongs to a store."""
     if _of_store(path):
         raise SettingError(f"{path}: this file belongs to a store; write to another one")
     if os.path.isfile(path) and not force:  # noqa: PTH113 - False for a name that is too long
@@ -25,7 +25,7 @@ def check_output(path: Path, *, force: bool = False) -> None:
 
 
 def write_output(path: Path, data: bytes, *, force: bool = False) -> None:
-    """Write a file under the name that a person gave. Raises SettingError as above, and where it cannot be written."""
+    """Write a file. Raises SettingError as `check_output`, and if it cannot be written."""
     check_output(path, force=force)
     try:
         if path.exists() and not path.is_file():
@@ -37,7 +37,7 @@ def write_output(path: Path, data: bytes, *, force: bool = False) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file under another name beside it, then give it its own: no reader ever sees a part of it."""
+    """Write a file under a temporary name and rename it, so that no reader sees a part of it."""
     part = path.with_name(f".{uuid4().hex}.part")
     try:
         part.write_bytes(data)
@@ -47,7 +47,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def _of_store(path: Path) -> bool:
-    """Whether a store of any folder keeps something under this name."""
+    """Return whether a store in any folder uses this name."""
     resolved = path.resolve()
     return any(
         os.path.exists(folder / STORE_FILE) and _is_ours(resolved.relative_to(folder).parts[0].casefold())  # noqa: PTH110 - False where nobody may look

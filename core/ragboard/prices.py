@@ -1,4 +1,4 @@
-"""What models cost: the package's list, and a file of the user's own that goes before it."""
+"""Prices of models: the package's list, and a file of the user that overrides it."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class Price:
 
     prompt: float
     completion: float = 0.0
-    """Of a reply; 0 for models that give embeddings."""
+    """Price of completion tokens; 0 for embedding models."""
     cached: float | None = None
-    """Of prompt tokens that the server had kept; None: as other prompt tokens."""
+    """Price of cached prompt tokens; None: that of other prompt tokens."""
     date: str = ""
-    """When the source said so."""
+    """Date of the price."""
     source: str = ""
 
 
 _ENTRIES = tuple(field.name for field in fields(Price))
 
 Prices: TypeAlias = Mapping[str, Price]
-"""By the exact name a model is called by; one that is not there has no known price, which is not 0."""
+"""Prices by exact name of the model; a missing model has no known price, which is not 0."""
 
 
 def read_prices(file: Path | None = None) -> Prices:
-    """The package's prices, and in place of these, model by model, those of a TOML file.
+    """Return the package's prices, overridden model by model by those of a TOML file.
 
     A table for each model: `["my-model"]`, `prompt = 0.1`, `completion = 0.4`, and where wished
     `cached`, `date`, `source`. Raises SettingError naming what is off.
@@ -49,7 +49,7 @@ def read_prices(file: Path | None = None) -> Prices:
 
 
 def cost(price: Price | None, *, prompt: float, completion: float, cached: float = 0) -> float | None:
-    """US dollars for so many tokens, `cached` of them being part of `prompt`; None without a price."""
+    """Return US dollars for these tokens, of which `cached` are part of `prompt`; None without a price."""
     if price is None:
         return None
     kept = price.prompt if price.cached is None else price.cached

@@ -1,4 +1,4 @@
-"""What kind of problem a message tells of: the same for messages that differ in numbers, names and texts."""
+"""Kinds of problems: equal for messages that differ only in numbers, names and texts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 __all__ = ["kind_of_problem"]
 
 SHOWN = 160
-"""Characters of a kind, at most."""
+"""Most characters of a kind."""
 
 _VARYING = (
     (re.compile(r"; reply: .*", re.DOTALL), ""),
@@ -20,7 +20,7 @@ _VARYING = (
 
 
 def kind_of_problem(message: str) -> str:
-    """The message with what varies replaced, cut to a line."""
+    """Return the message with variable parts replaced, cut to one line."""
     for varying, instead in _VARYING:
         message = varying.sub(instead, message)
     return message.strip()[:SHOWN]

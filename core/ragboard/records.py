@@ -1,4 +1,4 @@
-"""The nouns: frozen, keyword-only, without behaviour.
+"""The data classes of ragboard: frozen, keyword-only, without behaviour.
 
 Offsets are positions of Unicode code points, as Python counts them. Ranks count from 1.
 """
@@ -38,10 +38,10 @@ __all__ = [
 JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 
 Side = Literal["response", "reference"]
-"""Whose statements: those of the answer, or those of the reference answer."""
+"""Whose statements: of the answer (`response`) or of the reference."""
 
 Label = Literal["supported", "contradicted", "unsupported"]
-"""What a target says of a statement: it says so; it says something incompatible; neither."""
+"""What a target says about a statement: supports it, contradicts it, or neither."""
 
 VerdictTarget = Literal["passages", "reference", "response"]
 """What each statement is judged against: every passage separately, the reference, or the answer."""
@@ -50,7 +50,7 @@ Direction = Literal["higher", "lower", "neutral"]
 """Which values of a metric are better; neutral: that depends on the use."""
 
 UnscoredReason = Literal["undefined", "refusal", "failed", "skipped"]
-"""Why there is no number: nothing to judge; the answer only refuses; the judge failed; a column is missing."""
+"""Why there is no score: nothing to judge; the answer only refuses; the judge failed; a column is missing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,9 +60,9 @@ class Passage:
     id: str
     text: str
     rank: int
-    """Place in the retrieved list, from 1."""
+    """Rank in the retrieved list, from 1."""
     score: float | None = None
-    """The retriever's own score, where the file has it; not comparable between retrievers."""
+    """Score of the retriever, if the file has it; not comparable between retrievers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +75,7 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
-    """One question with what was retrieved and answered.
+    """One question with its passages, answer and reference.
 
     A field that is None was not in the file; an empty one was, and was empty.
     """
@@ -88,21 +88,21 @@ class Sample:
     reference_contexts: tuple[str, ...] | None = None
     history: tuple[Turn, ...] = ()
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """Every other column of the file, by its own name."""
+    """All other columns of the file, by name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """A number, and what it was counted from."""
+    """A score, and what it was computed from."""
 
     value: float
     counted: str = ""
-    """In words: `4 of 7 statements`."""
+    """What was counted, in words: `4 of 7 statements`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unscored:
-    """No number, and why. Never zero, never NaN."""
+    """No score, and why. It is never zero and never NaN."""
 
     reason: UnscoredReason
     detail: str = ""
@@ -117,49 +117,49 @@ class MetricSetting:
 
     name: str
     allowed: str
-    """In words: `a whole number`, `True or False`."""
+    """Possible values, in words: `a whole number`, `True or False`."""
     default: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MetricDescription:
-    """What people read about a metric; kept with its scores, so that they can be shown without its code."""
+    """The description of a metric, stored with its scores so that they can be shown without its code."""
 
     spec: str
     """Its identity: `retrieval.recall(k=5)`."""
     label: str
-    """How pages call it: `Retrieval recall (k=5)`."""
+    """Its name on pages: `Retrieval recall (k=5)`."""
     source: str
     name: str
     text: str
     formula: str
     paper: str
-    """Where the definition stands."""
+    """The source of the definition: paper and section."""
     requires: tuple[str, ...]
-    """Columns a sample must have, besides the question."""
+    """Columns that a sample must have, besides the question."""
     low: float | None
-    """The least value; None where there is no bound, and so for `high`."""
+    """Least value; None without a bound; likewise `high`."""
     high: float | None
     direction: Direction
     calls: str
-    """What it asks a judge, in words."""
+    """Calls to judges, in words."""
     settings: tuple[MetricSetting, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileScores:
-    """Scores that a run file brings: another tool counted them, nobody here."""
+    """Scores in a run file, computed by another tool."""
 
     tool: str
-    """Which, as a person names it: `ragas`."""
+    """Name of the tool: `ragas`."""
     format: str
-    """What the file was taken for: `ragas 0.2 or later (CSV)`."""
+    """Format of the file: `ragas 0.2 or later (CSV)`."""
     columns: Mapping[str, str]
-    """For each metric (`ragas-file.faithfulness`) the column it stands in."""
+    """Column of each metric (`ragas-file.faithfulness`)."""
     metrics: tuple[MetricDescription, ...]
-    """What is known of them, in the order of the columns."""
+    """Descriptions of the metrics, in the order of the columns."""
     outcomes: tuple[Mapping[str, Outcome], ...]
-    """For each sample of the run, in order, what each of those metrics is."""
+    """Outcomes of those metrics, one mapping per sample, in order."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,25 +171,25 @@ class Run:
     config: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     dataset: str | None = None
     source: str = ""
-    """The file it was read from, as the user named it."""
+    """File that it was read from, as the user named it."""
     tags: tuple[str, ...] = ()
     scores: FileScores | None = None
-    """What another tool made of it; None where the file has no scores."""
+    """Scores of another tool; None if the file has none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """Where in a text something stands: `text[start:end]`, and how that was found."""
+    """A span `text[start:end]`, and how it was found."""
 
     start: int
     end: int
     how: Literal["verbatim", "aligned"]
-    """verbatim: the words are there as they are; aligned: the place whose words match best."""
+    """verbatim: exactly these words; aligned: the best match."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """One claim of an answer or of a reference, and its place there where it was found."""
+    """One statement of an answer or reference, with its place if it was found."""
 
     side: Side
     text: str
@@ -198,7 +198,7 @@ class Statement:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """What a statement is held against.
+    """What a statement is checked against.
 
     `joint`: the passages taken together; `passage`: the one at `rank`; `reference`: the reference
     answer; `response`: the answer.
@@ -210,58 +210,58 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """A stretch of a target's text that a verdict points to."""
+    """A span of a target's text that a verdict refers to."""
 
     rank: int
-    """The passage, by rank; 1 where the target is one text."""
+    """Rank of the passage; 1 if the target is one text."""
     start: int
     end: int
     stance: Literal["for", "against"]
     how: Literal["quoted", "overlap", "window"]
-    """quoted: the judge named these words; overlap: found by shared words; window: the stretch that a model read."""
+    """quoted: quoted by the judge; overlap: found by shared words; window: the part that a model read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What one target says of one statement."""
+    """The verdict of one target on one statement."""
 
     label: Label
     reason: str = ""
     score: float | None = None
-    """Support in [0, 1] where the judge has one; higher is better supported."""
+    """Support in [0, 1] if the judge gives one; higher is better."""
     evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spend:
-    """What an evaluation's calls to one model took, and what they had been planned to take."""
+    """Calls, tokens and cost of an evaluation for one model, with the planned numbers."""
 
     model: str
     embedding: bool
-    """Whether the calls were for embeddings rather than for replies."""
+    """Whether the calls were for embeddings."""
     calls: int
-    """Calls that were answered."""
+    """Answered calls."""
     uncounted: int
-    """How many of them without the server's word on tokens; the tokens below are of the others."""
+    """Answered calls without token counts; the tokens below are of the others."""
     prompt_tokens: int
     cached_tokens: int
-    """Those of the prompt tokens that the server had kept from earlier calls."""
+    """Cached prompt tokens."""
     completion_tokens: int
     cost: float | None
-    """US dollars; None where the model has no known price or calls are uncounted."""
+    """US dollars; None without a known price or with uncounted calls."""
     planned_calls: int | None = None
-    """None where nothing was planned."""
+    """Planned calls; None without a plan."""
     planned_tokens: int | None = None
     prompt_price: float | None = None
-    """US dollars for a million prompt tokens, as the cost was counted; None where no price is known."""
+    """US dollars per million prompt tokens, as used for the cost; None if not known."""
     cached_price: float | None = None
-    """Of prompt tokens that the server had kept."""
+    """US dollars per million cached prompt tokens."""
     completion_price: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
-    """Who judged a run, and by which metrics.
+    """Who judged a run, with which metrics.
 
     `identity` holds all that could change an answer besides the sample: judge, model, endpoint,
     prompts and code version for each role. Its digest is the evaluation's id.
@@ -270,9 +270,9 @@ class Evaluation:
     id: str
     run_id: str
     judge: str
-    """The judge as a person would name it, `embedded` say."""
+    """Name of the judge: `embedded`."""
     heuristic: bool
     identity: Mapping[str, JsonValue]
     metrics: tuple[str, ...]
     imported: bool = False
-    """Whether its scores came with the run file, and were counted by nobody here."""
+    """Whether its scores are from the run file."""

@@ -1,4 +1,4 @@
-"""Settings as people write them: `key=value` pairs and files of them."""
+"""Settings that users write: `key=value` pairs and files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["read_config_file", "read_pairs", "split_pair"]
 
 
 def split_pair(text: str, *, expected: str = "KEY=VALUE") -> tuple[str, str]:
-    """`key=value` as key and value. Raises SettingError for anything else."""
+    """Split `key=value` into key and value. Raises SettingError for anything else."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise SettingError(f"{text!r}: expected {expected}")
@@ -22,12 +22,12 @@ def split_pair(text: str, *, expected: str = "KEY=VALUE") -> tuple[str, str]:
 
 
 def read_pairs(pairs: Iterable[str]) -> dict[str, JsonValue]:
-    """`key=value` pairs as a configuration; a value that is JSON (`3`, `true`) is read as such."""
+    """Read `key=value` pairs as a configuration; a JSON value (`3`, `true`) is parsed."""
     return {key: _json_or_text(value) for key, value in map(split_pair, pairs)}
 
 
 def read_config_file(path: Path, *, kind: Literal["toml"] | None = None) -> dict[str, JsonValue]:
-    """A JSON or (named .toml, or said to be) TOML file with one object of settings. Raises SettingError."""
+    """Read a JSON or TOML file with one object of settings. Raises SettingError."""
     import tomllib
 
     toml = kind == "toml" or path.suffix == ".toml"

@@ -1,4 +1,4 @@
-"""Stretches of a text, made fit for drawing: within the text, and never overlapping; and text made inert."""
+"""Spans of a text for drawing: within the text and without overlap; and removal of bidirectional controls."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TypeAlias
 __all__ = ["DEPTH", "Piece", "Stretch", "apart", "inert", "layered"]
 
 Stretch: TypeAlias = tuple[int, int]
-"""Start and end, the end not included."""
+"""(start, end), end exclusive."""
 
 DEPTH = 8
-"""How many statements may share one place of the answer; the ones after that are not marked there."""
+"""Most statements marked at one place of an answer."""
 
 _ORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch over which the same members lie."""
+    """A span covered by the same members."""
 
     start: int
     end: int
@@ -28,7 +28,7 @@ class Piece:
 
 
 def inert(text: str) -> str:
-    """The text without the power to reorder what stands beside it; every position stays.
+    """Replace bidirectional controls, so that the text cannot reorder what is beside it; positions stay.
 
     Embeddings, overrides and isolates become word joiners, which nobody sees. Right-to-left letters and
     marks keep their direction.
@@ -37,12 +37,12 @@ def inert(text: str) -> str:
 
 
 def inside(stretch: Stretch, length: int) -> bool:
-    """Whether a stretch is not empty and lies within a text of that length."""
+    """Return whether a span is not empty and within a text of that length."""
     return 0 <= stretch[0] < stretch[1] <= length
 
 
 def apart(stretches: Iterable[Stretch], length: int) -> list[Stretch]:
-    """The stretches in order, without those that leave the text or overlap an earlier one."""
+    """Return spans in order, without those outside the text or overlapping an earlier one."""
     kept: list[Stretch] = []
     for stretch in sorted(stretches):
         if inside(stretch, length) and (not kept or kept[-1][1] <= stretch[0]):
@@ -51,7 +51,7 @@ def apart(stretches: Iterable[Stretch], length: int) -> list[Stretch]:
 
 
 def layered(stretches: Mapping[int, Stretch], length: int) -> list[Piece]:
-    """The covered places of a text, cut wherever a stretch starts or ends.
+    """Return the covered parts of a text, split wherever a span starts or ends.
 
     A stretch that leaves the text, or that would be more than `DEPTH` deep where it starts, is left out.
     """

@@ -20,12 +20,12 @@ from ragboard.store.queries.statements import (
     Grouping,
     HallucinationQuery,
     JudgedStatement,
-    apart_evaluations,
     create_matches,
     grouped_statements,
     matched_frame,
     matched_labels,
     matched_page,
+    separately_judged,
     statements_query,
     verdicts_of,
 )
@@ -126,7 +126,7 @@ def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
     """The SQL behind a page of statements."""
     with store.database.read() as connection:
         shown = list(_shown(connection, query))
-        return str(statements_query(query, shown, apart_evaluations(connection, shown)))
+        return str(statements_query(query, shown, separately_judged(connection, shown)))
 
 
 def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:

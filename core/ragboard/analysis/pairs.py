@@ -20,10 +20,10 @@ from ragboard.store.queries.pairs import (
     PairQuery,
     Which,
     compared_pairs,
+    create_pairs,
     pair_counts,
     pair_order,
     pairs_query,
-    put_pairs,
 )
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.samples import position_of, sample_texts
@@ -138,7 +138,7 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
         direction = _direction(connection, a, b, query.metric)
-        put_pairs(connection, a, b, paired, query.metric, direction)
+        create_pairs(connection, a, b, paired, query.metric, direction)
         counts = pair_counts(connection)
         found = compared_pairs(connection, a, b, query)
         sides = (a, [one.a for one in found]), (b, [one.b for one in found])
@@ -176,7 +176,7 @@ def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pa
     """
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
-        put_pairs(connection, a, b, paired, query.metric, _direction(connection, a, b, query.metric))
+        create_pairs(connection, a, b, paired, query.metric, _direction(connection, a, b, query.metric))
         ours = pair_order(connection, query)
         position = position_of(connection, a.run_id, sample_id)
         at = ours.index(position) if position in ours else -1

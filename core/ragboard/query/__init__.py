@@ -1,4 +1,4 @@
-"""Reading the store in SQL."""
+"""SQL queries over the store."""
 
 from __future__ import annotations
 

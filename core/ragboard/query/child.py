@@ -34,19 +34,19 @@ LOCKED_DOWN = {
 AS_TEXT = frozenset(("interval", "bit", "bignum", "union", "variant", "map", "geometry"))
 NESTED = ("list", "array", "struct", "tuple")
 LOOK_SECONDS = 0.1
-"""Between two looks at whether a writer waits."""
+"""Seconds between checks for a waiting writer."""
 HELD_LOOKS = 8
-"""A gate found closed so many times in a row is kept by a writer: readers pass it in milliseconds."""
+"""Checks with a closed gate in a row that mean that a writer waits; readers pass in milliseconds."""
 BATCH = 500
-"""Rows fetched at a time."""
+"""Rows to fetch at a time."""
 
 
 class RefusedError(Exception):
-    """A statement that is not run; the message says what instead."""
+    """A statement that is not allowed; the message says what to do instead."""
 
 
 def main() -> None:
-    """Answer one request."""
+    """Read one request, and write its result."""
     request = json.load(sys.stdin)
     _bound_memory(request["memory"])
     try:
@@ -68,14 +68,14 @@ def main() -> None:
 
 
 def _open(request: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """The database, to be read alone; as every reader it passes the gate, where one can be made."""
+    """Open the database read-only, through the gate if there is one."""
     config: dict[str, Any] = {**LOCKED_DOWN, "memory_limit": f"{request['memory'] // 4}MB"}
     with _gate(request["gate"], request["wait"]):
         return duckdb.connect(request["path"], read_only=True, config=config)
 
 
 def _gate(path: str, wait: float) -> AbstractContextManager[object]:
-    """The gate, held; where no file can be made nobody writes either."""
+    """Hold the gate; if no file can be made, nobody writes either."""
     try:
         return FileLock(path, timeout=wait, is_singleton=False).acquire()
     except Timeout:
@@ -85,7 +85,7 @@ def _gate(path: str, wait: float) -> AbstractContextManager[object]:
 
 
 def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> bytes:
-    """The first rows of a statement's result, as an Arrow stream."""
+    """Return the first rows of a result as an Arrow stream."""
     statement = _only(connection, request["sql"])
     import pyarrow as pa  # a third of the time that a process takes: not for what is refused
 
@@ -115,7 +115,7 @@ def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> byte
 
 
 def _readable(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """The relation, with columns that JSON and Arrow's other readers do not know as DuckDB's own text."""
+    """Return the relation with columns of unusual types as DuckDB's text."""
     odd = [_odd(kind, AS_TEXT) for kind in relation.types]
     if not any(odd):
         return relation
@@ -124,7 +124,7 @@ def _readable(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def _odd(kind: Any, odd: frozenset[str]) -> bool:
-    """Whether a type is an odd one, or made of one; a blob is one only there."""
+    """Return whether a type is unusual, or contains an unusual one; a blob is unusual only there."""
     if kind.id in odd:
         return True
     made_of = [part for _, part in kind.children if hasattr(part, "id")] if kind.id in NESTED else []
@@ -132,12 +132,12 @@ def _odd(kind: Any, odd: frozenset[str]) -> bool:
 
 
 def _fitting(batch: Any, size: int) -> int:
-    """How many rows of the batch, from the first on, take no more bytes."""
+    """Count the rows of the batch that fit into these bytes."""
     return bisect_right(range(1, batch.num_rows + 1), size, key=lambda rows: batch.slice(0, rows).nbytes)
 
 
 def _only(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
-    """The one statement, where it is of an allowed type."""
+    """Return the statement if its type is allowed."""
     found = connection.extract_statements(sql)
     if len(found) != 1:
         raise RefusedError(
@@ -154,7 +154,7 @@ def _only(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The names, numbered where one comes again: `a`, `a_2`."""
+    """Number repeated names: `a`, `a_2`."""
     found: list[str] = []
     for name in names:
         number, one = 1, name
@@ -166,7 +166,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def _watch(request: dict[str, Any]) -> None:
-    """End this process when its time is over, sooner where a writer waits for it to leave."""
+    """End this process at its time limit, or earlier if a writer waits."""
     threading.Thread(target=_end_in_time, args=(request, time.monotonic()), daemon=True).start()
 
 
@@ -191,7 +191,7 @@ def _closed(gate: str) -> bool:
 
 
 def _bound_memory(megabytes: int) -> None:
-    """Bound what the system gives this process; where it cannot (Windows, macOS), DuckDB's own limit remains."""
+    """Limit the memory of this process; on Windows and macOS only DuckDB's limit applies."""
     try:
         import resource
     except ImportError:

@@ -1,4 +1,4 @@
-"""Reading the store in SQL: one statement, in a process of its own that cannot write, wait or grow without bound."""
+"""Run one SQL statement over the store in a separate process with limits of time, memory and rows."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ __all__ = ["QueryColumn", "QueryLimits", "QueryResult", "run_query"]
 
 
 START_SECONDS = 30.0
-"""What a process may take to start, and to find the database free."""
+"""Seconds to start the process and to wait for the database."""
 AT_A_TIME = 3
-"""Queries of this process that run at a time."""
+"""Most queries of this process at a time."""
 _turns = threading.BoundedSemaphore(AT_A_TIME)
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryLimits:
-    """What one query may take."""
+    """Limits of one query."""
 
     rows: int = 1000
-    """The first so many are kept."""
+    """Most rows of the result."""
     seconds: float = 5.0
     grace: float = 1.0
-    """Seconds that it has in any case; after them it ends as soon as a writer waits for it."""
+    """Seconds that a query may take in any case; after them it ends as soon as a writer waits."""
     memory: int = 2048
-    """Megabytes of its process; a quarter of them for what DuckDB keeps count of."""
+    """Memory of the process in megabytes; DuckDB may use a quarter."""
     size: int = 64 * 2**20
-    """Bytes of its result, about: rows after them are left out."""
+    """Approximate size of the result in bytes; later rows are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +51,14 @@ class QueryColumn:
     """A column of a result."""
 
     name: str
-    """Numbered where a name comes again: `a`, `a_2`."""
+    """Name; repeated names are numbered: `a`, `a_2`."""
     type: str
-    """As DuckDB calls it."""
+    """Type, as DuckDB names it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryResult:
-    """What a query found."""
+    """Run one SELECT, DESCRIBE, SHOW or EXPLAIN over the store, and return its result."""
 
     sql: str
     columns: tuple[QueryColumn, ...]
@@ -68,12 +68,12 @@ class QueryResult:
 
     @property
     def rows(self) -> tuple[tuple[Any, ...], ...]:
-        """The rows as Python values, times that Python does not know as text; null is None."""
+        """Return the rows as Python values; times that Python cannot represent are text, null is None."""
         values = [_dated(column).to_pylist() for column in self.table.columns]
         return tuple(zip(*values, strict=True))
 
     def frame(self) -> pd.DataFrame:
-        """The rows as a frame: whole numbers stay such beside nulls, and what pandas does not know becomes text."""
+        """Return the rows as a DataFrame; integers stay integers beside nulls, unknown types become text."""
         import pandas as pd
 
         kinds = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
@@ -84,7 +84,7 @@ class QueryResult:
 
 
 def _known(column: Any) -> Any:
-    """The Arrow column: decimal numbers, as sums are, as plain ones; blobs as text."""
+    """Convert an Arrow column for pandas: decimals to floats, blobs to text."""
     kind = column.type
     if pa.types.is_decimal(kind):
         return _number(column)
@@ -94,7 +94,7 @@ def _known(column: Any) -> Any:
 
 
 def _dated(column: Any) -> Any:
-    """The Arrow column; dates and times as text where one is out of Python's range, as infinity and 24:00 are."""
+    """Convert an Arrow column for Python: dates and times outside its range to text."""
     dated = _dates_as_text(column.type)
     if dated == column.type:
         return column
@@ -107,7 +107,7 @@ def _dated(column: Any) -> Any:
 
 
 def _dates_as_text(kind: Any) -> Any:
-    """The type with text in place of dates and times, at whatever depth."""
+    """Return the type with text in place of dates and times, at any depth."""
     if pa.types.is_temporal(kind):
         return pa.string()
     if pa.types.is_list(kind):
@@ -127,7 +127,7 @@ def _number(column: Any) -> Any:
 
 
 def run_query(store: Store, sql: str, limits: QueryLimits | None = None) -> QueryResult:
-    """The result of one SELECT, DESCRIBE, SHOW or EXPLAIN over the store.
+    """Run one SELECT, DESCRIBE, SHOW or EXPLAIN over the store, and return its result.
 
     Raises QueryError for any other statement, a wrong one, and one that takes more than it may; StoreBusyError
     where too many run already, or a writer waits; StoreError where the store cannot be read.
@@ -158,7 +158,7 @@ def _request(store: Store, sql: str, limits: QueryLimits) -> bytes:
 
 
 def _ask(request: bytes, limits: QueryLimits) -> tuple[int, bytes, str]:
-    """Exit code, result and message of the child; it ends itself in time, and where it cannot it is ended."""
+    """Return exit code, result and message of the child, which is killed if it does not end in time."""
     process = subprocess.Popen(  # noqa: S603 - our own file
         [sys.executable, "-P", str(Path(child.__file__))],
         stdin=subprocess.PIPE,
@@ -179,7 +179,7 @@ def _ask(request: bytes, limits: QueryLimits) -> tuple[int, bytes, str]:
 
 
 def _environment() -> dict[str, str]:
-    """What Python needs to start, and no key or token."""
+    """Return the environment that Python needs, without keys or tokens."""
     kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "HOME", "USERPROFILE")
     return {name: value for name, value in os.environ.items() if name in kept or name.startswith("PYTHON")}
 

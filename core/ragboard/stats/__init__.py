@@ -1,4 +1,4 @@
-"""Statistics: numbers in, frozen results out, each with its method, level and n. Knows nothing of RAG."""
+"""Statistics: functions of numbers that return frozen results with method, level and n. They know nothing of RAG."""
 
 from __future__ import annotations
 

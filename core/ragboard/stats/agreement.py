@@ -1,4 +1,4 @@
-"""How well scores and labels agree with what people said, and people with each other."""
+"""Agreement of scores and labels with people, and of people with each other."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryAgreement:
-    """How often a yes and a no agree with the truth. A share whose denominator is 0 is None."""
+    """Count decisions against the truth. Raises ValueError if the lengths differ."""
 
     true_positives: int
     false_positives: int
@@ -50,79 +50,79 @@ class BinaryAgreement:
 
     @property
     def n(self) -> int:
-        """How many were compared."""
+        """Number of items compared."""
         return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
 
     @property
     def accuracy(self) -> float | None:
-        """The share that agrees; None where nothing was compared."""
+        """The share of items that agree, in [0, 1]; None without items."""
         return _share(self.true_positives + self.true_negatives, self.n)
 
     @property
     def precision(self) -> float | None:
-        """The share of the yeses said that are true; None where none was said."""
+        """True positives / all positives said; None without any."""
         return _share(self.true_positives, self.true_positives + self.false_positives)
 
     @property
     def sensitivity(self) -> float | None:
-        """The share of the true yeses that were said (recall); None where none is true."""
+        """True positives / all true positives (recall); None without any."""
         return _share(self.true_positives, self.true_positives + self.false_negatives)
 
     @property
     def specificity(self) -> float | None:
-        """The share of the true noes that were said; None where none is true."""
+        """True negatives / all true negatives; None without any."""
         return _share(self.true_negatives, self.true_negatives + self.false_positives)
 
     @property
     def balanced_accuracy(self) -> float | None:
-        """The mean of sensitivity and specificity: 0.5 is a coin; None where either is."""
+        """The mean of sensitivity and specificity; 0.5 is chance level. None if either is None."""
         sides = (self.sensitivity, self.specificity)
         return None if sides[0] is None or sides[1] is None else (sides[0] + sides[1]) / 2
 
     @property
     def f1(self) -> float | None:
-        """The harmonic mean of precision and sensitivity; None where there is no yes on either side."""
+        """The harmonic mean of precision and sensitivity; None if no item is positive on either side."""
         wrong = self.false_positives + self.false_negatives
         return _share(2 * self.true_positives, 2 * self.true_positives + wrong)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """What saying yes from a threshold on amounts to."""
+    """The result of a threshold on scores."""
 
     threshold: float
-    """A score of at least this is a yes."""
+    """The least score of a positive."""
     agreement: BinaryAgreement
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bin:
-    """The scores from `low` to `high`, and how often what they foretell was so."""
+    """A bin of scores, and the share of positives in it."""
 
     low: float
     high: float
     n: int
     score: float
-    """The mean score."""
+    """Mean score in the bin."""
     share: Interval
-    """The share of positives, with Wilson's interval."""
+    """Share of positives, with Wilson's interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """Whether scores can be read as probabilities."""
+    """Calibration: how far scores can be read as probabilities."""
 
     n: int
     bins: tuple[Bin, ...]
-    """Those that hold a score, in rising order."""
+    """The bins with scores, ascending."""
     error: float
-    """Expected calibration error: the mean distance of a bin's score from its share, weighted by n; 0 is best."""
+    """Expected calibration error: mean distance between a bin's score and its share, weighted by n; 0 is best."""
     brier: float
-    """The mean square of score less outcome (Brier 1950); 0 is best, 0.25 is saying 0.5 of everything."""
+    """Brier score: mean squared difference of score and outcome (Brier 1950); 0 is best, a constant 0.5 gives 0.25."""
 
 
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
-    """The share of (positive, negative) pairs in which the positive has the higher score; a tie counts half.
+    """Return the share of (positive, negative) pairs in which the positive scores higher; a tie counts half.
 
     The area under the ROC curve, by ranks (Mann and Whitney 1947): from 0 to 1, 0.5 is a coin. Raises
     ValueError where there is no pair, where the lengths differ, or for NaN.
@@ -142,7 +142,7 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
 
 
 def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
-    """Every threshold that changes a yes, the highest first: the points of the ROC curve but for its origin.
+    """Return every threshold that changes a decision, highest first: the ROC curve without its origin.
 
     Raises ValueError as `auroc`.
     """
@@ -167,7 +167,7 @@ def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
 
 
 def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | None:
-    """The cut with the highest sensitivity + specificity (Youden 1950), the highest threshold among equals.
+    """Return the cut with the highest sensitivity + specificity (Youden 1950); of equals, the highest threshold.
 
     With a precision: the cut with the highest sensitivity of those that are at least so precise, or None where none
     is. The cut was chosen on these rows, and looks better on them than it is.
@@ -179,7 +179,7 @@ def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | No
 
 
 def binary_agreement(said: Sequence[bool], truth: Sequence[bool]) -> BinaryAgreement:
-    """The four counts of what was said against the truth. Raises ValueError where the lengths differ."""
+    """Count decisions against the truth. Raises ValueError if the lengths differ."""
     counts = confusion(flags(said, "said"), flags(truth, "truth"))
     return BinaryAgreement(
         true_positives=counts.get((True, True), 0),
@@ -190,7 +190,7 @@ def binary_agreement(said: Sequence[bool], truth: Sequence[bool]) -> BinaryAgree
 
 
 def confusion(said: Sequence[L], truth: Sequence[L]) -> dict[tuple[L, L], int]:
-    """How often each (truth, said) occurs. Raises ValueError where the lengths differ, and for None and NaN."""
+    """Count each pair (truth, said). Raises ValueError if the lengths differ, and for None and NaN."""
     rated(said, "said")
     rated(truth, "truth")
     return dict(Counter(zip(truth, said, strict=True)))
@@ -199,7 +199,7 @@ def confusion(said: Sequence[L], truth: Sequence[L]) -> dict[tuple[L, L], int]:
 def cohen_kappa(
     first: Sequence[L], second: Sequence[L], *, weights: Weights | None = None, order: Sequence[L] | None = None
 ) -> float:
-    """Cohen's kappa of two raters: agreement beyond chance, at most 1, 0 where it is what chance gives.
+    """Return Cohen's kappa of two raters: agreement beyond chance, at most 1; 0 is chance level.
 
     With weights a disagreement counts by its distance, or the square of it, in the `order` of the categories, which
     weights need (Cohen 1960, 1968). Raises ValueError for no ratings, NaN, lengths that differ, weights without
@@ -220,7 +220,7 @@ def cohen_kappa(
 
 
 def kappa_of(seen: Floats, far: Floats) -> float:
-    """Kappa of a table of how often each two categories met, and how far apart they are. Raises as `cohen_kappa`."""
+    """Return kappa from a confusion table and the distances of categories. Raises ValueError as `cohen_kappa` does."""
     by_chance = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
     expected = float((far * by_chance).sum())
     if expected == 0:
@@ -229,7 +229,7 @@ def kappa_of(seen: Floats, far: Floats) -> float:
 
 
 def krippendorff_alpha(units: Sequence[Sequence[float | None]], *, scale: Scale = "nominal") -> float:
-    """Krippendorff's alpha of any number of raters: agreement beyond chance, at most 1.
+    """Return Krippendorff's alpha of any number of raters: agreement beyond chance, at most 1.
 
     `units[i]` are the ratings of unit i, None where a rater gave none; categories of a nominal scale are any
     numbers. Units with fewer than 2 ratings tell nothing and are left out (Krippendorff 2011). Raises
@@ -240,7 +240,7 @@ def krippendorff_alpha(units: Sequence[Sequence[float | None]], *, scale: Scale 
 
 
 def coincidences(units: Sequence[Sequence[float | None]]) -> tuple[Floats, Floats]:
-    """The ratings that occur, ascending, and for each unit how often each two of them met in it.
+    """Return the ratings that occur, ascending, and for each unit how often each two of them coincide.
 
     Of a unit with fewer than 2 ratings there is nothing but zeros. Raises as `krippendorff_alpha`.
     """
@@ -259,7 +259,7 @@ def coincidences(units: Sequence[Sequence[float | None]]) -> tuple[Floats, Float
 
 
 def alpha_of(values: Floats, together: Floats, scale: Scale) -> float:
-    """Alpha of how often each two ratings met. Raises ValueError where all that met are the same."""
+    """Return alpha from a table of coincidences. Raises ValueError if all ratings are equal."""
     totals = together.sum(axis=1)
     if (totals > 0).sum() < 2:
         raise ValueError("alpha needs ratings that differ")
@@ -271,7 +271,7 @@ def alpha_of(values: Floats, together: Floats, scale: Scale) -> float:
 
 
 def calibration(scores: Sequence[float], positive: Sequence[bool], *, bins: int = 10) -> Calibration:
-    """How scores from 0 to 1 compare with the share of positives, in bins of equal width.
+    """Compare scores in [0, 1] with the share of positives, in bins of equal width.
 
     Raises ValueError for no scores, scores outside 0 to 1, or lengths that differ.
     """
@@ -307,7 +307,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def category_distances(count: int, weights: Weights | None) -> Floats:
-    """How far apart each two of so many ordered categories are: 0 or 1, their distance, or its square."""
+    """Return the distances of ordered categories: 0 or 1 (nominal), linear, or squared."""
     apart: Floats = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
     if weights is None:
         return (apart > 0).astype(float)
@@ -325,7 +325,7 @@ def _interval(values: Floats, _: Floats) -> Floats:
 
 
 def _ordinal(_: Floats, totals: Floats) -> Floats:
-    """The square of how many ratings lie between two, each end counted half."""
+    """Return the squared ordinal distance: the number of ratings between two, each end counted half."""
     middles = np.cumsum(totals) - totals / 2
     return _interval(middles, totals)
 
@@ -346,7 +346,7 @@ def kappa_interval(
     order: Sequence[L] | None = None,
     **drawing: Any,
 ) -> Interval | NoInterval:
-    """`cohen_kappa` with the interval of `clustered_interval`, which `drawing` is for. Raises as `cohen_kappa`."""
+    """Return `cohen_kappa` with a `clustered_interval`, which gets `drawing`. Raises ValueError as `cohen_kappa`."""
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
     categories = list(dict.fromkeys([*first, *second])) if order is None else list(order)
@@ -369,7 +369,7 @@ def kappa_interval(
 def alpha_interval(
     units: Sequence[Sequence[float | None]], groups: Sequence[Hashable], *, scale: Scale = "nominal", **drawing: Any
 ) -> Interval | NoInterval:
-    """`krippendorff_alpha` with the interval of `clustered_interval`: units of one group are drawn together.
+    """Return `krippendorff_alpha` with a `clustered_interval`; units of one group are drawn together.
 
     Raises as `krippendorff_alpha`.
     """

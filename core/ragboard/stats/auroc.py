@@ -20,11 +20,11 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """Scores in order, so that a draw is weighed without sorting again."""
+    """Sorted scores, so that each draw can be weighted without sorting again."""
 
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
-    """Where each group of equal scores starts."""
+    """Start of each group of equal scores."""
     positive: Floats
 
     @classmethod
@@ -38,7 +38,7 @@ class _Ranked:
         return cls(order, starts, np.asarray(positive, dtype=np.float64)[order])
 
     def area(self, rows: Rows) -> float:
-        """AUROC of these rows, with repetition. Raises ValueError where a class is empty."""
+        """Return the AUROC of rows drawn with repetition. Raises ValueError if a class is empty."""
         times = np.bincount(rows, minlength=len(self.order)).astype(np.float64)[self.order]
         ups = np.add.reduceat(times * self.positive, self.starts)
         downs = np.add.reduceat(times * (1.0 - self.positive), self.starts)
@@ -58,7 +58,7 @@ def clustered_auroc(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Interval | NoInterval:
-    """AUROC with the interval of `clustered_interval`. Raises ValueError where lengths differ or a class is empty."""
+    """Return AUROC with a `clustered_interval`. Raises ValueError if the lengths differ or a class is empty."""
     ranked = _Ranked.of(scores, positive)
     return clustered_interval(ranked.area, groups, level=level, draws=draws, seed=seed)
 
@@ -73,7 +73,7 @@ def auroc_difference(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Interval | NoInterval:
-    """AUROC of `scores` less that of `others` on the same rows, with the same kind of interval.
+    """Return AUROC of `scores` minus AUROC of `others` on the same rows, with a `clustered_interval`.
 
     Both are drawn together, so that what is hard for both does not widen the interval.
     """

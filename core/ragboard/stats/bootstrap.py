@@ -1,4 +1,4 @@
-"""Intervals by drawing again, where rows come in groups or no formula is known."""
+"""Bootstrap intervals, for clustered rows and for statistics without a formula."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ DRAWS = 2000
 REPORT_DRAWS = 1000
 """Bootstrap draws of each interval in a report with many intervals."""
 FEWEST_GROUPS = 10
-"""With fewer groups there is no interval."""
+"""The least number of groups for an interval."""
 MOST_UNDEFINED = 0.05
-"""Where a larger share of the draws has no value, there is no interval."""
+"""The largest share of draws without a value for an interval."""
 
 
 def clustered_interval(
@@ -34,7 +34,7 @@ def clustered_interval(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Interval | NoInterval:
-    """A bootstrap interval of any statistic of rows, of which those of one group depend on each other.
+    """Return a bootstrap interval of any statistic of rows; rows of one group depend on each other.
 
     `statistic` gets the numbers of the rows drawn, with repetition, and raises ValueError where it has no value;
     `groups[i]` says to which group row i belongs (`range(n)` where each stands for itself). Whole groups are drawn;

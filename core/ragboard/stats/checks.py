@@ -1,4 +1,4 @@
-"""What every function here asks of the numbers it takes."""
+"""Checks of the numbers that functions get."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["LARGEST", "SQUARABLE", "flags", "numbers", "rated"]
 
 Floats = NDArray[np.float64]
 LARGEST = 1e290
-"""Sums of larger values could overflow."""
+"""The largest absolute value; sums of larger ones could overflow."""
 SQUARABLE = 1e140
-"""Squares of larger values could."""
+"""The largest absolute value to be squared."""
 
 
 def numbers(values: Sequence[float] | Floats, what: str = "values", *, largest: float = LARGEST) -> Floats:
-    """The values as an array. Raises ValueError for NaN, an infinite or a far too large value, naming its place."""
+    """Return the values as an array. Raises ValueError for NaN, infinite or too large values, naming the position."""
     array = np.asarray(values, dtype=float)
     wrong = np.flatnonzero(~(np.abs(array) <= largest))
     if wrong.size:
@@ -27,7 +27,7 @@ def numbers(values: Sequence[float] | Floats, what: str = "values", *, largest: 
 
 
 def flags(values: Iterable[object], what: str) -> list[bool]:
-    """The values as True and False. Raises ValueError for anything else, NaN and None too, naming its place."""
+    """Return the values as booleans. Raises ValueError for anything else, also NaN and None, naming the position."""
     found: list[bool] = []
     for place, value in enumerate(values):
         if value not in (0, 1):
@@ -37,7 +37,7 @@ def flags(values: Iterable[object], what: str) -> list[bool]:
 
 
 def rated(values: Iterable[object], what: str) -> None:
-    """Raise ValueError for a rating that is missing, None or NaN, naming its place."""
+    """Raise ValueError for a missing rating (None or NaN), naming its position."""
     for place, value in enumerate(values):
         if value is None or value != value:
             raise ValueError(f"{what}[{place}] is {value!r}: leave out what was not rated")

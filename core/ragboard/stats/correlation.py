@@ -1,4 +1,4 @@
-"""How two lists of numbers go together."""
+"""Correlations of two lists of numbers, and their intervals."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["CORRELATIONS", "correlation_interval", "fisher_interval", "kendall",
 
 FEWEST_PAIRS = 10
 TABLED = 1000
-"""Up to so many different rows, the order of each two is kept for drawing again."""
+"""The most different rows whose pairwise order is tabled for drawing again."""
 SMALL = 48
-"""Up to so many values, all pairs are compared at once."""
+"""The most values of which all pairs are compared at once."""
 
 
 def pearson(x: Values, y: Values) -> float:
-    """Pearson's r, from -1 to 1.
+    """Return Pearson's r, in [-1, 1].
 
     Raises ValueError for lengths that differ, fewer than 2 pairs, a constant side, or NaN.
     """
@@ -34,13 +34,13 @@ def pearson(x: Values, y: Values) -> float:
 
 
 def spearman(x: Values, y: Values) -> float:
-    """Spearman's rho: Pearson's r of the ranks, of which ties share the mean. Raises as `pearson`."""
+    """Return Spearman's rho: Pearson's r of ranks, ties share the mean rank. Raises ValueError as `pearson`."""
     first, second = _pairs(x, y)
     return pearson(_ranks(first), _ranks(second))
 
 
 def kendall(x: Values, y: Values) -> float:
-    """Kendall's tau-b, from -1 to 1: pairs in the same order less pairs in opposite order, corrected for ties.
+    """Return Kendall's tau-b, in [-1, 1]: concordant minus discordant pairs, corrected for ties.
 
     Computed as Knight 1966 does, in n log n. Raises as `pearson`.
     """
@@ -71,7 +71,7 @@ def correlation_interval(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Interval | NoInterval:
-    """A bootstrap interval of a correlation, one of `CORRELATIONS`; rows of one group are drawn together.
+    """Return a bootstrap interval of a correlation (one of `CORRELATIONS`); rows of one group are drawn together.
 
     It assumes no distribution, and so also serves scores with ties. Raises ValueError as `pearson`, KeyError for
     another kind.
@@ -89,7 +89,7 @@ def correlation_interval(
 
 
 def fisher_interval(r: float, n: int, *, kind: str, level: float = 0.95) -> Interval | NoInterval:
-    """The interval by Fisher's z of a correlation of n independent pairs that are about normal, without many ties.
+    """Return Fisher's z interval of a correlation of n independent pairs, about normal and with few ties.
 
     Its variance is 1 / (n - 3) for Pearson (Fisher 1921), (1 + r^2 / 2) / (n - 3) for Spearman (Bonett and
     Wright 2000) and 0.437 / (n - 4) for Kendall (Fieller et al. 1957). Refused for fewer than 10 pairs or a perfect
@@ -118,7 +118,7 @@ def _pairs(x: Values, y: Values) -> tuple[Floats, Floats]:
 
 
 def _drawn_kendall(first: Floats, second: Floats) -> Callable[[Rows], float] | None:
-    """Kendall's tau-b of rows drawn with repetition, from the order of each two different ones, found once.
+    """Return a function of drawn rows that computes Kendall's tau-b from a table of pairwise orders.
 
     None where there are too many for that.
     """
@@ -139,7 +139,7 @@ def _drawn_kendall(first: Floats, second: Floats) -> Callable[[Rows], float] | N
 
 
 def _drawn_spearman(first: Floats, second: Floats) -> Callable[[Rows], float] | None:
-    """Spearman's rho of rows drawn with repetition, sorted once."""
+    """Return a function of drawn rows that computes Spearman's rho from rows sorted once."""
     sides = [np.unique(values, return_inverse=True)[1] for values in (first, second)]
 
     def rho(rows: Rows) -> float:
@@ -154,19 +154,19 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _places(counts: NDArray[np.intp]) -> Floats:
-    """The mean place of each group of equal values, of which there are so many."""
+    """Return the mean rank of each group of ties, given the sizes of the groups."""
     return np.cumsum(counts) - (counts - 1) / 2
 
 
 def _ties(*columns: Floats) -> int:
-    """How many pairs of rows are equal in all columns, which are sorted together."""
+    """Count the pairs of rows that are equal in all (sorted) columns."""
     changed = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     runs = np.diff(np.flatnonzero(np.concatenate([[True], changed, [True]])))
     return int((runs * (runs - 1) // 2).sum())
 
 
 def _inversions(values: Floats) -> tuple[int, Floats]:
-    """How many pairs stand in falling order, and the values sorted."""
+    """Count the pairs in descending order, and sort the values."""
     if values.size <= SMALL:
         falling = np.triu(values[:, None] > values[None, :])
         return int(falling.sum()), np.sort(values)
@@ -179,4 +179,4 @@ _DRAWN: dict[str, Callable[[Floats, Floats], Callable[[Rows], float] | None]] = 
     "kendall": _drawn_kendall,
     "spearman": _drawn_spearman,
 }
-"""The correlations that are quicker to find of drawn rows where their order was found once."""
+"""Faster versions for drawn rows, by name of the correlation."""

@@ -1,4 +1,4 @@
-"""The normal, Student's t, the beta and the symmetric binomial distribution, by scipy."""
+"""Distribution functions, by scipy: normal, Student's t, beta, symmetric binomial."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ __all__ = [
 
 
 def normal_quantile(p: float) -> float:
-    """The value below which a standard normal variable falls with probability p in (0, 1)."""
+    """Return the quantile of the standard normal distribution at p in (0, 1)."""
     return NormalDist().inv_cdf(p)
 
 
 def normal_cdf(x: float) -> float:
-    """P(Z <= x) for a standard normal variable."""
+    """Return P(Z <= x) for a standard normal variable."""
     return 0.5 * math.erfc(-x / math.sqrt(2))
 
 
 def coin_tail(count: int, n: int) -> float:
-    """P(X <= count) for the number of heads X in n >= 0 tosses of a fair coin."""
+    """Return P(X <= count) for the number of heads X in n >= 0 tosses of a fair coin."""
     from scipy import special
 
     return 1.0 if count >= n else float(special.bdtr(count, n, 0.5))
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """P(X <= x) for a beta(a, b) variable; a, b > 0."""
+    """Return P(X <= x) for a beta(a, b) variable; a, b > 0."""
     from scipy import special
 
     return float(special.betainc(a, b, x))
@@ -44,27 +44,27 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=4096)
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """The value below which a beta(a, b) variable falls with probability p in (0, 1); a, b > 0."""
+    """Return the quantile of beta(a, b) at p in (0, 1); a, b > 0."""
     from scipy import special
 
     return float(special.betaincinv(a, b, p))
 
 
 def t_cdf(x: float, df: float) -> float:
-    """P(T <= x) for Student's t with df > 0 degrees of freedom."""
+    """Return P(T <= x) for Student's t with df > 0 degrees of freedom."""
     from scipy import special
 
     return float(special.stdtr(df, x))
 
 
 def two_sided_t(t: float, df: float) -> float:
-    """P(|T| >= |t|) for Student's t: taken from the tail, so that a p of 1e-30 is not rounded to 0."""
+    """Return P(|T| >= |t|) for Student's t, computed from the tail, so that a p of 1e-30 is not 0."""
     return 2 * t_cdf(-abs(t), df)
 
 
 @lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
-    """The value below which Student's t falls with probability p in (0, 1); df > 0."""
+    """Return the quantile of Student's t with df > 0 at p in (0, 1)."""
     from scipy import special
 
     return float(special.stdtrit(df, p))

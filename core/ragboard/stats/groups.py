@@ -1,4 +1,4 @@
-"""The difference between two groups of values that do not belong together pair by pair."""
+"""The difference of means between two independent groups."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ragboard.stats.intervals import (
 __all__ = ["GroupDifference", "group_difference"]
 
 FEWEST_VARYING = 10
-"""With fewer untied values in a group, p is counted from random divisions."""
+"""With fewer untied values in a group, p is computed from random divisions."""
 STEPS = 1000
-"""Where few values differ, values are told apart to this many parts of their spread."""
+"""The number of steps of the spread by which values are told apart, if few differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupDifference:
-    """The mean of a group less that of the others: its interval, and its p."""
+    """Mean of a group minus mean of the others, with interval and p."""
 
     n: int
     others: int
@@ -41,7 +41,7 @@ class GroupDifference:
     difference: float
     interval: Interval | NoInterval
     p: float
-    """Two-sided, of the hypothesis that the group is like the others; 1 where all values are equal."""
+    """Two-sided p of the hypothesis of no difference; 1 if all values are equal."""
     p_method: str
 
 
@@ -130,7 +130,7 @@ def _welch(ours: Moments | ClusterMoments, theirs: Moments | ClusterMoments) -> 
 
 
 def _divided(group: Floats, others: Floats, draws: int, seed: int) -> float:
-    """How often a group drawn from all values is as far from their mean; the division at hand counts as one draw."""
+    """Return the share of random divisions with a difference at least as large; the actual one counts as one draw."""
     pooled = np.concatenate([group, others])
     spread = float(np.ptp(pooled))
     if not spread:

@@ -52,9 +52,9 @@ GateVerdict = Literal["pass", "fail", "inconclusive"]
 
 MOST_STEPS = 100
 SMALLEST = 1e-100
-"""Smaller values are scaled up, larger ones than the inverse down: squares could leave the range of numbers."""
+"""Values below it are scaled up, values above its inverse down, so that squares stay finite."""
 PRECISION = 1e-8
-"""Of a normal score, and of a limit as a part of the range it is in."""
+"""Tolerance of a normal score, and of a limit relative to its range."""
 
 
 def lower_limit(sums: Floats, counts: Floats, extra: float, score: float) -> float:
@@ -89,7 +89,7 @@ def lower_limit(sums: Floats, counts: Floats, extra: float, score: float) -> flo
 
 
 def lower_score(sums: Floats, counts: Floats, extra: float, mean: float) -> float:
-    """The normal score of the probability that the weighted mean falls below `mean`."""
+    """Return the normal score of the probability that the weighted mean is below `mean`."""
     size = counts.mean()
     apart = np.append(sums - mean * counts, size * (extra - mean))
     scale = float(np.abs(apart).max())
@@ -109,7 +109,7 @@ def lower_score(sums: Floats, counts: Floats, extra: float, mean: float) -> floa
 
 
 def _saddlepoint(apart: Floats, low: float, high: float) -> float:
-    """Where the derivative of the cumulant function, which rises from -inf at `low` to inf at `high`, is 0."""
+    """Find where the derivative of the cumulant function is 0; it rises from -inf at `low` to inf at `high`."""
     point = -float(apart.sum()) / float(np.square(apart).sum())
     if not low < point < high:
         point = 0.0
@@ -130,28 +130,28 @@ def _saddlepoint(apart: Floats, low: float, high: float) -> float:
 Floats = NDArray[np.float64]
 Values = Sequence[float] | Floats
 FEWEST = 5
-"""With fewer values, or clusters, no interval is given."""
+"""The least number of values or clusters for an interval."""
 LARGE = 500
-"""With more values, or clusters, an interval is by Student's t alone."""
+"""Above this number of values or clusters, an interval is by Student's t alone."""
 FEW_OF_MANY = 50
-"""With fewer untied values, or clusters, among more than `LARGE`, Student's t alone would be too narrow."""
+"""With fewer untied values or clusters among more than `LARGE`, Student's t alone would be too narrow."""
 FEW = 3
-"""With fewer untied values the interval is conservative, and says so."""
+"""With fewer untied values, the interval is conservative and says so."""
 SMALL = 15
-"""With fewer values, or clusters, less than 93.5 % may be covered where scores are skewed."""
+"""With fewer values or clusters, coverage can be below 93.5 % for skewed scores."""
 SAME = 9
-"""Values that agree to this many decimals count as equal: 0.1 + 0.2 is 0.3."""
+"""Decimals to which values are compared: 0.1 + 0.2 equals 0.3."""
 BOTH = "Student's t and Bayesian bootstrap"
 UNBOUNDED = "the scores have no bounds: where a few are very large, the interval is too narrow"
 LESS = "95% CIs of very skewed scores covered 91% to 93% in simulation"
 
 SPREAD, SMALLER, PULL, EVEN = 3.5, 15.0, 0.4, 3.0
-"""Where the one more point of the Bayesian bootstrap is; chosen by coverage and width in benchmarks/coverage.py."""
+"""Position of the extra point of the Bayesian bootstrap, chosen by coverage and width (benchmarks/coverage.py)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A mean, its bounds, and how they were made."""
+    """An estimate with the bounds of its interval, and the method."""
 
     estimate: float
     low: float
@@ -160,52 +160,52 @@ class Interval:
     n: int
     method: str
     warning: str = ""
-    """Why to be careful with it; empty where there is no need."""
+    """A caution about the interval; empty without one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoInterval:
-    """Why there is no interval."""
+    """The reason why there is no interval."""
 
     reason: str
     n: int
 
 
 def range_text(low: float, high: float, form: str = ".3f") -> str:
-    """`0.530 to 0.730`: a hyphen would be read as a sign. `form` is that of each bound."""
+    """Format bounds: `0.530 to 0.730` (a hyphen could be read as a minus). `form` formats each bound."""
     return f"{low:{form}} to {high:{form}}"
 
 
 def interval_text(found: Interval | NoInterval | None, form: str = ".3f") -> str:
-    """`0.530 to 0.730`, for where "95% CI" is said already; empty where there is no interval."""
+    """Format an interval without "95% CI": `0.530 to 0.730`; empty without an interval."""
     return range_text(found.low, found.high, form) if isinstance(found, Interval) else ""
 
 
 def ci_text(found: Interval | NoInterval, form: str = ".3f") -> str:
-    """`95% CI 0.530 to 0.730`, or why there is none: `no CI: fewer than 5 scored samples`."""
+    """Format an interval: `95% CI 0.530 to 0.730`, or `no CI: fewer than 5 scored samples`."""
     if isinstance(found, NoInterval):
         return f"no CI: {found.reason}"
     return f"{found.level:.0%} CI {interval_text(found, form)}"
 
 
 def estimate_text(value: float, found: Interval | NoInterval, form: str = ".3f") -> str:
-    """`0.630 (0.530 to 0.730)`, for a table or a line with many numbers; the value alone without an interval."""
+    """Format an estimate with its interval: `0.630 (0.530 to 0.730)`; without an interval, the value alone."""
     bounds = interval_text(found, form)
     return f"{value:{form}} ({bounds})" if bounds else f"{value:{form}}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moments:
-    """What an interval of a mean needs to know of independent values."""
+    """Moments of independent values, enough for an interval of their mean."""
 
     n: int
     mean: float
     deviation: float
-    """Standard deviation with n - 1; 0 for a single value."""
+    """Standard deviation with divisor n - 1; 0 for one value."""
     varying: int
-    """How many values differ from the most common one."""
+    """Number of values that differ from the most common one."""
     values: tuple[float, ...] | None = None
-    """The values, ascending; None for more than `LARGE`."""
+    """The values, ascending; None if there are more than `LARGE`."""
 
     @property
     def error(self) -> float:
@@ -220,25 +220,25 @@ class Moments:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterMoments:
-    """What an interval of a mean needs to know of values that come in clusters, some with more than one value."""
+    """Moments of clustered values, enough for an interval of their mean."""
 
     n: int
-    """How many values."""
+    """Number of values."""
     mean: float
-    """Of the values: a large cluster counts more than a small one."""
+    """Mean of the values, not of the clusters."""
     counts: tuple[float, ...]
-    """How many values each cluster has."""
+    """Number of values in each cluster."""
     sums: tuple[float, ...]
-    """The sum of each cluster's values."""
+    """Sum of the values in each cluster."""
 
     @cached_property
     def effective(self) -> float:
-        """How many clusters of equal size would tell as much (Kish 1965)."""
+        """The effective number of clusters (Kish 1965)."""
         return self.n**2 / float(np.square(self.counts).sum())
 
     @cached_property
     def error(self) -> float:
-        """Standard error of the mean, by leaving out one cluster after another (jackknife, CR3)."""
+        """Standard error of the mean, by the jackknife over clusters (CR3)."""
         counts = np.array(self.counts)
         residuals = (np.array(self.sums) - self.mean * counts) / (1 - counts / self.n)
         return math.sqrt(1 - 1 / counts.size) * _norm(residuals) / self.n
@@ -250,7 +250,7 @@ class ClusterMoments:
 
     @cached_property
     def varying(self) -> int:
-        """How many clusters have another mean than the most common one."""
+        """Number of clusters whose mean differs from the most common one."""
         return _varying(np.array(self.sums) / np.array(self.counts))
 
 
@@ -259,7 +259,7 @@ def moments(values: Values) -> Moments: ...
 @overload
 def moments(values: Values, clusters: Sequence[Hashable] | None) -> Moments | ClusterMoments: ...
 def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Moments | ClusterMoments:
-    """The moments of at least one value; values are equal to 9 decimals.
+    """Compute the moments of at least one value; values are compared to 9 decimals.
 
     `clusters[i]` says to which cluster value i belongs: turns of one conversation, answers to one question. Where each
     value is a cluster of its own, the result is that of independent values. Raises ValueError for no values, NaN, or
@@ -288,7 +288,7 @@ def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Momen
 
 
 def cluster_moments(counts: Values, sums: Values) -> Moments | ClusterMoments:
-    """The moments of clustered values from the number and the sum of each cluster's values, as a database gives them.
+    """Compute the moments of clustered values from the number and the sum of values in each cluster.
 
     Raises ValueError for no clusters, an empty one, NaN, or lengths that differ.
     """
@@ -309,7 +309,7 @@ def cluster_moments(counts: Values, sums: Values) -> Moments | ClusterMoments:
 def mean_interval(
     known: Moments | ClusterMoments, *, bounds: tuple[float, float] | None, level: float = 0.95
 ) -> Interval | NoInterval:
-    """Two-sided interval of a mean of values within `bounds` (None: unbounded), independent or clustered.
+    """Return the two-sided interval of a mean of values within `bounds` (None: unbounded), independent or clustered.
 
     - Up to 500 values or clusters: Student's t and the Bayesian bootstrap, at each end the wider. The bootstrap has
       one more point, which stands for the values that a sample this small has not shown: far out on the side of a
@@ -344,7 +344,7 @@ def mean_interval(
 
 
 def two_sided_p(known: Moments | ClusterMoments, *, bounds: tuple[float, float] | None) -> float:
-    """The p of a mean of 0, by the methods of `mean_interval`: below 0.05 where a 95 % interval leaves out 0.
+    """Return the p of a mean of 0, by the methods of `mean_interval`: below 0.05 if a 95 % interval excludes 0.
 
     Raises ValueError for tied values without bounds.
     """
@@ -368,7 +368,7 @@ def two_sided_p(known: Moments | ClusterMoments, *, bounds: tuple[float, float] 
 
 
 def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
-    """Wilson's score interval of a share of n independent trials; half wins count half. Raises ValueError for none."""
+    """Return Wilson's score interval of a share of n trials; half wins are allowed. Raises ValueError for n = 0."""
     if n < 1 or not 0 <= share <= 1:
         raise ValueError(f"needs at least one trial and a share from 0 to 1, got {n} and {share}")
     z = normal_quantile((1 + level) / 2)
@@ -379,7 +379,7 @@ def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
 
 
 def share_bounds(count: float, n: int, *, level: float = 0.95) -> tuple[float, float]:
-    """The exact two-sided bounds of a share, `count` of n trials (Clopper and Pearson 1934).
+    """Return the exact two-sided bounds of a share, `count` of n trials (Clopper and Pearson 1934).
 
     Half a trial or any other part of one counts as such.
     """
@@ -390,12 +390,12 @@ def share_bounds(count: float, n: int, *, level: float = 0.95) -> tuple[float, f
 
 
 def _power_of_two(values: Floats) -> float:
-    """Close to the largest of the values; dividing by it loses nothing, and squares of the rest do not overflow."""
+    """Return a scale near the largest value; division by it is exact and keeps squares finite."""
     return math.ldexp(1.0, max(math.frexp(float(np.abs(values).max()))[1], -900))
 
 
 def _norm(values: Floats) -> float:
-    """The root of the sum of squares."""
+    """Return the root of the sum of squares."""
     scale = _power_of_two(values)
     return scale * float(np.linalg.norm(values / scale))
 
@@ -406,7 +406,7 @@ def _varying(values: Floats) -> int:
 
 
 def _size(known: Moments | ClusterMoments) -> int:
-    """How many values or clusters there are."""
+    """Return the number of values or clusters."""
     return known.n if isinstance(known, Moments) else len(known.counts)
 
 
@@ -465,7 +465,7 @@ _kept_limits = lru_cache(maxsize=1024)(_limits)
 
 
 def _as_share(known: Moments, bounds: tuple[float, float], units: object) -> str:
-    """The method where the exact interval of a share is taken: values at the bounds alone, or most of many tied."""
+    """Return the method if the exact interval of a share applies: values only at the bounds, or mostly tied."""
     low, high = bounds
     most = (known.mean - low) / (high - low) * (high - known.mean) / (high - low) * known.n / (known.n - 1)
     if (known.deviation / (high - low)) ** 2 >= most - 1e-9:
@@ -476,7 +476,7 @@ def _as_share(known: Moments, bounds: tuple[float, float], units: object) -> str
 
 
 def _share_p(known: Moments, bounds: tuple[float, float]) -> float:
-    """The p of a mean of 0 by the exact interval of a share: where that begins to hold 0."""
+    """Return the p of a mean of 0 by the exact interval of a share."""
     low, high = bounds
     count, share = (known.mean - low) / (high - low) * known.n, -low / (high - low)
     if known.mean > 0:
@@ -492,7 +492,7 @@ def _share_limits(known: Moments, bounds: tuple[float, float], level: float) -> 
 
 
 def _units(known: Moments | ClusterMoments) -> tuple[Floats, Floats] | None:
-    """Sums and counts of what is independent; None where there is so much of it that Student's t does alone."""
+    """Return sums and counts of independent units; None if there are so many that Student's t suffices."""
     if isinstance(known, ClusterMoments):
         if len(known.counts) > LARGE and known.varying >= FEW_OF_MANY:
             return None
@@ -501,7 +501,7 @@ def _units(known: Moments | ClusterMoments) -> tuple[Floats, Floats] | None:
 
 
 def _stretch(known: Moments | ClusterMoments, level: float) -> float:
-    """How much wider the bootstrap of clusters is made, as Student's t is for clusters of unequal size."""
+    """Return the factor by which the cluster bootstrap is widened, as Student's t is for unequal clusters."""
     if isinstance(known, Moments):
         return 1.0
     p, size, counts = (1 + level) / 2, len(known.counts), np.array(known.counts)
@@ -512,7 +512,7 @@ def _stretch(known: Moments | ClusterMoments, level: float) -> float:
 def _unseen(
     known: Moments | ClusterMoments, sums: Floats, counts: Floats, bounds: tuple[float, float] | None
 ) -> tuple[float, float]:
-    """Where the one more point is, below and above.
+    """Return the extra points, below and above.
 
     The more skewed the values are, the further out on the side of the long tail: an Edgeworth expansion asks for half
     the third moment over the second, and a small sample shows too little of it. The tail is shorter where many values
@@ -535,7 +535,7 @@ def _unseen(
 
 
 def _even_ties(values: Floats, low: float, high: float) -> float:
-    """The share of pairs of values that are tied; less where the other values are on one side, or a bound is close."""
+    """Return the share of tied pairs; less if the other values are on one side, or a bound is close."""
     common, times = np.unique(values.round(SAME), return_counts=True)
     below = np.cumsum(times) - times
     above = values.size - below - times
@@ -545,7 +545,7 @@ def _even_ties(values: Floats, low: float, high: float) -> float:
 
 
 def gate(found: Interval | NoInterval, *, threshold: float, fail: Literal["below", "above"] = "below") -> GateVerdict:
-    """Pass or fail only where the whole interval is on one side of the threshold, else inconclusive.
+    """Return pass or fail if the whole interval is on one side of the threshold, else inconclusive.
 
     The threshold itself passes. Without an interval the verdict is inconclusive. Raises ValueError for a
     threshold that is NaN.

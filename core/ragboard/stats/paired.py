@@ -1,4 +1,4 @@
-"""Means and differences of which some values are missing, whatever these may have been."""
+"""Paired differences and tests, also with missing values, whatever these could have been."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ METHOD = "worst-case bounds"
 def outer_interval(
     low: Interval | NoInterval, high: Interval | NoInterval, *, estimate: float
 ) -> Interval | NoInterval:
-    """From the lower end of `low` to the upper end of `high`: the missing all at their least, all at their greatest.
+    """Combine two intervals: from the lower end of `low`, with the missing at their least, to the upper end of `high`.
 
     The means of the two are the worst-case bounds of Horowitz and Manski (2000). Each end errs with at most half of
     one less the level, so that the whole stretch between the bounds is covered at that level (Bonferroni), and the
@@ -69,7 +69,7 @@ def outer_interval(
 
 
 def outer_difference(seen: PairedDifference, low: PairedDifference, high: PairedDifference) -> PairedDifference:
-    """The difference `seen` in the pairs without a missing value, with what the missing ones allow beside it.
+    """Return the difference of complete pairs, with the bounds that the missing values allow.
 
     `low` is over all pairs with the missing values such that the difference is least, `high` such that it is
     greatest. The interval is the outer one; p is the larger that the missing values allow: that of the nearer case
@@ -87,7 +87,7 @@ def outer_difference(seen: PairedDifference, low: PairedDifference, high: Paired
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """The p values adjusted for their number, in the order given (Holm 1979).
+    """Adjust p values for their number, in the order given (Holm 1979).
 
     Calling those below 0.05 differences, one is called falsely at most 5 % of the time, however the tests
     depend on each other. Raises ValueError for a p outside 0 to 1.
@@ -102,23 +102,23 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 Flags = Sequence[bool] | NDArray[np.bool_]
 FEW_FLIPS = 12
-"""Up to this many non-zero differences, all ways to flip their signs are counted."""
+"""The most non-zero differences for which all sign flips are enumerated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SignTest:
-    """How often each side was ahead, and how surprising that is where neither is better."""
+    """A sign test: wins, losses and p."""
 
     wins: int
     losses: int
     p: float
-    """Two-sided, exact."""
+    """Two-sided exact p."""
     method: str = "exact sign test"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairedDifference:
-    """The mean of `second - first` over n pairs: its interval, its p, and who was ahead how often."""
+    """Mean of `second - first` over n pairs, with interval, p and counts of wins and losses."""
 
     n: int
     first: float
@@ -126,13 +126,13 @@ class PairedDifference:
     second: float
     """Mean of the second values."""
     difference: float
-    """Mean of the differences; positive where the second is higher."""
+    """Mean difference; positive if the second is higher."""
     interval: Interval | NoInterval
     p: float
-    """Two-sided, of the hypothesis that there is no difference; 1 where all pairs are equal."""
+    """Two-sided p of the hypothesis of no difference; 1 if all pairs are equal."""
     p_method: str
     sign: SignTest
-    """A win is a pair whose second value is the higher one."""
+    """Wins, losses and ties; a win is a pair with a higher second value."""
     ties: int
     detectable: float | None
     """The smallest true difference that would be found with the given power, were all else alike; None
@@ -140,7 +140,7 @@ class PairedDifference:
     power: float
     level: float
     warning: str = ""
-    """Why to be careful with the interval; empty where there is no need."""
+    """A caution about the interval; empty without one."""
 
 
 def paired_difference(
@@ -152,7 +152,7 @@ def paired_difference(
     level: float = 0.95,
     power: float = 0.8,
 ) -> PairedDifference:
-    """Compare values that belong together: `first[i]` with `second[i]`.
+    """Compare paired values: `first[i]` with `second[i]`.
 
     `bounds` are those of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` says to which cluster pair i
     belongs: turns of one conversation, answers to one question; without, pairs are independent. Interval and p are
@@ -199,13 +199,13 @@ def paired_difference(
 
 
 def sign_test(wins: int, losses: int) -> SignTest:
-    """The exact two-sided sign test; ties are left out. Without a win or a loss, p is 1."""
+    """Return the exact two-sided sign test; ties are left out. Without a win or loss, p is 1."""
     p = min(1.0, 2 * coin_tail(min(wins, losses), wins + losses))
     return SignTest(wins=wins, losses=losses, p=p)
 
 
 def mcnemar(first: Flags, second: Flags) -> SignTest:
-    """The exact test of McNemar 1947: of the pairs in which one is true, how often it is the second.
+    """Return McNemar's exact test (1947) of paired booleans: of the pairs that differ, how often the second is true.
 
     Raises ValueError for lengths that differ, and for what is not True or False.
     """
@@ -238,7 +238,7 @@ def _p(
 
 
 def _flips(differences: Floats) -> float:
-    """The share of all ways to set the signs in which the sum is at least as far from 0."""
+    """Return the share of all sign assignments with a sum at least as far from 0."""
     moved = differences[differences.round(SAME) != 0]
     moved = moved / np.abs(moved).max()
     signs = np.array(list(product((-1.0, 1.0), repeat=moved.size)))

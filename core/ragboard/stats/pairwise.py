@@ -1,4 +1,4 @@
-"""How often a score prefers what people prefer, of two."""
+"""Pairwise accuracy: how often scores prefer what people prefer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ties = Literal["random", "half", "loss", "exclude"]
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """The scores of two candidates, of which people prefer one; None is a score that is missing."""
+    """Scores of two candidates, of which people prefer one; None is a missing score."""
 
     id: str
     preferred: float | None
@@ -33,18 +33,18 @@ class PairwiseAccuracy:
     """The share of pairs in which the preferred candidate has the higher score."""
 
     accuracy: float | None
-    """None where no pair counts."""
+    """Accuracy; None if no pair counts."""
     wilson: Interval | NoInterval
     bootstrap: Interval | NoInterval
-    """By drawing pairs, or groups of pairs, again."""
+    """Bootstrap interval over pairs, or over groups of pairs."""
     n: int
-    """How many pairs count."""
+    """Number of pairs that count."""
     wins: int
     ties: int
-    """Undecided: pairs with equal scores, whatever was then made of them."""
+    """Pairs with equal scores, however they were counted."""
     losses: int
     unscored: int
-    """Pairs of which a score is missing; they never count."""
+    """Pairs with a missing score; they never count."""
     policy: Ties
     seed: int
     level: float
@@ -58,7 +58,7 @@ def pairwise_accuracy(
     groups: Mapping[str, Hashable] | None = None,
     level: float = 0.95,
 ) -> PairwiseAccuracy:
-    """Accuracy with Wilson's and a bootstrap interval; a tie is a coin of its own, half a win, a loss, or left out.
+    """Return the accuracy with Wilson's and a bootstrap interval; `ties` says how equal scores count.
 
     `groups` says by a pair's id with which others it hangs together (the same question, say); then the bootstrap
     interval is the one to read. Raises ValueError for an id that occurs twice.
@@ -87,7 +87,7 @@ def pairwise_accuracy(
 
 
 def outcomes(pairs: Sequence[Pair], *, ties: Ties = "random", seed: int = 0) -> dict[str, float | None]:
-    """1 for a pair that was won, 0 for one that was lost, by id; None for one that does not count.
+    """Return 1 for a won pair, 0 for a lost one, None for one that does not count, by id.
 
     The coin of a tie depends on the seed and the pair's id alone, not on the order of the pairs. Raises ValueError
     for an id that occurs twice.
@@ -105,7 +105,7 @@ def compare_contenders(
     *,
     groups: Mapping[str, Hashable] | None = None,
 ) -> SignTest:
-    """McNemar's exact test on the pairs that count for both: a win is a pair that only the second got right.
+    """Return McNemar's exact test on the pairs that count for both; a win is a pair that only the second got right.
 
     Half a win beats a loss and is beaten by a win. `groups` says by a pair's id with which others it hangs together
     (the same question, say): p is then of whole groups, of which one is won where the second is ahead in its pairs.

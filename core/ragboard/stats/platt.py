@@ -1,4 +1,4 @@
-"""From a score of any scale to a probability."""
+"""Platt scaling: map scores of any scale to probabilities."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Platt:
     offset: float
 
     def probability(self, score: float) -> float:
-        """In [0, 1]."""
+        """Return the probability of a score, in [0, 1]."""
         return 0.5 * (1 + math.tanh((self.slope * score + self.offset) / 2))
 
 
 def fit_platt(scores: Sequence[float], positive: Sequence[bool]) -> Platt:
-    """The curve that makes the outcomes most likely, with outcomes drawn in a little from 0 and 1.
+    """Fit the logistic curve by maximum likelihood, with outcomes moved slightly away from 0 and 1 (Platt 1999).
 
     Platt 1999, with his targets (n + 1) / (n + 2), so that scores which part the classes keep a finite slope. Where the
     best slope is negative the scores tell nothing: it is 0, and the probability the share of positives. Raises

@@ -1,4 +1,4 @@
-"""A judge's mean put right by labels: the estimate and its variance from moments.
+"""Prediction-powered inference: a judge's mean, bias-corrected by labels.
 
 With label y and judge's score f of the n labelled items, and f of the M that have no label, the estimate is
 
@@ -49,7 +49,7 @@ PpiDesign = Literal["subset", "separate"]
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The moments that an estimate needs; numbers, or arrays of one shape for many estimates at once.
+    """Moments that an estimate needs: numbers, or arrays of one shape for many estimates.
 
     Variances have n - 1. `*_rest` is of the judge's scores of the items without label.
     """
@@ -67,7 +67,7 @@ class Parts:
 
 @dataclass(frozen=True, kw_only=True)
 class Solved:
-    """Estimates, their standard errors, degrees of freedom (Welch, rounded down) and weights; shaped as the parts."""
+    """Estimates with standard errors, degrees of freedom (Welch, rounded down) and weights; shaped as the parts."""
 
     estimate: Floats
     error: Floats
@@ -76,7 +76,7 @@ class Solved:
 
 
 def solve(parts: Parts, *, design: PpiDesign, weight: float | None) -> Solved:
-    """The estimate with the weight given, or with the weight between 0 and 1 that has the least variance.
+    """Compute the estimate with the weight given, or with the weight in [0, 1] of least variance.
 
     The latter was found in the same labels, which makes their variance look too small: it is counted as that of
     a regression with its slope unknown, by (n - 1) / (n - 2) and 1 + 1 / n. Where that leaves no gain, the
@@ -119,14 +119,14 @@ def _solved(parts: Parts, used: Floats, share: float, penalty: float) -> Solved:
 
 
 def half_width(solved: Solved, level: float) -> Floats:
-    """From each estimate to the bounds of its interval, by Student's t."""
+    """Return the half width of each interval, by Student's t."""
     different, places = np.unique(solved.df, return_inverse=True)
     quantiles = np.array([t_quantile((1 + level) / 2, float(df)) for df in different])
     return quantiles[places].reshape(np.shape(solved.error)) * solved.error
 
 
 def parts_of(labels: Floats, judged: Floats, rest: Floats) -> Parts:
-    """The moments of at least 2 labelled and 2 other items."""
+    """Compute the moments of at least 2 labelled and 2 other items."""
     return Parts(
         n=labels.size,
         m=rest.size,
@@ -158,29 +158,29 @@ def binary_parts(*, both: Floats, judge_alone: Floats, person_alone: Floats, n: 
 
 
 FEWEST_LABELS = 30
-"""With fewer labels there is no estimate."""
+"""The least number of labels for an estimate."""
 FEWEST_RARE = 5
-"""With fewer labels that differ from the judge's score, or from the commonest, there is no interval."""
+"""The least number of labels that differ from the judge's score, or from the most common label, for an interval."""
 ENOUGH_RARE = 20
-"""From so many on, 95 % intervals cover 93.5 to 96.5 % in simulation."""
+"""The least number of cases with 93.5 to 96.5 % coverage of 95 % intervals in simulation."""
 MEASURED = "92 to 95 %"
 """What 95 % intervals covered in simulation where 5 to 19 rare cases were to be expected."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PoweredMean:
-    """One estimate of the mean of people's labels, and what it was made from."""
+    """An estimate of the mean label, with its inputs."""
 
     interval: Interval
-    """As computed: it may leave the range of the labels. Its n is the number of values behind it."""
+    """The estimate as computed; it can be outside the range of labels. n is the number of values."""
     clipped: Interval
-    """Estimate and bounds cut at the range of the labels."""
+    """Estimate and bounds, clipped to the range of labels."""
     labels: int
-    """How many items have a label that was used."""
+    """Number of labelled items used."""
     judged: int
-    """How many items the judge's mean is taken over; 0 where the judge is not asked."""
+    """Number of items in the judge's mean; 0 if the judge is not used."""
     weight: float
-    """How far the judge is trusted: 0 not at all, 1 fully, before the labels correct it."""
+    """Weight of the judge: 0 not used, 1 fully, before the correction by labels."""
     error: float
     """Standard error."""
     df: float
@@ -189,37 +189,37 @@ class PoweredMean:
     """How many labels without a judge would give the same standard error; None where the labels do not vary or
     none was used."""
     warning: str = ""
-    """Why to be careful with the interval; empty where there is no need."""
+    """A caution about the interval; empty without one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PoweredMeans:
-    """The same mean estimated in four ways, or why it is not."""
+    """The mean label, estimated in four ways, or why it is not."""
 
     classical: PoweredMean | NoInterval
-    """From the labels alone."""
+    """The estimate from labels alone."""
     judge_only: PoweredMean | NoInterval
-    """From the judge alone: narrow, and off by however much the judge is."""
+    """The estimate from the judge alone: narrow, with the judge's bias."""
     ppi: PoweredMean | NoInterval
     tuned: PoweredMean | NoInterval
-    """PPI++."""
+    """The estimate by PPI++."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelsNeeded:
-    """How many labels would make the interval as narrow as wanted, if what comes is like what is there."""
+    """The number of labels for an interval of the wanted width, if further items are like the present ones."""
 
     width: float
-    """Upper bound minus lower bound."""
+    """Wanted width: upper bound minus lower bound."""
     level: float
     labels: int | None
-    """With the judge (PPI++), those that are there included; None where it cannot be reached."""
+    """Labels needed with the judge (PPI++), including present ones; None if the width cannot be reached."""
     more: int | None
-    """Those yet to be given; None where it cannot be reached."""
+    """Further labels needed; None if the width cannot be reached."""
     without_judge: int | None
-    """The same from labels alone."""
+    """Labels needed without the judge."""
     reason: str = ""
-    """Why it cannot be reached."""
+    """Why the width cannot be reached."""
 
 
 def powered_means(
@@ -231,7 +231,7 @@ def powered_means(
     design: PpiDesign = "subset",
     level: float = 0.95,
 ) -> PoweredMeans:
-    """The mean label by labels alone, by the judge alone, by PPI and by PPI++.
+    """Estimate the mean label by labels alone, by the judge alone, by PPI and by PPI++.
 
     `labels[i]` and `judged[i]` are what a person and the judge said of the same item, `rest` what the judge said
     of the items without label; `bounds` are the range of a label. For the difference of two runs over the same
@@ -261,7 +261,7 @@ def powered_mean(
     weight: float | None = None,
     compat: Literal["ares"] | None = None,
 ) -> PoweredMean | NoInterval:
-    """PPI with the weight given, PPI++ without; refusals and warnings as `powered_means` says.
+    """Estimate the mean label by PPI with the weight given, by PPI++ without; see `powered_means`.
 
     `compat="ares"` computes what ARES does: weight 1, the labelled items a set of their own, variances with
     n, the normal distribution, and neither refusal nor warning.
@@ -293,7 +293,7 @@ def powered_mean(
 def powered_difference(
     first: PoweredMean, second: PoweredMean, *, bounds: tuple[float, float] = (-1.0, 1.0)
 ) -> Interval | NoInterval:
-    """`second - first` of two estimates whose items have nothing to do with each other; Welch's t, cut at the bounds.
+    """Return `second - first` of two estimates from independent items, by Welch's t, clipped at the bounds.
 
     For two runs over the same items the differences go into `powered_means` instead: that is narrower.
     """
@@ -317,7 +317,7 @@ def labels_needed(
     design: PpiDesign = "subset",
     level: float = 0.95,
 ) -> LabelsNeeded:
-    """How many labels an interval of the given width takes, with the judge (PPI++) and without.
+    """Return the number of labels for an interval of the given width, with the judge (PPI++) and without.
 
     Where the labels are a subset there can be no more of them than items. Raises ValueError for a width that is
     not above 0, or fewer than 30 labels.
@@ -351,7 +351,7 @@ def _arrays(labels: Values, judged: Values, rest: Values) -> tuple[Floats, Float
 
 
 def _rare(labels: Floats, judged: Floats) -> tuple[int, str]:
-    """How many cases the interval hangs on, and in words: errors of the judge, rarer answers of either."""
+    """Count the cases that the interval depends on, and name them: errors of the judge, or rarer answers."""
     counts = {
         "errors of the judge": moments(labels - judged).varying,
         "rarer answers of the judge": moments(judged).varying,
@@ -430,14 +430,14 @@ def _clipped(interval: Interval, bounds: tuple[float, float]) -> Interval:
 
 
 def _width_at(n: int, parts: Parts, design: PpiDesign, level: float, *, tuned: bool) -> float:
-    """The width with n labels, whose moments are those of the labels there are."""
+    """Return the width with n labels that have the moments of the present ones."""
     m = parts.n + parts.m - n if design == "subset" else parts.m
     solved = solve(replace(parts, n=n, m=m), design=design, weight=None if tuned else 0.0)
     return 2 * t_quantile((1 + level) / 2, float(solved.df)) * float(solved.error)
 
 
 def _least(width_at: Callable[[int], float], width: float, most: int) -> int | None:
-    """The smallest number from 3 to `most` whose width is small enough; widths fall."""
+    """Return the smallest n from 3 to `most` whose width is small enough; widths decrease with n."""
     if width_at(most) > width:
         return None
     low, high = 3, most

@@ -1,4 +1,4 @@
-"""Which system is better than which, and how far an order can be trusted."""
+"""Rankings of systems, and how certain they are."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ from ragboard.stats.ppi import Parts, Solved, binary_parts, half_width, solve
 __all__ = ["Arm", "Ranked", "RankingSimulation", "rank_systems", "simulate_ranking"]
 
 MOCK_RATES = tuple(0.7 + 0.025 * step for step in range(9))
-"""The nine success rates of the mock systems of ARES (Saad-Falcon et al. 2023): 70 % to 90 % by 2.5."""
+"""Success rates of the nine mock systems of ARES (Saad-Falcon et al. 2023): 70 % to 90 % in steps of 2.5."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ranked:
-    """A system's place among the others."""
+    """A system's rank among the others."""
 
     name: str
     estimate: float
     rank: int
-    """1 is the highest estimate; equal estimates share the better place."""
+    """Rank by estimate, 1 is the highest; equal estimates share the better rank."""
     best: int
-    """The best and the worst rank that its differences from the others leave open."""
+    """The best and worst possible rank, given its differences from the others."""
     worst: int
     level: float
-    """With this confidence all systems' true ranks lie within their bounds at once."""
+    """Confidence that all true ranks are within their bounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """How one way to estimate fared over many repetitions."""
+    """Results of one method over many repetitions."""
 
     name: str
     tau: float
-    """Kendall's tau-b of the estimated with the true order, on average; 0 for a draw without any order."""
+    """Mean Kendall's tau-b of estimated and true order; 0 for a repetition without any order."""
     tau_error: float
-    """The Monte Carlo error of that average."""
+    """Monte Carlo standard error of that mean."""
     tau_low: float
-    """Between these lies tau in the middle 95 % of the repetitions."""
+    """Bounds of tau in the middle 95 % of repetitions."""
     tau_high: float
     coverage: float
-    """How often the interval held the true rate, over all systems and repetitions."""
+    """Coverage of the intervals, over all systems and repetitions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankingSimulation:
-    """The mock-system experiment: systems of known success rate, ordered in several ways."""
+    """A simulation with mock systems of known success rates, ranked by several methods."""
 
     arms: tuple[Arm, ...]
-    """The judge alone, the labels alone, PPI and PPI++."""
+    """Results of the judge alone, labels alone, PPI and PPI++."""
     rates: tuple[float, ...]
     sensitivity: tuple[float, ...]
     specificity: tuple[float, ...]
@@ -71,7 +71,7 @@ def rank_systems(
     *,
     level: float = 0.95,
 ) -> tuple[Ranked, ...]:
-    """The systems from the highest estimate to the lowest, with the ranks that their differences leave open.
+    """Rank systems by estimate, highest first, with the ranks that their differences allow.
 
     `difference(a, b, level)` is the interval of b less a; it is asked for each two systems at a level so high that
     all hold at once (Bonferroni). A system cannot be better than 1 + those surely above it (Mogstad et
@@ -114,7 +114,7 @@ def simulate_ranking(
     seed: int = 0,
     level: float = 0.95,
 ) -> RankingSimulation:
-    """Draw systems of known success rate, judge all `items` and label some of them, and see which order comes out.
+    """Simulate systems of known success rates, judge all `items`, label some, and compare the resulting orders.
 
     Of the items of each system `labels`, drawn at random, have a person's answer. The judge says yes of a success
     with the sensitivity and no of a failure with the specificity, one for all systems or one each. Raises ValueError
@@ -152,7 +152,7 @@ def _each(value: float | Sequence[float], count: int) -> Floats:
 
 
 def _drawn(truth: Floats, right: Floats, wrong: Floats, n: int, items: int, repeats: int, seed: int) -> Parts:
-    """Repetitions by systems."""
+    """Shape: repetitions by systems."""
     rng = np.random.default_rng(seed)
     both, judge_alone, person_alone = truth * right, (1 - truth) * (1 - wrong), truth * (1 - right)
     shares = np.stack([both, judge_alone, person_alone, np.maximum(1 - both - judge_alone - person_alone, 0)], axis=-1)
@@ -184,7 +184,7 @@ def _arm(name: str, solved: Solved, truth: Floats, level: float) -> Arm:
 
 
 def _taus(estimates: Floats, truth: Floats) -> Floats:
-    """Kendall's tau-b of every row of the estimates with the truth."""
+    """Return Kendall's tau-b of each row of estimates with the truth."""
     first, second = np.triu_indices(truth.size, k=1)
     ours = np.sign(np.round(estimates[:, first] - estimates[:, second], 12))
     theirs = np.sign(np.round(truth[first] - truth[second], 12))

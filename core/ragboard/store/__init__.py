@@ -1,4 +1,4 @@
-"""The store: what writes to the database, and finds in it what was kept."""
+"""The store of runs, evaluations, labels and agreements: a DuckDB database and files beside it."""
 
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.reading import find_sample, read_evaluations, read_samples

@@ -1,4 +1,4 @@
-"""The files beside the database that belong to an evaluation, and the lock of the process that works on it."""
+"""Files of an evaluation beside the database, and the lock of the process that works on it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ragboard.errors import StoreBusyError
 __all__ = ["GLANCE_SECONDS", "hold_journals", "journals_of", "remove_journals"]
 
 GLANCE_SECONDS = 0.3
-"""Who only looks whether a journal is being written has left its lock long before that."""
+"""Seconds to wait for a lock; a process that only checks a journal releases it much sooner."""
 
 ENDINGS = (".jsonl", ".json", ".status.json", ".status.draft", ".status.stop", ".log", ".lock")
-"""Of all files of one evaluation."""
+"""Extensions of the files of one evaluation."""
 
 
 def journals_of(folder: Path, run_ids: Iterable[str], evaluation_ids: Iterable[str]) -> tuple[Path, ...]:
-    """The journals of these evaluations, and of those of the runs that never came into the database."""
+    """Return the ids of journals of these evaluations, and of evaluations of these runs that were never loaded."""
     runs = set(run_ids)
     begun = [path.with_suffix(".jsonl") for path in folder.glob("*.json") if _run_of(path) in runs]
     return tuple(dict.fromkeys((*(folder / f"{name}.jsonl" for name in evaluation_ids), *begun)))
@@ -29,7 +29,7 @@ def journals_of(folder: Path, run_ids: Iterable[str], evaluation_ids: Iterable[s
 
 @contextmanager
 def hold_journals(journals: Iterable[Path]) -> Generator[None]:
-    """Keep every process from working on these evaluations. Raises StoreBusyError where one does."""
+    """Lock these evaluations, so that no process works on them. Raises StoreBusyError if one does."""
     with ExitStack() as held:
         for path in journals:
             lock = path.with_suffix(".lock")
@@ -53,7 +53,7 @@ def remove_journals(journals: Iterable[Path]) -> None:
 
 
 def _run_of(header: Path) -> str:
-    """The run that the header of a journal names; empty where it names none."""
+    """Return the run in the header of a journal; empty if it names none."""
     try:
         run = json.loads(header.read_text(encoding="utf-8"))["run"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Runs and samples found and read over a connection."""
+"""Find and read runs, samples and evaluations over a connection."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = [
 ]
 
 NAMED = 5
-"""At most so many samples are named in a message."""
+"""The most samples that a message names."""
 
 
 def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[int, Sample]:
-    """A sample of a run and its position. Raises NotFoundError where the run has no such sample."""
+    """Return a sample of a run and its position. Raises NotFoundError if the run has no such sample."""
     row = connection.execute(
         "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run.run_id, sample_id]
     ).fetchone()
@@ -38,7 +38,7 @@ def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: s
 
 
 def _some_ids(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str:
-    """The first few ids of a run, for a message of one line."""
+    """Return the first few ids of a run, for a message."""
     rows = connection.execute(
         "SELECT sample_id FROM samples WHERE run_id = ? ORDER BY position LIMIT ?", [run.run_id, NAMED + 1]
     ).fetchall()
@@ -46,7 +46,7 @@ def _some_ids(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str:
 
 
 def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:
-    """The samples at the positions from `start` up to `stop`, with their positions."""
+    """Return the samples at the positions from `start` up to `stop`, with their positions."""
     given = [run_id, start, stop]
     rows = connection.execute(
         "SELECT position, sample_id, question, answer, reference, has_contexts, reference_contexts, history,"
@@ -79,12 +79,12 @@ def _sample(row: tuple[Any, ...], passages: list[Passage]) -> Sample:
 
 
 def column(connection: duckdb.DuckDBPyConnection, sql: str, given: list[Any]) -> list[str]:
-    """The first column of what a query finds."""
+    """Return the first column of the result of a query."""
     return [row[0] for row in connection.execute(sql, given).fetchall()]
 
 
 def find_run(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str] | None:
-    """Id and name of the run called so, by name before id; None where there is none."""
+    """Return id and name of the run with this name, else with this id; None if there is none."""
     found: tuple[str, str] | None = connection.execute(
         "SELECT run_id, name FROM runs WHERE name = ? OR run_id = ? ORDER BY name = ? DESC",
         [name, name, name],
@@ -93,7 +93,7 @@ def find_run(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str
 
 
 def run_shown(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> RunRef:
-    """A run by its name alone: its statements and each of its metrics, from the evaluations that pages show."""
+    """Return a reference to a run by its name alone: statements and scores of the evaluations that pages show."""
     main = column(connection, "SELECT evaluation_id FROM shown_evaluations WHERE run_id = ?", [run_id])
     rows = connection.execute(
         "SELECT metric, evaluation_id FROM shown_metrics WHERE run_id = ? AND evaluation_id <> ? ORDER BY metric",
@@ -109,7 +109,7 @@ def run_shown(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> 
 
 
 def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, wanted: str) -> str:
-    """The evaluation of a run whose id begins so. Raises NotFoundError that names what there is."""
+    """Return the evaluation of a run whose id begins with this. Raises NotFoundError that names the possible ones."""
     there = column(
         connection, "SELECT evaluation_id FROM evaluations WHERE run_id = ? ORDER BY finished DESC", [run_id]
     )
@@ -120,7 +120,7 @@ def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, wanted:
 
 
 def read_evaluations(connection: duckdb.DuckDBPyConnection, where: str, *given: str) -> tuple[Evaluation, ...]:
-    """The evaluations that meet a condition, newest first."""
+    """Return the evaluations that meet a condition, newest first."""
     rows = connection.execute(
         "SELECT evaluation_id, run_id, judge, heuristic, identity, metrics, imported FROM evaluations"
         f" WHERE {where} ORDER BY finished DESC, evaluation_id",
@@ -141,6 +141,6 @@ def read_evaluations(connection: duckdb.DuckDBPyConnection, where: str, *given: 
 
 
 def metrics_of(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> tuple[str, ...]:
-    """The metrics of an evaluation; none where it is new."""
+    """Return the metrics of an evaluation; empty for a new one."""
     row = connection.execute("SELECT metrics FROM evaluations WHERE evaluation_id = ?", [evaluation_id]).fetchone()
     return tuple(row[0]) if row else ()

@@ -1,4 +1,4 @@
-"""Samples, scores and agreements as rows of the database."""
+"""Convert samples and scores to rows of the database."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["answer_key", "append_rows", "as_json", "passage_rows", "sample_row",
 
 
 def as_json(value: Any) -> str:
-    """Text that is equal where the values are."""
+    """Return JSON text; equal values give equal texts."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
-    """A row of `scores` but for its evaluation: position, metric, value, counted, reason, detail."""
+    """Return a row of `scores` without its evaluation: position, metric, value, counted, reason, detail."""
     if isinstance(outcome, Score):
         return (position, metric, outcome.value, outcome.counted, None, None)
     return (position, metric, None, None, outcome.reason, outcome.detail)
 
 
 def answer_key(sample: Sample) -> str:
-    """Which answer a person's label is on, in whichever run: a digest of question, history, answer and passages.
+    """Return the key of an answer that labels refer to, the same in every run.
 
     The order of the passages does not matter.
     """
@@ -46,7 +46,7 @@ def append_rows(
     table: Literal["samples", "passages", "scores", "agreement_items", "agreement_scores"],
     rows: list[tuple[Any, ...]],
 ) -> None:
-    """Put rows at the end of a table, a column at a time."""
+    """Append rows to a table, one column at a time."""
     if not rows:
         return
     schema = _SCHEMAS[table]
@@ -57,7 +57,7 @@ def append_rows(
 
 
 def sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
-    """A row of `samples`."""
+    """Return the row of `samples` of a sample."""
     return (
         run_id,
         position,
@@ -74,7 +74,7 @@ def sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
 
 
 def passage_rows(run_id: str, position: int, sample: Sample) -> list[tuple[Any, ...]]:
-    """The rows of `passages` of one sample."""
+    """Return the rows of `passages` of a sample."""
     return [
         (run_id, position, passage.rank, passage.id, passage.text, passage.score) for passage in sample.contexts or ()
     ]

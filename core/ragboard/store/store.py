@@ -1,4 +1,4 @@
-"""Uploaded files, each in a folder of what was imported from it: it goes when that goes."""
+"""The store in a folder: runs, evaluations, results and uploaded files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = ["Store"]
 
 
 def keep_upload(folder: Path, owners: Iterable[str], file: Path) -> None:
-    """Keep a copy of a file for each owner; the copies share their content. Raises StoreError where they cannot be."""
+    """Copy an uploaded file for each owner; the copies share their content. Raises StoreError if that fails."""
     first: Path | None = None
     try:
         for owner in owners:
@@ -65,7 +65,7 @@ def keep_upload(folder: Path, owners: Iterable[str], file: Path) -> None:
 
 
 def drop_uploads(folder: Path, owners: Iterable[str]) -> None:
-    """Delete the files of these owners."""
+    """Delete the uploaded files of these owners."""
     for owner in owners:
         shutil.rmtree(folder / owner, ignore_errors=True)
 
@@ -88,11 +88,11 @@ def _linked(first: Path, to: Path) -> None:
 
 JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
 PAGE = 256
-"""Samples read in one lease."""
+"""Samples to read in one lease of the database."""
 
 
 class Store:
-    """Runs, evaluations and results in a folder. Every call is one short lease on the database.
+    """Runs, evaluations and results in a folder. Every call takes one short lease on the database.
 
     Of a store that is not `writable` every call that would change something raises StoreError. `wait` is how
     long, in seconds, a call waits for other processes.
@@ -103,17 +103,17 @@ class Store:
         self.database = Database(folder / "ragboard.duckdb", writable=writable, wait=wait)
 
     def check(self) -> None:
-        """Raise StoreError where the store cannot be read, StoreBusyError where others keep it too long."""
+        """Raise StoreError if the store cannot be read, StoreBusyError if others hold it too long."""
         with self.database.read():
             pass
 
     def require_writable(self) -> None:
-        """Raise StoreError where the store was opened for reading alone."""
+        """Raise StoreError if the store was opened read-only."""
         self.database.require_writable()
 
     @property
     def version(self) -> str:
-        """Changes whenever something was written; costs no lease."""
+        """A value that changes with every write; it takes no lease."""
         try:
             stat = self.database.path.stat()
         except FileNotFoundError:
@@ -121,13 +121,13 @@ class Store:
         return f"{stat.st_mtime_ns}-{stat.st_size}"
 
     def journal_path(self, evaluation_id: str) -> Path:
-        """Where an evaluation's answers are kept. Raises NotFoundError for an id that no evaluation can have."""
+        """Return the path of an evaluation's journal. Raises NotFoundError for an invalid id."""
         if not JOURNAL_ID.fullmatch(evaluation_id):
             raise NotFoundError(f"the store has no evaluation {evaluation_id!r}")
         return self.folder / "journals" / f"{evaluation_id}.jsonl"
 
     def add_runs(self, runs: Iterable[Run]) -> tuple[AddedRun, ...]:
-        """Keep runs, all or none. The very same run again changes nothing.
+        """Add runs, all or none. Adding the same run again changes nothing.
 
         Raises RunExistsError where another run already has the name, SettingError for a run without
         samples or name.
@@ -140,13 +140,13 @@ class Store:
             return tuple(add_run(connection, run, run_id) for run, run_id in prepared)
 
     def same_run(self, run: Run) -> str | None:
-        """The id of the very same run in the store, whatever it is called by now; None where it is not there."""
+        """Return the id of the same run in the store, whatever its name; None if it is not there."""
         with self.database.read() as connection:
             there = same_run(connection, run.name, run_digest(run))
         return there[0] if there else None
 
     def append(self, run: Run) -> tuple[str, ...]:
-        """Keep samples behind those of a run that grows, and return their ids; it begins with its first samples.
+        """Append samples to a run that grows, and return their ids. The first call creates the run.
 
         An id that is taken gets a number: `s1#2`. Configuration and dataset are those that came first. Safe
         for several processes at once. Raises RunExistsError where a run that does not grow has the name,
@@ -164,7 +164,7 @@ class Store:
             return grow(connection, run, run_id)
 
     def remove_runs(self, run_ids: Iterable[str]) -> None:
-        """Delete runs with all that was found about them; their journals and uploaded files go too.
+        """Delete runs with everything that belongs to them, also their journals and uploaded files.
 
         Raises StoreBusyError where a process evaluates one of them.
         """
@@ -184,7 +184,7 @@ class Store:
         drop_uploads(self._uploads, ids)
 
     def keep_upload(self, file: Path, *, owners: Iterable[str]) -> None:
-        """Keep an uploaded file until the runs or agreements of these ids are deleted. Raises StoreError."""
+        """Store an uploaded file until the runs or agreements with these ids are deleted. Raises StoreError."""
         self.require_writable()
         keep_upload(self._uploads, owners, file)
 
@@ -193,7 +193,7 @@ class Store:
         return self.folder / "uploads"
 
     def rename_run(self, run_id: str, name: str) -> None:
-        """Call a run by another name; what was found about it stays.
+        """Rename a run; its results stay.
 
         Raises SettingError for a name that cannot be stored, RunExistsError where another run has it,
         NotFoundError where the run is gone.
@@ -206,14 +206,14 @@ class Store:
             set_column(connection, run_id, "name", name)
 
     def set_tags(self, run_id: str, tags: Iterable[str]) -> None:
-        """Put tags in place of those a run has; blank ones and repetitions are dropped. Raises NotFoundError."""
+        """Replace the tags of a run; blank ones and repetitions are dropped. Raises NotFoundError."""
         kept = dict.fromkeys(tag.strip() for tag in tags if tag.strip())
         check_text("tags", *kept)
         with self.database.write() as connection:
             set_column(connection, run_id, "tags", list(kept))
 
     def change_tags(self, run_id: str, *, add: Iterable[str], drop: Iterable[str]) -> tuple[str, ...]:
-        """Add tags to those a run has and drop others; those it has then. Raises NotFoundError."""
+        """Add and remove tags of a run; return the tags that it has then. Raises NotFoundError."""
         gone, new = {tag.strip() for tag in drop}, [tag.strip() for tag in add if tag.strip()]
         check_text("tags", *new)
         with self.database.write() as connection:
@@ -223,13 +223,13 @@ class Store:
         return tuple(kept)
 
     def set_notes(self, run_id: str, notes: str) -> None:
-        """Put notes in place of those a run has. Raises NotFoundError where the run is gone."""
+        """Replace the notes of a run. Raises NotFoundError if the run does not exist."""
         check_text("notes", notes)
         with self.database.write() as connection:
             set_column(connection, run_id, "notes", notes)
 
     def set_threshold(self, metric: str, value: float | None) -> None:
-        """Keep what a metric is to reach, in place of what was kept; None: nothing."""
+        """Set the threshold of a metric; None removes it."""
         with self.database.write() as connection:
             if value is None:
                 connection.execute("DELETE FROM thresholds WHERE metric = ?", [metric])
@@ -237,12 +237,12 @@ class Store:
                 connection.execute("INSERT OR REPLACE INTO thresholds VALUES (?, ?)", [metric, value])
 
     def runs_tagged(self, tag: str) -> tuple[str, ...]:
-        """The ids of the runs that carry a tag."""
+        """Return the ids of the runs with a tag."""
         with self.database.read() as connection:
             return tuple(column(connection, "SELECT run_id FROM runs WHERE list_contains(tags, ?)", [tag]))
 
     def resolve(self, name: str) -> RunRef:
-        """The run of that name or id, or `RUN@EVALUATION`.
+        """Return the run with this name or id, or the evaluation `RUN@EVALUATION`.
 
         A bare run means, for each metric, the newest evaluation of our own that has it, one of all samples before one
         of a part. Raises NotFoundError that names what there is.
@@ -262,7 +262,7 @@ class Store:
             )
 
     def samples(self, run_id: str) -> Iterator[tuple[int, Sample]]:
-        """Every sample of a run with its position, a page at a time."""
+        """Yield every sample of a run with its position, one page at a time."""
         start = 0
         while True:
             with self.database.read() as connection:
@@ -273,12 +273,12 @@ class Store:
             start += PAGE
 
     def sample(self, run: RunRef, sample_id: str) -> tuple[int, Sample]:
-        """A sample of a run and its position. Raises NotFoundError where the run has no such sample."""
+        """Return a sample of a run and its position. Raises NotFoundError if the run has no such sample."""
         with self.database.read() as connection:
             return find_sample(connection, run, sample_id)
 
     def clusters(self, run_id: str) -> dict[str, str]:
-        """By its id the cluster of each sample that depends on others of its run; independent ones are left out."""
+        """Return the cluster of each sample that depends on others of its run, by sample id."""
         with self.database.read() as connection:
             return dict(
                 connection.execute(
@@ -287,23 +287,23 @@ class Store:
             )
 
     def sample_count(self, run_id: str) -> int:
-        """How many samples the run has."""
+        """Return the number of samples of a run."""
         with self.database.read() as connection:
             row = connection.execute("SELECT samples FROM runs WHERE run_id = ?", [run_id]).fetchone()
         return int(row[0]) if row else 0
 
     def evaluation_metrics(self, evaluation_id: str) -> tuple[str, ...]:
-        """The metrics an evaluation already has; none where it is new."""
+        """Return the metrics that an evaluation already has; empty for a new one."""
         with self.database.read() as connection:
             return metrics_of(connection, evaluation_id)
 
     @property
     def cache_path(self) -> Path:
-        """Where answers are kept that evaluations share."""
+        """The path of the cache of answers that evaluations share."""
         return self.folder / "answers.sqlite"
 
     def covered(self, evaluation_id: str) -> frozenset[int]:
-        """The positions of the samples that an evaluation has results of."""
+        """Return the positions of the samples that an evaluation has results for."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT DISTINCT position FROM scores WHERE evaluation_id = ?", [evaluation_id]
@@ -311,7 +311,7 @@ class Store:
         return frozenset(row[0] for row in rows)
 
     def judging(self, evaluation_id: str) -> JudgeOptions | None:
-        """How the judges of an evaluation were named; None where nobody named them."""
+        """Return the options that named the judges of an evaluation; None if there are none."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT judging FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
@@ -319,7 +319,7 @@ class Store:
         return None if row is None or row[0] is None else options_from_json(json.loads(row[0]))
 
     def evaluation(self, evaluation_id: str) -> Evaluation:
-        """An evaluation as it was loaded last. Raises NotFoundError where it is gone."""
+        """Return an evaluation as it was last loaded. Raises NotFoundError if it does not exist."""
         with self.database.read() as connection:
             found = read_evaluations(connection, "evaluation_id = ?", evaluation_id)
         if not found:
@@ -327,12 +327,12 @@ class Store:
         return found[0]
 
     def evaluations(self, run_id: str) -> tuple[Evaluation, ...]:
-        """The evaluations of our own of a run, newest first."""
+        """Return the evaluations of a run, newest first, without those of its run file."""
         with self.database.read() as connection:
             return read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
 
     def answer_places(self, evaluation_id: str, position: int) -> tuple[int, ...]:
-        """Where in an evaluation's journal the answers stand that a sample's results were made of, each once."""
+        """Return the offsets in an evaluation's journal of the answers behind a sample's results."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT place FROM answer_places WHERE evaluation_id = ? AND position = ? ORDER BY rowid",
@@ -341,7 +341,7 @@ class Store:
         return tuple(dict.fromkeys(row[0] for row in rows))
 
     def prices_used(self, evaluation_id: str) -> Mapping[str, Price]:
-        """The prices that an evaluation's cost was counted by, by model; without those that were not known."""
+        """Return the known prices that the cost of an evaluation was computed with, by model."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT model, prompt_price, completion_price, cached_price FROM spending WHERE evaluation_id = ?"
@@ -360,7 +360,7 @@ class Store:
         covered: int | None = None,
         judging: JudgeOptions | None = None,
     ) -> None:
-        """Put an evaluation's results in place of what it had, in one transaction.
+        """Replace an evaluation's results, in one transaction.
 
         `results` gives a Parquet file for each of `RESULT_TABLES`; `metrics` describes those counted, `tasks` names
         the task types that each can lead to. What other metrics had counted stays: nobody may have been there who
@@ -387,13 +387,13 @@ class Store:
             mark_statements(connection, evaluation.id)
 
     def keep_agreement(self, agreement: Agreement, items: Sequence[Item], results: Iterable[ScorerResult]) -> None:
-        """Keep people's ratings of items and the scorers' results, in place of the same agreement before."""
+        """Store people's ratings of items and the scorers' results, replacing an earlier version of the agreement."""
         with self.database.write() as connection:
             drop_agreement(connection, agreement.id)
             keep_agreement(connection, agreement, items, results)
 
     def remove_agreement(self, agreement_id: str) -> None:
-        """Delete an agreement; its journal and uploaded file go too. Raises NotFoundError where there is none."""
+        """Delete an agreement with its journal and uploaded file. Raises NotFoundError if there is none."""
         with self.database.write() as connection:
             if not drop_agreement(connection, agreement_id):
                 raise NotFoundError("the agreement is no longer in the store")

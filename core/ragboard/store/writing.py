@@ -1,4 +1,4 @@
-"""Runs and evaluations put into the database over a connection."""
+"""Write runs and evaluations to the database over a connection."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = [
 
 
 PART = 1_000
-"""Samples of a stored run read at once."""
+"""Samples of a stored run to read at a time."""
 
 
 def check_name(name: str) -> None:
@@ -57,7 +57,7 @@ def check_name(name: str) -> None:
 
 
 def check_text(what: str, *texts: str) -> None:
-    """Raise SettingError for a text that cannot be stored, saying what it is."""
+    """Raise SettingError for a text that cannot be stored; `what` names it."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
@@ -67,14 +67,14 @@ def check_text(what: str, *texts: str) -> None:
 def set_column(
     connection: duckdb.DuckDBPyConnection, run_id: str, column: Literal["name", "tags", "notes"], to: Any
 ) -> None:
-    """Put a value in place of what a run has there. Raises NotFoundError where the run is gone."""
+    """Replace a value of a run. Raises NotFoundError if the run does not exist."""
     changed = connection.execute(f"UPDATE runs SET {column} = ? WHERE run_id = ? RETURNING run_id", [to, run_id])
     if changed.fetchone() is None:
         raise NotFoundError("the run is no longer in the store")
 
 
 def check_run(run: Run) -> None:
-    """Raise SettingError for a run that cannot be kept."""
+    """Raise SettingError for a run that cannot be stored."""
     if not run.name.strip():
         raise SettingError("a run needs a name; give one with --name")
     if not run.samples:
@@ -90,7 +90,7 @@ def check_run(run: Run) -> None:
 
 
 def run_digest(run: Run) -> str:
-    """Digest of name, configuration, every sample and the file's own scores: the same run is the same id.
+    """Return the digest of a run's name, configuration, samples and file scores, which is its id.
 
     It depends on what is there, not on the order of keys nor on fields that a run does not use.
     """
@@ -99,7 +99,7 @@ def run_digest(run: Run) -> str:
 
 
 def stored_digest(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
-    """What `run_digest` says of a run in the store, which older versions gave an id of another kind."""
+    """Return the `run_digest` of a run in the store; older versions gave it another kind of id."""
     row = connection.execute(
         "SELECT name, config, dataset, dataset_key, (SELECT count(DISTINCT question) FROM samples WHERE run_id = $run)"
         " FROM runs WHERE run_id = $run",
@@ -129,7 +129,7 @@ def _digest(
 
 
 def _content(sample: Sample) -> dict[str, Any]:
-    """What a sample has, without the fields that its file did not: a new field leaves old ids as they are."""
+    """Return the content of a sample without the fields that its file lacks, so that a new field keeps old ids."""
     given = {field.name: getattr(sample, field.name) for field in fields(Sample)}
     content = {name: value for name, value in given.items() if value not in _EMPTY.get(name, ())}
     for name in ("contexts", "history"):
@@ -143,7 +143,7 @@ _EMPTY: dict[str, tuple[Any, ...]] = {
     for field in fields(Sample)
     if field.default is not MISSING or field.default_factory is not MISSING
 }
-"""By field the value of a sample whose file does not have it."""
+"""The values of the fields of a sample that its file does not have."""
 
 
 def _outcomes(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _stored_samples(connection: duckdb.DuckDBPyConnection, run_id: str) -> Itera
 
 
 def _stored_scores(connection: duckdb.DuckDBPyConnection, run_id: str) -> list[dict[str, Outcome]]:
-    """The scores that a run's file brought, one mapping a sample; none where it brought none."""
+    """Return the file scores of a run, one mapping per sample; empty if the file had none."""
     rows = connection.execute(
         "SELECT position, metric, value, counted, reason, detail FROM scores JOIN evaluations USING (evaluation_id)"
         " WHERE run_id = ? AND imported",
@@ -173,7 +173,7 @@ def _stored_scores(connection: duckdb.DuckDBPyConnection, run_id: str) -> list[d
 
 
 def _questions_key(questions: Iterable[str]) -> str:
-    """Digest of the set of questions, so that runs over the same questions are known as such."""
+    """Return the digest of the questions, which tells runs over the same questions."""
     digest = blake2b(digest_size=6)
     for question in sorted(set(questions)):
         digest.update(question.encode() + b"\0")
@@ -181,17 +181,17 @@ def _questions_key(questions: Iterable[str]) -> str:
 
 
 def _dataset_name(questions: int, key: str) -> str:
-    """What a dataset is called that nobody named."""
+    """Return the name of a dataset that the user did not name."""
     return f"{questions:,} questions ({key[:4]})"
 
 
 def growing_id(name: str) -> str:
-    """The id of a run that grows: its content cannot say which it is, so its name does."""
+    """Return the id of a run that grows, from its name, as its content changes."""
     return blake2b(as_json(["grows", name]).encode(), digest_size=6).hexdigest()
 
 
 def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[str, ...]:
-    """Put samples behind those of a run, and return the ids they got."""
+    """Append samples to a run, and return their ids."""
     row = connection.execute(
         "SELECT samples, config, EXISTS (FROM samples s WHERE s.run_id = r.run_id AND history::VARCHAR <> '[]')"
         " FROM runs r WHERE run_id = ?",
@@ -219,7 +219,7 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
 
 
 def _may_belong(connection: duckdb.DuckDBPyConnection, samples: Sequence[Sample], asked: set[str]) -> bool:
-    """Whether one of new samples is a turn of a conversation, or of a question that was asked before."""
+    """Return whether a new sample is a turn of a conversation, or repeats a question."""
     names = set(column(connection, "SELECT unnest(conversation_columns())", []))
     questions = {sample.question for sample in samples}
     return (
@@ -230,12 +230,12 @@ def _may_belong(connection: duckdb.DuckDBPyConnection, samples: Sequence[Sample]
 
 
 def _free(wanted: str, taken: set[str]) -> str:
-    """The id itself, or `wanted#2` and so on where it is taken."""
+    """Return the id, or `ID#2` and so on if it is taken."""
     return next(name for name in chain([wanted], (f"{wanted}#{n}" for n in count(2))) if name not in taken)
 
 
 def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> AddedRun:
-    """Keep a run, unless it is there already. Raises RunExistsError where another has its name."""
+    """Add a run unless it is there already. Raises RunExistsError if a different run has its name."""
     there = same_run(connection, run.name, run_id)
     if there is None:
         if find_run(connection, run.name):
@@ -246,7 +246,7 @@ def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Add
 
 
 def same_run(connection: duckdb.DuckDBPyConnection, name: str, digest: str) -> tuple[str, str] | None:
-    """Id and name of the stored run of that digest: by its id, or by its content where an older version kept it."""
+    """Return id and name of the stored run with this digest: by its id, or by content for runs of older versions."""
     there = find_run(connection, digest)
     if there and there[0] == digest:
         return there
@@ -255,7 +255,7 @@ def same_run(connection: duckdb.DuckDBPyConnection, name: str, digest: str) -> t
 
 
 def insert_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> None:
-    """Put a run with its samples and scores into the tables."""
+    """Insert a run with its samples and scores."""
     key = _questions_key(sample.question for sample in run.samples)
     dataset = run.dataset or _dataset_name(len({sample.question for sample in run.samples}), key)
     connection.execute(
@@ -278,7 +278,7 @@ def insert_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> 
 
 
 def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples: Sequence[Sample], first: int) -> None:
-    """Put samples in at the positions from `first` on."""
+    """Insert samples at the positions from `first` on."""
     for start in range(0, len(samples), 10_000):
         part = list(enumerate(samples[start : start + 10_000], first + start))
         append_rows(connection, "samples", [sample_row(run_id, *numbered) for numbered in part])
@@ -286,7 +286,7 @@ def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples:
 
 
 def _mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
-    """Keep which samples of a run belong together, as far as that is new; a sample may make others belong together."""
+    """Store new clusters of the samples of a run; a new sample can connect others."""
     connection.execute(
         "UPDATE samples s SET cluster = found.cluster FROM"
         " (SELECT o.position, c.cluster FROM samples o LEFT JOIN sample_clusters([$run]) c USING (run_id, position)"
@@ -297,7 +297,7 @@ def _mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
 
 
 def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: FileScores) -> None:
-    """What another tool made of the run: an evaluation that nobody here made."""
+    """Insert the file scores of a run as an imported evaluation."""
     said: dict[str, JsonValue] = {"tool": scores.tool, "format": scores.format, "columns": dict(scores.columns)}
     evaluation = Evaluation(
         id=blake2b(as_json([run_id, said]).encode(), digest_size=6).hexdigest(),
@@ -326,7 +326,7 @@ def put_evaluation(
     covered: int | None = None,
     judging: JudgeOptions | None = None,
 ) -> None:
-    """Put an evaluation and its metrics in place of what was kept of them; how its judges were named once stays."""
+    """Write an evaluation and its metrics, replacing those stored; options of judges that are stored stay."""
     connection.execute(
         "INSERT OR REPLACE INTO evaluations (evaluation_id, run_id, judge, heuristic, identity, metrics, finished,"
         " covered, judging, imported, has_statements, reads_history) SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
@@ -354,7 +354,7 @@ def put_evaluation(
 
 
 def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> None:
-    """Keep whether an evaluation split answers into statements."""
+    """Store whether an evaluation split answers into statements."""
     connection.execute(
         "UPDATE evaluations SET has_statements = EXISTS (FROM statements WHERE evaluation_id = $evaluation"
         " AND side = 'response') WHERE evaluation_id = $evaluation",
@@ -363,7 +363,7 @@ def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -
 
 
 def drop_agreement(connection: duckdb.DuckDBPyConnection, agreement_id: str) -> bool:
-    """Delete an agreement with all that belongs to it; whether there was one."""
+    """Delete an agreement with everything that belongs to it; return whether there was one."""
     for table in ("agreement_items", "agreement_scores"):
         connection.execute(f"DELETE FROM {table} WHERE agreement_id = ?", [agreement_id])
     gone = connection.execute("DELETE FROM agreements WHERE agreement_id = ? RETURNING 1", [agreement_id])

@@ -1,1 +1,1 @@
-"""Texts as such: their sentences, words and stems, and where a quotation stands."""
+"""Text processing: sentences, words, stems, and positions of quotes."""

@@ -1,4 +1,4 @@
-"""Words that tell languages apart, and forms of words that a stemmer does not bring together."""
+"""Word lists: function words by language, and irregular forms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["FUNCTION_WORDS", "HINDI_ENDINGS", "IRREGULAR", "PAST", "word_set"]
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a list written with spaces."""
+    """Return the words of a list separated by spaces."""
     return frozenset(text.split())
 
 
@@ -74,10 +74,10 @@ PAST = frozenset(form for line in _VERBS.split(";") for form in line.split()[1:]
 """Irregular English past tenses and participles."""
 
 IRREGULAR = {form: line.split()[0] for line in f"{_VERBS};{_OTHERS}".split(";") for form in line.split()}
-"""English forms a stemmer does not bring together, each with the word they are compared as."""
+"""English forms that a stemmer misses, each with its base form."""
 
 HINDI_ENDINGS = word_set(
     "ो े ू ु ी ि ा कर ाओ िए ाई ाए ने नी ना ते ीं ती ता ाँ ां ों ें ाकर ाइए ाईं ाया ेगी ेगा ोगी ोगे ाने ाना ाते ाती ाता "
     "तीं ाओं ाएं ुओं ुएं ुआं एगी एगा एंगे ाएगी ाएगा ाएंगे ियों ियाँ ियां"
 )
-"""Endings of Hindi words: number, case, tense."""
+"""Hindi endings of number, case and tense."""

@@ -1,4 +1,4 @@
-"""Finding in a text the words that a model says it copied from there."""
+"""Locate in a text the words that a model quotes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MARKS = "\"'\u201c\u201d\u2018\u2019 \t\n"
 
 
 def locate(quote: str, text: str, start: int = 0) -> Span | None:
-    """Where in the text the quote stands, from `start` on if it is there, else anywhere.
+    """Return the span of a quote in the text, first searching from `start`, then everywhere; None if not found.
 
     As it is, else with upper and lower case and the lengths of white space made equal; nothing
     looser. None where it is not found.
@@ -35,7 +35,7 @@ def _alike(quote: str, text: str) -> Span | None:
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """The text in lower case with single spaces, and for each of its characters the place in the text."""
+    """Return the text in lower case with single spaces, and the original position of each character."""
     folded: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):

@@ -37,23 +37,23 @@ __all__ = [
 T = TypeVar("T")
 
 Language = Literal["en", "de", "fr", "es", "hi", "zh"]
-"""English and German by their grammar; the others by their words, and Hindi and Chinese by their script."""
+"""English and German have grammar rules; the others word lists only. Hindi and Chinese are told by their script."""
 
 LONGEST_STEMMED = 40
-"""A longer run of letters is no word: it is compared as it stands, and not remembered."""
+"""The longest word; longer runs of letters are compared unchanged and not cached."""
 
 MOST_REMEMBERED = 65536
-"""Words."""
+"""Most words in a cache."""
 
 LONGEST_ENDING = 5
 SAMPLE = 1500
-"""Characters from which the language is told."""
+"""Characters to detect the language from."""
 
 _boundaries = cast(
     "Callable[[str, str], list[dict[str, Any]]]",
     sentencex.get_sentence_boundaries,  # pyright: ignore[reportAttributeAccessIssue]
 )
-"""A compiled module, without types."""
+"""A compiled module without types."""
 
 _BY_CHARACTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f"
@@ -68,9 +68,9 @@ _TOKEN = re.compile(
     rf"(?:['\u2019](?!s\b){_LETTER}+)*"
     rf"|{_NUMBER}|[{_BY_CHARACTER}])"
 )
-"""With the space before it, which saves a third of the search."""
+"""Words with the space before, which saves a third of the search."""
 _ASCII_TOKEN = re.compile(rf"[ ,.]?+([a-zA-Z][0-9a-zA-Z_]*+(?:'(?!s\b)[a-zA-Z]++)*+|{_NUMBER})", re.ASCII)
-"""The same of a text in ASCII, found faster."""
+"""The same pattern for ASCII texts, which is faster."""
 _words: Callable[[str, int, int], list[str]] = _TOKEN.findall
 _ascii_words: Callable[[str, int, int], list[str]] = _ASCII_TOKEN.findall
 
@@ -83,7 +83,7 @@ _MARKER = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+|[-*+\u2022\u2023\u25e6\u25aa\u2013
 _SENTENCE_END = re.compile(r"[.!?\u2026:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_]*\s*$")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 WRAPPED_LINE = 60
-"""A line this long that ends in mid-sentence is taken to go on in the next."""
+"""The length from which a line that ends in mid-sentence continues in the next."""
 
 
 class Token(NamedTuple):
@@ -95,7 +95,7 @@ class Token(NamedTuple):
 
 
 class Words(NamedTuple):
-    """The words of a stretch of a text, and where in the text each ends."""
+    """Words of a stretch of a text, with their ends."""
 
     text: str
     spelt: Sequence[str]
@@ -103,48 +103,48 @@ class Words(NamedTuple):
 
     @classmethod
     def of(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
-        """The places of what `words_in` found from `start` on: between two nothing stands that could begin a word."""
+        """Return the positions of the words that `words_in` finds from `start` on."""
         find, end = text.index, start
         return cls(text, spelt, [end := find(word, end) + len(word) for word in spelt])
 
     def start(self, at: int) -> int:
-        """Where the word starts."""
+        """Return the start of a word."""
         return self.ends[at] - len(self.spelt[at])
 
     def after(self, at: int) -> str:
-        """What stands between the word and the next."""
+        """Return the text between a word and the next."""
         return self.text[self.ends[at] : self.start(at + 1)]
 
 
 def tokens(text: str, start: int = 0, end: int | None = None, *, most: int | None = None) -> tuple[Token, ...]:
-    """The tokens of `text[start:end]` in reading order, at most so many, with offsets in `text`."""
+    """Return the tokens of `text[start:end]` in reading order, up to a limit, with offsets in `text`."""
     found = _TOKEN.finditer(text, start, len(text) if end is None else end)
     return tuple(Token(each[1], *each.span(1)) for each in islice(found, most))
 
 
 def says_something(text: str, start: int, end: int) -> bool:
-    """Whether there is a token in `text[start:end]`."""
+    """Return whether there is a token in `text[start:end]`."""
     return _TOKEN.search(text, start, end) is not None
 
 
 def words_in(text: str, start: int, end: int) -> list[str]:
-    """The tokens of `text[start:end]` as `tokens` finds them, without their places: five times as fast."""
+    """Return the tokens of `text[start:end]` without positions; five times as fast as `tokens`."""
     return _ascii_words(text, start, end) if _in_ascii(text, start, end) else _words(text, start, end)
 
 
 def first_words(text: str, start: int, end: int, most: int) -> list[str]:
-    """The same, at most so many; no more of the text is gone through than holds them."""
+    """Return the first tokens of `text[start:end]`, without reading further."""
     pattern = _ASCII_TOKEN if _in_ascii(text, start, end) else _TOKEN
     return [each[1] for each in islice(pattern.finditer(text, start, end), most)]
 
 
 def _in_ascii(text: str, start: int, end: int) -> bool:
-    """Whether all that a pattern looks at is: `text[start:end]` and what stands before it."""
+    """Return whether a pattern sees only ASCII in `text[start:end]`."""
     return text.isascii() or text[max(start - 1, 0) : end].isascii()
 
 
 class Remembered(dict[str, T]):
-    """What a function says of words: a look-up costs half of what `lru_cache` takes, which keeps an order of use.
+    """A cache of a function of words; a lookup takes half the time of `lru_cache`.
 
     It forgets all when it is full, and does not keep what is too long for a word.
     """
@@ -162,12 +162,12 @@ class Remembered(dict[str, T]):
 
 
 def normal(word: str) -> str:
-    """The word as it is compared: compatibility forms and case folded, one apostrophe."""
+    """Return the word in comparable form: compatibility forms and case folded, one kind of apostrophe."""
     return unicodedata.normalize("NFKC", word).casefold().replace("\u2019", "'")
 
 
 def term(word: str, language: Language) -> str:
-    """The stem under which a word is compared."""
+    """Return the stem of a word, for comparison."""
     return _stem(word, language) if len(word) <= LONGEST_STEMMED else normal(word)
 
 
@@ -184,7 +184,7 @@ def _stem(word: str, language: Language) -> str:
 _SNOWBALL: dict[Language, str] = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}
 _OTHERS = FUNCTION_WORDS["de"] | FUNCTION_WORDS["fr"] | FUNCTION_WORDS["es"]
 _FUNCTION_WORDS, _ENGLISH_ALONE = FUNCTION_WORDS["en"] | _OTHERS, FUNCTION_WORDS["en"] - _OTHERS
-"""Words of any of these languages, and those that are of English only: where these are half, it is English."""
+"""Function words by language; English wins if half of them are English."""
 
 
 @lru_cache(maxsize=4)
@@ -195,7 +195,7 @@ def _stemmer(language: Language) -> SnowballStemmer:
 
 
 def _hindi(word: str) -> str:
-    """Without its longest inflectional ending that leaves two signs or more (Ramanathan and Rao 2003)."""
+    """Remove the longest inflectional ending that leaves two signs or more (Ramanathan and Rao 2003)."""
     for length in range(min(LONGEST_ENDING, len(word) - 2), 0, -1):
         if word[-length:] in HINDI_ENDINGS:
             return word[:-length]
@@ -203,7 +203,7 @@ def _hindi(word: str) -> str:
 
 
 def language_of(text: str) -> Language:
-    """The language of its script, else that whose function words are most frequent; English where none is."""
+    """Return the language of the script, else that with most function words; English without any."""
     head = text[:SAMPLE].lower()
     words = (_PLAIN_WORD if head.isascii() else _WORD).findall(head)
     if _SCRIPT.search(head):
@@ -218,7 +218,7 @@ def language_of(text: str) -> Language:
 
 
 def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[int, int], ...]:
-    """Where each sentence stands: (start, end), ascending, apart, without surrounding space.
+    """Return (start, end) of each sentence, ascending, without overlap or surrounding space.
 
     Paragraphs, list items and lines end a sentence, except a line that plainly goes on in the next.
     Marks of headings and list items are left out, and so is a stretch without letter or digit. The
@@ -260,7 +260,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _goes_on(text: str, line: re.Match[str], following: re.Match[str]) -> bool:
-    """Whether the next line continues the sentence of this one."""
+    """Return whether the next line continues this sentence."""
     if text[line.end() : following.start()] not in {"\n", "\r\n"}:
         return False
     first = following.group().lstrip()[:1]

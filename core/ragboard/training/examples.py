@@ -1,4 +1,4 @@
-"""From labelled rows to examples of a quality, in three sides that share no document."""
+"""Training examples of a quality from labelled rows, in three parts without common documents."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ __all__ = ["SIDES", "Example", "Side", "documents_in", "examples_of", "held_out"
 
 Side: TypeAlias = Literal["train", "validation", "held out"]
 SIDES: tuple[Side, ...] = get_args(Side)
-"""What the model learns from; when it stops and how it is calibrated is decided on; its scores are counted on."""
+"""Parts: training, validation (when to stop, and calibration), and held out (scores)."""
 
 HELD_OUT, VALIDATION = 0.3, 0.2
-"""Shares of the documents, and of those that are left then, where a file does not say."""
+"""Share of documents to hold out, and of the rest for validation, if the file does not say."""
 
 SHORTEST = 100
-"""Characters that a document to learn from must exceed, as in ARES."""
+"""The least characters of a training document, as in ARES, exclusive."""
 
 Rows: TypeAlias = Sequence[AresRow]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
-    """A question with what a judge of the quality reads of document and answer, and whether the quality holds."""
+    """A question with the texts that the judge of a quality reads, and whether the quality holds."""
 
     question: str
     document: str
     answer: str
     holds: bool
     cluster: str
-    """The document that it belongs to: examples of one are no independent evidence."""
+    """Its document; examples of one document are not independent."""
     strong: bool = False
-    """Whether it is a negative that was made hard."""
+    """Whether it is a hard negative."""
 
 
 def sides_of(rows: Rows, seed: int) -> tuple[dict[Side, list[AresRow]], int]:
-    """The rows of each side, and how many belong to none.
+    """Split rows into the parts; also count rows that belong to none.
 
     As the file's `split` says. Where it says nothing documents are drawn, and rows that join two sides by their
     document, its text or their question, such as a question with a passage from elsewhere, are left out.
@@ -66,7 +66,7 @@ def sides_of(rows: Rows, seed: int) -> tuple[dict[Side, list[AresRow]], int]:
 
 
 def _drawn(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
-    """Rows of the other documents, of the drawn ones, and how many join both."""
+    """Return rows of other documents, rows of the drawn documents, and the number of rows that join both."""
     home, asked = _homes(rows), _asked(rows)
     documents = sorted({*home.values(), *map(_document, rows)})
     random.Random(seed).shuffle(documents)  # noqa: S311 - no secret hangs on it
@@ -84,7 +84,7 @@ def _document(row: AresRow) -> str:
 
 
 def _homes(rows: Rows) -> dict[str, str]:
-    """For each text the document it is of: that of a row in which it belongs, else itself."""
+    """Return the document of each text: that of a row in which it is relevant, else the text itself."""
     homes: dict[str, str] = {}
     for row in rows:
         if row.context_relevance is not False:
@@ -93,7 +93,7 @@ def _homes(rows: Rows) -> dict[str, str]:
 
 
 def _asked(rows: Rows) -> dict[str, str]:
-    """For each question the document it is of: that of the first row whose document helps, else of its first row."""
+    """Return the document of each question: that of the first row with a helpful document, else of its first row."""
     asked: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: row.context_relevance is False):
         asked.setdefault(row.question, _document(row))
@@ -112,7 +112,7 @@ def _need_apart(sides: Mapping[Side, Rows]) -> None:
 
 
 def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list[Example]:
-    """The examples of a quality, each once; what is dropped is counted by reason.
+    """Return the examples of a quality without repetition, and count dropped rows by reason.
 
     As ARES filters: no short documents, nothing twice, and for the two qualities of an answer no passage that does not
     help. Rows that differ in nothing but the label contradict each other, and none of them is taken.
@@ -146,7 +146,7 @@ def _unfit(row: AresRow, quality: AresQuality) -> str:
 
 
 def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
-    """What people said of the quality; rows on one document, else one question, are no independent evidence."""
+    """Return the examples that people labelled; rows on one document or question are not independent."""
     return [
         _example(row, quality, cluster=row.document_id or row.question)
         for row in rows
@@ -176,5 +176,5 @@ def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> Example:
 
 
 def documents_in(rows: Rows) -> Iterator[str]:
-    """The documents that the rows belong to, each once."""
+    """Return the documents of the rows, without repetition."""
     yield from dict.fromkeys(map(_document, rows))

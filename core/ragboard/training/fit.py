@@ -1,4 +1,4 @@
-"""Fit one quality: examples, fine-tuning, calibration, scores."""
+"""Train the model of one quality: examples, fine-tuning, calibration, scores."""
 
 from __future__ import annotations
 
@@ -26,50 +26,50 @@ from ragboard.training.scores import PEOPLE, ScoreSet, cuts_of, score
 __all__ = ["FitResult", "OnProgress", "OneClassError", "TrainContext", "fit", "fresh"]
 
 OnProgress: TypeAlias = Callable[[AresQuality, int, int, Epoch | None], None]
-"""Called after every step: the quality, steps done, steps at most, and the epoch where one just ended."""
+"""A callback after every step: quality, steps done, most steps, and the epoch if one just ended."""
 
 THRESHOLD = 0.5
-"""Of the calibrated probability."""
+"""The calibrated probability at which a quality holds."""
 
 
 class OneClassError(Exception):
-    """The examples of a quality lack one of the classes."""
+    """The examples of a quality are all of one class."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitResult:
-    """One quality, and how training it went."""
+    """The trained model of one quality, with statistics of the training."""
 
     quality: AresQuality
     taught: TrainedQuality
     device: str
     sizes: Mapping[str, tuple[int, int]]
-    """By side of the split, how many examples hold and how many do not."""
+    """(positive, negative) examples by part of the split."""
     dropped: Mapping[str, int]
-    """Rows that were not used, by reason."""
+    """Unused rows, by reason."""
     epochs: tuple[Epoch, ...]
     kept: int
-    """The number of the epoch whose weights were kept."""
+    """Number of the epoch whose weights were kept."""
     scores: tuple[ScoreSet, ...]
     seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainContext:
-    """What all qualities share."""
+    """Settings and data that all qualities share."""
 
     folder: Path
-    """Of the model that is fine-tuned."""
+    """Digest of the model to fine-tune."""
     max_length: int
     config: TrainConfig
     sides: Mapping[Side, Sequence[AresRow]]
     straddling: int
-    """Rows that were left out because they join documents of two sides."""
+    """Rows left out because they join documents of two parts."""
     labels: Sequence[AresRow]
 
 
 def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnProgress | None) -> FitResult:
-    """Fine-tune and calibrate a model of the quality and write it into the folder `out`. Raises NothingToLearnError."""
+    """Fine-tune and calibrate a model of the quality, and write it into the folder `out`. Raises OneClassError."""
     start = time.perf_counter()
     dropped = Counter({"that join documents of two sides": context.straddling} if context.straddling else ())
     examples: dict[Side, list[Example]] = {
@@ -109,7 +109,7 @@ def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnP
 
 @contextmanager
 def _seeded(seed: int) -> Generator[None]:
-    """Chance of torch as the seed has it, and then as it was."""
+    """Seed the random numbers of torch, and restore their state at the end."""
     torch = import_module("torch")
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -118,7 +118,7 @@ def _seeded(seed: int) -> Generator[None]:
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    """Without a word of the libraries: that an output is new is no news."""
+    """Silence the libraries' warning about new weights."""
     logs = import_module("transformers.utils.logging")
     verbosity, shown = logs.get_verbosity(), logs.is_progress_bar_enabled()
     library = logging.getLogger("sentence_transformers")
@@ -136,7 +136,7 @@ def _quiet() -> Generator[None]:
 
 
 def fresh(folder: Path) -> Any:
-    """The model with one output, which is new where it had none or others; in whole floats, as AdamW needs."""
+    """Return the model with one output (a new one, if it has none or several), in 32-bit floats, as AdamW needs."""
     with _quiet():
         return load(
             "CrossEncoder",
@@ -147,7 +147,7 @@ def fresh(folder: Path) -> Any:
 
 
 def _save(classifier: Classifier, out: Path) -> None:
-    """Write the model's files, beside no file that would call what is half done a judge."""
+    """Write the files of the model; the folder is no judge until `judge.json` is written."""
     unsaved = cast("type[Exception]", import_module("safetensors").SafetensorError)
     try:
         (out.parent / FILE).unlink(missing_ok=True)
@@ -158,7 +158,7 @@ def _save(classifier: Classifier, out: Path) -> None:
 
 
 def _inputs(classifier: Classifier, examples: Sequence[Example], dropped: Counter[str]) -> list[Input]:
-    """Each as the model reads it; a document longer than it reads counts by its beginning."""
+    """Return examples as inputs of the model; a document that is too long is cut at its end."""
     found: list[Input] = []
     for example in examples:
         try:
@@ -193,7 +193,7 @@ def _scores(
 
 
 def _probability(classifier: Classifier, example: Example, calibration: Platt) -> float | None:
-    """The highest of the windows, as the judge has it; None where it cannot be read."""
+    """Return the highest probability over the windows, as the judge does; None if it cannot be read."""
     try:
         texts = classifier.texts(example.question, [example.document], example.answer)
     except TextTooLongError:

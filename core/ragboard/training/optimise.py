@@ -1,4 +1,4 @@
-"""Fine-tuning: steps through the examples, until the loss on other documents falls no more."""
+"""Fine-tuning with early stopping on validation documents."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from ragboard.stats import auroc
 __all__ = ["Epoch", "Input", "TrainConfig", "optimise"]
 
 WARM_UP = 0.1
-"""Share of the steps over which the learning rate rises."""
+"""Share of the steps in which the learning rate rises."""
 
 SIMILAR_LENGTH = 200
-"""Characters by which texts of like length may differ."""
+"""Most difference in characters of texts in a batch."""
 
 Input = tuple[str, bool]
-"""A text as the model is shown it, and whether the quality holds."""
+"""A text for the model, and whether the quality holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """How to train; with the data, the model and the machine it decides every weight."""
+    """Settings of the training; with data, model and machine they determine every weight."""
 
     model: str | None = None
-    """A folder or a name on Hugging Face; None: MiniLM, from its package where that is installed."""
+    """A folder or a name on Hugging Face; None: MiniLM, from its package if that is installed."""
     epochs: int = 10
-    """At most."""
+    """Most epochs."""
     patience: int = 3
-    """Stop after so many epochs without a lower loss on the documents for validation."""
+    """Epochs without a lower validation loss after which training stops."""
     batch: int = 8
     learning_rate: float = 1e-4
-    """The highest; it rises over the first tenth of the steps, and then falls to 0."""
+    """Peak learning rate; it rises over the first tenth of the steps and then falls to 0."""
     max_length: int | None = None
-    """Tokens read at once; None: 256, or what the model can read where that is less."""
+    """Most tokens of an input; None: 256, or the model's limit if that is less."""
     seed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Epoch:
-    """One pass over the examples to train on, and how the model does after it."""
+    """Results of one pass over the training examples."""
 
     number: int
     training_loss: float
-    """Mean cross-entropy while it learnt; lower is better."""
+    """Mean training cross-entropy; lower is better."""
     validation_loss: float
-    """Mean cross-entropy on documents that it does not learn from."""
+    """Mean validation cross-entropy; lower is better."""
     validation_auroc: float
 
 
@@ -63,7 +63,7 @@ def optimise(
     config: TrainConfig,
     on_progress: Callable[[int, int, Epoch | None], None],
 ) -> tuple[tuple[Epoch, ...], int]:
-    """Train the classifier, and leave it with the weights of its best epoch; the epochs, and the best one's number.
+    """Train the classifier and restore its best epoch's weights; return the epochs and the best one's number.
 
     Cross-entropy, classes weighed alike; AdamW; on a GPU that can, in bfloat16. Each side needs both classes.
     Raises SettingError where the loss on validation is no number any more.
@@ -104,7 +104,7 @@ def _schedule(step: int, steps: int) -> float:
 
 
 def _batches(inputs: Sequence[Input], size: int, order: random.Random) -> list[list[Input]]:
-    """All inputs once, in a new order; those of a batch are of like length, so that little is padding."""
+    """Yield all inputs in batches, in random order; texts in a batch have similar length, to save padding."""
     mixed = list(inputs)
     order.shuffle(mixed)
     mixed.sort(key=lambda shown: len(shown[0]) // SIMILAR_LENGTH)
@@ -142,5 +142,5 @@ def _evaluate(classifier: Classifier, number: int, training_loss: float, validat
 
 
 def _loss(logit: float, holds: bool) -> float:  # noqa: FBT001 - it is the value
-    """Cross-entropy of one logit, computed without overflow."""
+    """Return the cross-entropy of one logit, computed without overflow."""
     return max(logit, 0.0) - logit * holds + math.log1p(math.exp(-abs(logit)))

@@ -1,4 +1,4 @@
-"""Questions and answers to a corpus, asked of a judge through the same journal and budget as an evaluation.
+"""Questions and answers about a corpus, asked of a judge with the journal and budget of an evaluation.
 
 The round trip keeps a question only where its own passage comes first for it.
 """
@@ -31,12 +31,12 @@ from ragboard.text.sentences import Language, language_of, term, words_in
 __all__ = ["Question", "RoundTrip", "planned_calls", "round_trip", "write_answers", "write_questions"]
 
 TOGETHER = 32
-"""Passages under way at a time."""
+"""Most passages at a time."""
 NEAREST = 20
-"""Passages that an embedder puts in order, of those that share most words with the question."""
+"""Most passages that the embedder ranks, of those that share most words with the question."""
 
 K1, B = 1.2, 0.75
-"""BM25: how soon more of the same word stops counting, and how far a long passage is held back; the usual values."""
+"""BM25's k1 and b: saturation of repeated words, and penalty of long passages; the usual values."""
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -45,29 +45,29 @@ ForPassage = Callable[[str], AnswerTask]
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question, the passage it was written for, and its answers by kind; a kind that nobody wrote is not there."""
+    """A question, its passage, and its answers by kind; a missing kind was not written."""
 
     question: str
     place: int
-    """Of the passage in the corpus, from 0."""
+    """Position of the passage in the corpus, from 0."""
     answers: dict[AnswerKind, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundTrip:
-    """What the round trip kept, and what it dropped and why."""
+    """Questions that the round trip kept, and those that it dropped, by reason."""
 
     kept: tuple[Question, ...]
     elsewhere: int
-    """Questions for which another passage comes first."""
+    """Questions that retrieve another passage first."""
     repeated: int
-    """Questions that were there before, but for case, space and marks."""
+    """Repeated questions, ignoring case, space and punctuation."""
     failed: tuple[str, ...] = ()
-    """Why the embedder put the passages of a question in no order, for each such question."""
+    """Errors of the embedder, one per question it did not rank."""
 
 
 def planned_calls(passages: int, questions: int, kinds: int, *, by_meaning: bool) -> int:
-    """Most calls without repairs: one a passage, one a question and kind of answer, and one a question to an embedder.
+    """Return the most calls without repairs: one per passage, question and kind of answer, and embedded question.
 
     The last only where the round trip goes by meaning.
     """
@@ -77,7 +77,7 @@ def planned_calls(passages: int, questions: int, kinds: int, *, by_meaning: bool
 async def write_questions(
     corpus: Sequence[CorpusPassage], places: Sequence[int], n: int, examples: tuple[Example, ...], ask: ForPassage
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """`n` questions to each chosen passage at most; and why others have none."""
+    """Ask for up to `n` questions per chosen passage; also return why some have none."""
 
     async def one(place: int) -> Questions | Failure:
         said = await ask(_id(corpus[place]))(WriteQuestions(passage=corpus[place].text, n=n, examples=examples))
@@ -94,7 +94,7 @@ async def write_questions(
 
 
 async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Question], near: AnswerTask | None) -> RoundTrip:
-    """Keep the questions for which their own passage comes first, each once; `near` puts in order by meaning."""
+    """Keep questions that retrieve their own passage first, without repetition; `near` ranks by meaning."""
     index = Bm25([passage.text for passage in corpus])
     seen: set[str] = set()
     kept: list[Question] = []
@@ -134,7 +134,7 @@ async def write_answers(
     examples: tuple[Example, ...],
     ask: ForPassage,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """Each question with its answers; and why others have none."""
+    """Ask for answers; return questions with answers, and why some have none."""
 
     async def one(pair: tuple[Question, AnswerKind]) -> Written | Failure:
         each, kind = pair
@@ -155,7 +155,7 @@ async def write_answers(
 
 
 async def _all(one: Callable[[S], Awaitable[T]], of: Sequence[S]) -> list[T]:
-    """What comes of each, in order; so many under way at a time."""
+    """Yield results in order, with a limited number of passages at a time."""
     found: list[T] = []
     waiting = iter(of)
     while some := list(islice(waiting, TOGETHER)):
@@ -171,7 +171,7 @@ def _id(passage: CorpusPassage) -> str:
 
 
 class Bm25:
-    """Robertson and Zaragoza 2009, equation 3.15, over stems; a term in more than half of the passages still counts."""
+    """BM25 over stems (Robertson and Zaragoza 2009, equation 3.15); terms in most passages still count."""
 
     def __init__(self, passages: Sequence[str]) -> None:
         self._language: Language = language_of(" ".join(passages[:20]))
@@ -187,7 +187,7 @@ class Bm25:
                 self._places.setdefault(each, []).append(place)
 
     def ranked(self, question: str, limit: int) -> tuple[int, ...]:
-        """Places of the passages that share a word with the question, best first; of equals the earlier one."""
+        """Return positions of passages that share a word with the question, best first; ties by position."""
         scores: dict[int, float] = {}
         for each in dict.fromkeys(self._terms(question)):
             for place in self._places.get(each, ()):

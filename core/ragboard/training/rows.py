@@ -43,7 +43,7 @@ Strength = Literal["weak", "strong"]
 
 
 def split_of(corpus: Sequence[CorpusPassage], asked: Sequence[Question], seed: int) -> dict[str, str]:
-    """For each document its part: all its passages and questions go one way.
+    """Assign each document to a part, with all its passages and questions.
 
     Each part gets its share of the documents with questions, and of the others, whose passages are negatives.
     """
@@ -65,7 +65,7 @@ def _parts(documents: Sequence[str]) -> dict[str, str]:
 
 
 def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Question], seed: int) -> tuple[AresRow, ...]:
-    """Of each question one row in which all holds, and for each quality one in which it does not.
+    """Make rows: one per question in which all qualities hold, and one per quality in which it does not.
 
     Every other negative is strong where one can be had: a passage of the same document, an answer that
     contradicts the passage; an answer to another question, a sentence or a bare name of the same document.
@@ -163,13 +163,13 @@ def _beside_the_point(
 
 
 def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], asked: Sequence[Question]) -> list[str]:
-    """Answers to questions of other documents, but for those that say what is answered here."""
+    """Return answers to questions of other documents, without those that also answer this question."""
     far = (other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id)
     return [answer for answer in far if not _same(answer, row.answer)]
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether the two are alike but for case, space and marks."""
+    """Return whether two texts are equal, ignoring case, space and punctuation."""
     mine, theirs = ("".join(filter(str.isalnum, text.casefold())) for text in (one, other))
     return mine == theirs
 
@@ -179,7 +179,7 @@ def _stands_in(answer: str, text: str) -> bool:
 
 
 def _same_kind(question: str, other: Question) -> bool:
-    """Whether the other answer is a bare name or date of the kind that is asked for here too."""
+    """Return whether the other answer is a bare name or date of the kind asked for here."""
     short = len(other.answers["grounded"].split()) < SHORT
     return short and other.question.split()[0] == question.split(maxsplit=1)[0]
 
@@ -194,7 +194,7 @@ def _words(text: str) -> set[str]:
 
 
 def _said_in(text: str, row: AresRow) -> Iterator[str]:
-    """Sentences that can be read without the ones before them, and bare names or numbers that are not asked for."""
+    """Return sentences that can be read on their own, without bare names or numbers of the kind asked for."""
     for start, end in sentence_spans(text):
         if text[start].isupper() and text[end - 1] == "." and _words(text[start:end]).isdisjoint(PRONOUNS):
             yield text[start:end]
@@ -204,7 +204,7 @@ def _said_in(text: str, row: AresRow) -> Iterator[str]:
 
 
 def _harder(question: str, positive: str, text: Callable[[T], str]) -> Callable[[Sequence[T]], list[T]]:
-    """Chooses of the candidates those that a reader of surfaces would take for the positive."""
+    """Selects candidates that superficially resemble the positive."""
     asked = _words(question)
 
     def shared(each: T) -> int:
@@ -224,7 +224,7 @@ def _choice(
     rng: random.Random,
     harder: Callable[[Sequence[T]], list[T]],
 ) -> tuple[T, Strength] | None:
-    """One of the wanted strength, else one of the other; None where there is neither."""
+    """Return a negative of the wanted strength, else of the other; None without any."""
     strong = bool(near) and (strength == "strong" or not far)
     from_these = harder(near if strong else far)
     return (rng.choice(from_these), "strong" if strong else "weak") if from_these else None
@@ -234,7 +234,7 @@ def _choice(
 
 
 def wikieval_lines(corpus: Sequence[CorpusPassage], asked: Sequence[Question], seed: int) -> str:
-    """JSONL with WikiEval's columns; a question without all three answers is left out.
+    """Return JSONL lines with WikiEval's columns, without questions that lack one of three answers.
 
     Rules write no answer without the passage, and a contradictory one would not be the same thing.
     """
@@ -257,7 +257,7 @@ def _pair(corpus: Sequence[CorpusPassage], each: Question, rng: random.Random) -
 
 
 def _diluted(corpus: Sequence[CorpusPassage], own: CorpusPassage, rng: random.Random) -> list[str]:
-    """The passage among others, of its own document first: near in subject, no help with the question."""
+    """Put the passage among others, its own document's first: similar in subject, no help with the question."""
     near = [passage.text for passage in corpus if passage.document == own.document and passage is not own]
     far = [passage.text for passage in corpus if passage.document != own.document]
     others = rng.sample(near, min(DILUTING, len(near)))

@@ -1,4 +1,4 @@
-"""How good a trained judge is, beside word overlap and length."""
+"""Scores of a trained judge, beside word overlap and length."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ragboard.training.examples import Example
 __all__ = ["PEOPLE", "ScoreSet", "cuts_of", "score", "trivial"]
 
 PEOPLE = "people's labels"
-"""What a set of examples is called that people labelled."""
+"""Name of the set of examples that people labelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreSet:
-    """One set of examples that nothing was learnt from."""
+    """Scores on one set of examples that were not trained on."""
 
     on: str
     n: int
     positive: int
     clusters: int
     contenders: tuple[ScorerFigures, ...]
-    """The judge first."""
+    """Agreement of the judge (first) and the baselines."""
 
 
 def trivial(quality: AresQuality, example: Example) -> dict[str, float]:
-    """What word overlap and length make of an example; higher means that the quality rather holds."""
+    """Return the scores of word overlap and length for an example; higher suggests that the quality holds."""
     match quality:
         case "context_relevance":
             return trivial_scores(example.question, example.document, None)
@@ -40,7 +40,7 @@ def trivial(quality: AresQuality, example: Example) -> dict[str, float]:
 
 
 def cuts_of(quality: AresQuality, examples: Sequence[Example]) -> dict[str, float]:
-    """For each trivial baseline the threshold that separates these examples best; the judge's is chosen on the same."""
+    """Return the threshold of each baseline that separates these examples best."""
     values = [trivial(quality, example) for example in examples]
     truth = [example.holds for example in examples]
     found = {name: best_cut(roc([each[name] for each in values], truth)) for name in values[0]}
@@ -56,7 +56,7 @@ def score(
     *,
     threshold: float,
 ) -> ScoreSet | None:
-    """Judge and baselines on these examples; None where they are all of one class."""
+    """Score judge and baselines on these examples; None if they are all of one class."""
     truth = [example.holds for example in examples]
     if not any(truth) or all(truth):
         return None

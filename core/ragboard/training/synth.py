@@ -35,49 +35,49 @@ KINDS: Mapping[Kind, tuple[AnswerKind, ...]] = {
     "ares": ("grounded", "contradictory"),
     "wikieval": ("grounded", "unaided", "incomplete"),
 }
-"""The answers that each kind of data takes."""
+"""Kinds of answers for each kind of data."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SynthConfig:
-    """How to make the data; with the judge and the corpus it decides every row."""
+    """Settings of the data; with judge and corpus they determine every row."""
 
     kind: Kind = "ares"
     passages: int | None = None
-    """Passages to write questions to, drawn at random; None: all that are long enough."""
+    """Number of passages to write questions for, drawn at random; None: all long enough."""
     questions: int = 3
-    """Questions to a passage, at most."""
+    """Most questions per passage."""
     least_words: int = 30
-    """Shorter passages get no questions, but the round trip may still lead to them."""
+    """Least length of a passage to get questions; the round trip can retrieve shorter ones."""
     seed: int = 0
     examples: tuple[Example, ...] = ()
-    """The user's own, shown to the judge."""
+    """The user's examples for the judge."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SynthResult:
-    """The data that was made, and what was dropped on the way."""
+    """The resulting data, and what was dropped."""
 
     file: Path
     passages: int
-    """Passages that questions were asked to."""
+    """Passages asked about."""
     written: int
     """Questions before the round trip."""
     kept: int
     elsewhere: int
-    """Questions for which another passage came first."""
+    """Questions that retrieved another passage first."""
     repeated: int
     rows: int
     labels: Mapping[str, Mapping[str, int]]
-    """For each quality how many rows say Yes and how many No; empty for pairs."""
+    """Numbers of (Yes, No) rows, by quality; empty for pairs."""
     calls: int
-    """Calls to models this time; what a journal already held is not asked again."""
+    """Calls to models in this run, without answers from the journal."""
     planned: int
     """Most calls without repairs."""
     failed: Mapping[str, int] = field(default_factory=dict[str, int])
     """Tasks without a usable reply, by reason."""
     stopped: str = ""
-    """Why not all was asked; empty where all was."""
+    """Why not all tasks were asked; empty if all were."""
 
 
 FILES: Mapping[Kind, str] = {"ares": "synthetic.tsv", "wikieval": "wikieval.jsonl"}
@@ -93,7 +93,7 @@ def synthesise(
     *,
     force: bool = False,
 ) -> SynthResult:
-    """Write the data and its card into the folder `out`.
+    """Make the data and write it with its card into the folder `out`.
 
     What was answered is kept in a journal there: the same command goes on where it stopped. Raises
     SettingError where the corpus has nothing long enough and, unless `force`, where the folder has such files
@@ -138,7 +138,7 @@ def synthesise(
 
 
 def choose(corpus: Sequence[CorpusPassage], config: SynthConfig) -> tuple[int, ...]:
-    """The places of the passages to write questions to, ascending. Raises SettingError where there is none."""
+    """Choose the passages to write questions for. Return positions, ascending. Raises SettingError without any."""
     long = [place for place, passage in enumerate(corpus) if len(passage.text.split()) >= config.least_words]
     if not long:
         raise SettingError(
@@ -151,7 +151,7 @@ def choose(corpus: Sequence[CorpusPassage], config: SynthConfig) -> tuple[int, .
 
 
 class _Asked(NamedTuple):
-    """What a judge wrote: the questions kept with their answers, how many there were, and what it failed."""
+    """Questions kept with their answers, the number written, and failures."""
 
     trip: RoundTrip
     written: int
@@ -168,7 +168,7 @@ async def _ask_all(
 
 
 def _by_meaning(panel: Panel) -> bool:
-    """Whether an embedder was named for the round trip; else words decide."""
+    """Whether the round trip uses an embedder; else words."""
     return "embed" in (panel.roles or {})
 
 
@@ -180,7 +180,7 @@ def _card(
     rows: Sequence[AresRow],
     digest: str,
 ) -> str:
-    """The card as Markdown."""
+    """Return the card as Markdown."""
     documents = len({passage.document for passage in corpus})
     lines = [
         f"# Synthetic data: {result.file.name}",

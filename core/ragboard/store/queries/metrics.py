@@ -1,4 +1,4 @@
-"""What the store knows of metrics: their descriptions and thresholds."""
+"""Stored descriptions and thresholds of metrics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["changed_descriptions", "metric_thresholds", "stored_descriptions"]
 
 
 def stored_descriptions(connection: Connection) -> dict[str, MetricDescription]:
-    """By identity the metrics that were ever evaluated; of one described differently over time, as it was last."""
+    """Return the descriptions of all metrics ever evaluated, by identity; the latest of each."""
     rows = connection.execute(
         "SELECT metric, arg_max(description, finished) FROM metrics JOIN evaluations USING (evaluation_id)"
         " GROUP BY metric ORDER BY metric"
@@ -28,7 +28,7 @@ def stored_descriptions(connection: Connection) -> dict[str, MetricDescription]:
 def changed_descriptions(
     connection: Connection, a: Iterable[tuple[str, str]], b: Iterable[tuple[str, str]]
 ) -> tuple[str, ...]:
-    """The metrics of a, each with its evaluation, that are described otherwise in theirs of b."""
+    """Return the metrics whose descriptions differ between their evaluations in `a` and in `b`."""
     rows = connection.execute(
         "SELECT a.metric FROM metrics a JOIN metrics b USING (metric) WHERE list_contains($a, a.evaluation_id || ' ' ||"
         " metric) AND list_contains($b, b.evaluation_id || ' ' || metric)"
@@ -39,5 +39,5 @@ def changed_descriptions(
 
 
 def metric_thresholds(connection: Connection) -> Mapping[str, float]:
-    """The thresholds that were set, by metric."""
+    """Return the thresholds that are set, by metric."""
     return dict(connection.execute("SELECT metric, value FROM thresholds ORDER BY metric").fetchall())

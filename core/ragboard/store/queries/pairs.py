@@ -1,4 +1,4 @@
-"""Two runs: which samples ask the same, and their pairs by one metric."""
+"""Pairs of samples of two runs, and their values of one metric."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ __all__ = [
     "PairedRuns",
     "Which",
     "compared_pairs",
+    "create_pairs",
     "pair_counts",
     "pair_order",
     "paired_runs",
     "pairs_query",
-    "put_pairs",
     "shared_ids",
 ]
 
 Which = Literal["all", "worse", "better", "same", "unscored"]
 
 SAME = 1e-9
-"""Values nearer than this are the same."""
+"""Values that differ by less are equal."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairedRuns:
-    """Positions of the samples of two runs; each sample is in exactly one place."""
+    """Positions of the samples of two runs: paired, or without a partner."""
 
     a: Places
-    """Positions in the first run, ascending, of those with a partner."""
+    """Positions of the paired samples in the first run, ascending."""
     b: Places
-    """The positions of the partners in the second run, in the same order."""
+    """Positions of their partners in the second run, in the same order."""
     only_a: Places
-    """Positions in the first run without a partner in the second."""
+    """Positions of the unpaired samples in the first run."""
     only_b: Places
     ambiguous_a: Places
-    """Positions in the first run whose question is there several times, so that no partner is certain."""
+    """Positions in the first run of repeated questions, whose partner is not certain."""
     ambiguous_b: Places
     by_question: int
-    """How many of the pairs have different ids, and were found by question and history."""
+    """The number of pairs with different ids, found by question and history."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairQuery:
-    """Which pairs, by how one metric changed in them."""
+    """A query for a page of pairs: filter and order by the change of one metric."""
 
     metric: str
     which: Which = "all"
@@ -64,7 +64,7 @@ class PairQuery:
 
 
 class ComparedPair(NamedTuple):
-    """One question in both runs, by one metric."""
+    """One question in two runs, with values of one metric."""
 
     sample_a: str
     sample_b: str
@@ -72,14 +72,14 @@ class ComparedPair(NamedTuple):
     value_a: float | None
     value_b: float | None
     difference: float | None
-    """B - A."""
+    """Value in B minus value in A."""
     a: int
-    """Position in A."""
+    """Position in run A, from 0."""
     b: int
 
 
 def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
-    """Pair by id where both ask the same, else by question and history where each is there once; reads no passages."""
+    """Pair samples by id if both ask the same, else by question and history if these occur once in each run."""
     found = connection.execute(
         "SELECT coalesce(a, b) AS first, coalesce(b, a) AS second, a IS NOT NULL AS in_a,"
         " paired_by IN ('id', 'question') AS paired, paired_by = 'question' AS by_question,"
@@ -104,7 +104,7 @@ def _places(found: dict[str, Any], column: str, there: NDArray[np.bool_]) -> Pla
 
 
 def shared_ids(connection: Connection, a: tuple[str, Places], b: tuple[str, Places]) -> int:
-    """How many ids are in both of two sets of samples, each a run and positions in it."""
+    """Count the ids that are in both of two sets of samples."""
     row = connection.execute(
         "SELECT count(*) FROM samples a JOIN samples b USING (sample_id) WHERE a.run_id = $run_a AND b.run_id = $run_b"
         " AND a.position IN (SELECT unnest($places_a)) AND b.position IN (SELECT unnest($places_b))",
@@ -128,7 +128,7 @@ _WHICH: dict[Which, str] = {
 
 
 def _pairs(a: RunRef, b: RunRef, metric: str, direction: Direction) -> Query:
-    """Every pair with both values and the gain: of a metric that is better neither way how little it changed."""
+    """Return the query of all pairs with both values and the gain; for a neutral metric, minus the absolute change."""
     ours, theirs = column_values(a, metric, "a"), column_values(b, metric, "b")
     return Query(
         sql=f"SELECT p.a, p.b, x.value AS value_a, y.value AS value_b, {_GAIN[direction]} AS gain\n"
@@ -156,17 +156,17 @@ ORDER BY {order} NULLS LAST, p.a""",
     )
 
 
-def put_pairs(
+def create_pairs(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, metric: str, direction: Direction
 ) -> None:
-    """Make `pairs`, which the questions below read: every pair with its values."""
+    """Create the temporary table `pairs`, which the functions below read: every pair with its values."""
     connection.register("paired", pa.table({"a": paired.a, "b": paired.b}))
     pairs = _pairs(a, b, metric, direction)
     connection.execute(f"CREATE TEMP TABLE pairs AS {pairs.sql}", dict(pairs.given))
 
 
 def pair_counts(connection: Connection) -> dict[Which, int]:
-    """How many pairs there are of each kind."""
+    """Count the pairs of each kind."""
     row = connection.execute(
         "SELECT count(*), count(*) FILTER (gain < -$same), count(*) FILTER (gain > $same),"
         " count(*) FILTER (abs(gain) <= $same), count(*) FILTER (gain IS NULL) FROM pairs",
@@ -176,19 +176,19 @@ def pair_counts(connection: Connection) -> dict[Which, int]:
 
 
 def compared_pairs(connection: Connection, a: RunRef, b: RunRef, query: PairQuery) -> list[ComparedPair]:
-    """A page of pairs: the greatest losses first, then what is the same, gains, and the unscored last."""
+    """Return a page of pairs: greatest losses first, then equal ones, gains, and unscored ones."""
     return [ComparedPair(*row) for row in _page(a, b, query).on(connection).fetchall()]
 
 
 def pair_order(connection: Connection, query: PairQuery) -> list[int]:
-    """The positions in A of all pairs that a query means, whatever its limit, in its order."""
+    """Return the positions in A of all pairs of a query, without its limit, in its order."""
     order = "gain DESC" if query.which == "better" else "gain"
     rows = connection.execute(f"SELECT a FROM pairs{_WHICH[query.which]} ORDER BY {order} NULLS LAST, a").fetchall()
     return [row[0] for row in rows]
 
 
 def pairs_query(a: RunRef, b: RunRef, query: PairQuery, direction: Direction) -> Query:
-    """A page of pairs in one question, with all that `put_pairs` makes before."""
+    """Return one query for a page of pairs that includes the table of `create_pairs`."""
     paired = Query(
         sql="SELECT a, b FROM paired_questions($run_a, $run_b) WHERE paired_by IN ('id', 'question')",
         given={"run_a": a.run_id, "run_b": b.run_id},

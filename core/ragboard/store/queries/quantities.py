@@ -1,4 +1,4 @@
-"""Values of samples that are no metric, for the quantities of a diagnosis."""
+"""Counted quantities of samples, for the diagnosis."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COUNTED = {
         " HAVING bool_or(early) AND NOT bool_and(early)"
     ),
 }
-"""SQL for (position, value), by the name of what is counted."""
+"""The SQL that returns (position, value), by the name of the quantity."""
 
 _METRIC = (
     "SELECT position, value FROM scores WHERE evaluation_id = $evaluation AND metric = $metric AND value IS NOT NULL"
@@ -52,7 +52,7 @@ _METRIC = (
 def sample_values(
     connection: Connection, run: RunRef, evaluation_id: str | None, name: str, samples: int
 ) -> NDArray[np.float64]:
-    """What an evaluation found of each sample of a run: one of `COUNTED`, else a metric; NaN where there is none."""
+    """Return one value per sample of a run: a quantity of `COUNTED`, or a metric; NaN if there is none."""
     sql = COUNTED.get(name, _METRIC)
     given = {"run": run.run_id, "evaluation": evaluation_id, "metric": name}
     got = connection.execute(sql, {key: value for key, value in given.items() if f"${key}" in sql}).fetchnumpy()
@@ -105,4 +105,4 @@ JOIN evaluations e USING (evaluation_id)
 JOIN runs r USING (run_id)
 ORDER BY s.cost DESC NULLS LAST, run""",
 }
-"""Queries that answer a question, by the question."""
+"""Example queries, by the question that they answer."""

@@ -1,4 +1,4 @@
-"""A question to the database: SQL, and the values bound in it."""
+"""SQL queries with bound values."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Connection: TypeAlias = duckdb.DuckDBPyConnection
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """SQL with `$name` for each value; as a string with the values written in, to be read, run and changed."""
+    """SQL with a `$name` for each value. Its string form has the values written in, so that people can run it."""
 
     sql: str
     given: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def on(self, connection: Connection) -> Connection:
-        """Run it; what is left is to fetch the rows."""
+        """Execute the query; the result is ready to fetch."""
         return connection.execute(self.sql, dict(self.given))
 
     def after(self, **tables: Query) -> Query:
-        """The same where what it reads from was not made before: these become parts of one question."""
+        """Return the query with these tables as common table expressions, so that it runs on its own."""
         parts = ",\n".join(f"{name} AS (\n{part.sql}\n)" for name, part in tables.items())
         given = {name: value for part in (*tables.values(), self) for name, value in part.given.items()}
         return Query(sql=f"WITH {parts}\n{self.sql}", given=given)
 
     def __str__(self) -> str:
-        """Nothing in a value means anything but itself."""
+        """Return the SQL with literals for its values."""
         return re.sub(r"\$(\w+)", lambda found: _literal(self.given[found[1]]), self.sql)
 
 

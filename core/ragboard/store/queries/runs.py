@@ -1,4 +1,4 @@
-"""Runs, and the tables of the store."""
+"""Lists of runs, and of the tables of the store."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class ListedRun:
-    """A run to choose from."""
+    """A run in a list of choices."""
 
     run_id: str
     name: str
     dataset_key: str
     imported: datetime
     evaluations: int
-    """How many evaluations of our own there are."""
+    """Number of evaluations, without that of the run file."""
 
     @property
     def evaluated(self) -> bool:
-        """Whether there is an evaluation of our own."""
+        """Whether the run has an evaluation, not counting that of its file."""
         return self.evaluations > 0
 
 
 class RunRow(NamedTuple):
-    """A run, and the evaluation that its statements are taken from."""
+    """A run, with the evaluation that its statements are from."""
 
     run_id: str
     name: str
@@ -64,9 +64,9 @@ class StoreColumn:
 
     name: str
     type: str
-    """As DuckDB calls it."""
+    """Type, as DuckDB names it."""
     comment: str
-    """Empty where its name says it."""
+    """Description; empty if the name says it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,13 +86,13 @@ _ROW = (
 
 
 def all_runs(connection: Connection) -> list[RunRow]:
-    """Every run with the evaluation that is shown, newest first."""
+    """Return every run with the evaluation that pages show, newest first."""
     rows = connection.execute(f"{_ROW} shown_evaluations e USING (run_id) ORDER BY r.imported DESC, r.name").fetchall()
     return [RunRow(*row) for row in rows]
 
 
 def run_row(connection: Connection, run: RunRef) -> list[RunRow]:
-    """The run with the evaluation that the reference means; empty where it is gone."""
+    """Return the run and evaluation of a reference; None if the run was deleted."""
     rows = connection.execute(
         f"{_ROW} evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation WHERE r.run_id = $run",
         {"run": run.run_id, "evaluation": run.evaluation_id},
@@ -101,7 +101,7 @@ def run_row(connection: Connection, run: RunRef) -> list[RunRow]:
 
 
 def listed_runs(connection: Connection) -> tuple[ListedRun, ...]:
-    """Every run, newest first."""
+    """Return every run, newest first."""
     rows = connection.execute(
         "SELECT run_id, name, dataset_key, imported, (SELECT count(*) FROM evaluations e WHERE e.run_id = r.run_id"
         " AND NOT e.imported) FROM runs r ORDER BY imported DESC, name"
@@ -113,13 +113,13 @@ def listed_runs(connection: Connection) -> tuple[ListedRun, ...]:
 
 
 def run_config(connection: Connection, run_id: str) -> Mapping[str, JsonValue]:
-    """What distinguishes a run."""
+    """Return the configuration of a run."""
     row = connection.execute("SELECT config FROM runs WHERE run_id = ?", [run_id]).fetchone()
     return json.loads(row[0]) if row else {}
 
 
 def described_tables(connection: Connection) -> tuple[StoreTable, ...]:
-    """Every view and table with its columns, the views first, as the comments in the database describe them."""
+    """Return every view and table with its columns, views first; descriptions are the comments in the database."""
     tables = connection.execute(
         "SELECT view_name, true, comment FROM duckdb_views() WHERE NOT internal"
         " UNION ALL SELECT table_name, false, comment FROM duckdb_tables() WHERE NOT internal ORDER BY 2 DESC, 1"

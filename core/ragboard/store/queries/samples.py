@@ -1,4 +1,4 @@
-"""Samples of a run: a page of them, and what was found about one beside statements."""
+"""Pages of samples of a run, and findings about one sample other than statements."""
 
 from __future__ import annotations
 
@@ -41,45 +41,45 @@ Only = Literal["all", "loose", "refusing", "unscored", "beyond"]
 """beyond: on the bad side of the threshold of the query's column."""
 
 WORDS = 8
-"""Words of a search that are looked at."""
+"""The most words of a search."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleQuery:
-    """Which samples of a run, in which order."""
+    """A query for a page of samples of a run: filters and order."""
 
     column: str = ""
-    """The metric, or metadata column behind `metadata.`, that `order`, `between` and `only` speak of."""
+    """The metric, or `metadata.COLUMN`, that `order`, `between` and `only` refer to."""
     order: Order = "file"
-    """worst: most statements that are not supported first."""
+    """worst: most unsupported statements first."""
     only: Only = "all"
-    """loose: with a statement that is not supported."""
+    """loose: with an unsupported statement."""
     between: tuple[float, float] | None = None
     search: str = ""
-    """Words that all stand in the question or the answer."""
+    """Words that must all occur in the question or the answer."""
     limit: int = 50
     offset: int = 0
 
 
 class ListedSample(NamedTuple):
-    """A sample of a page."""
+    """A sample in a page of results."""
 
     position: int
     sample_id: str
     question: str
     supported: int
-    """Statements of its answer with this verdict of the passages together."""
+    """Number of statements of the answer with this joint verdict."""
     unsupported: int
     contradicted: int
     refuses: bool
     value: float | None
-    """Of the query's column."""
+    """Value of the query's column."""
     total: int
-    """Samples that the query finds in all."""
+    """Number of samples that match."""
 
 
 class SampleText(NamedTuple):
-    """A sample by its id and question."""
+    """A sample with its id and question."""
 
     sample_id: str
     question: str
@@ -87,7 +87,7 @@ class SampleText(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedQuestion:
-    """A question that the answer would answer, and its cosine to the one asked."""
+    """A question generated from the answer, and its cosine to the question asked."""
 
     question: str
     similarity: float
@@ -104,21 +104,21 @@ class SentenceRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """One thing that a judge said of a sample, beside verdicts on statements."""
+    """One judgement about a sample other than verdicts on statements."""
 
     about: str
     """What was asked: `useful toward reference`, or the question of an aspect."""
     number: int
-    """Which passage, draw or name, from 1."""
+    """Number of the passage, draw or name, from 1."""
     of: int
-    """How many there are."""
+    """Number of judgements of this kind."""
     says: str
     value: float | None
-    """The number it says, or the probability of what it says; None where there is none."""
+    """The number or probability given; None without one."""
     reason: str
 
     def __str__(self) -> str:
-        """`useful toward reference 2: yes`, `answer relevance (ARES): yes (0.83)`: what is alone has no number."""
+        """Describe it: `useful toward reference 2: yes`, `answer relevance (ARES): yes (0.83)`."""
         which = f" {self.number}" if self.of > 1 else ""
         value = "" if self.value is None else f" ({self.value:.2f})"
         return f"{self.about}{which}: {self.says}{value}"
@@ -142,7 +142,7 @@ _ONLY: dict[Only, str] = {
 def samples_query(
     run: RunRef, query: SampleQuery, limit: tuple[Literal["below", "above"], float] | None = None
 ) -> Query:
-    """A page of a run's samples; `limit` is the bad side and the threshold of the query's column."""
+    """Return the query for a page of samples; `limit` is the bad side and the threshold of the query's column."""
     found = _found(run, query, limit)
     return Query(
         sql=f"""\
@@ -157,7 +157,7 @@ LIMIT $limit OFFSET $offset""",
 
 
 def listed_samples(connection: Connection, query: Query) -> list[ListedSample]:
-    """The samples that such a query finds."""
+    """Return the samples that match a query."""
     return [ListedSample(*row) for row in query.on(connection).fetchall()]
 
 
@@ -167,7 +167,7 @@ def sample_frame(
     query: SampleQuery,
     limit: tuple[Literal["below", "above"], float] | None = None,
 ) -> pd.DataFrame:
-    """Every sample that a query means, whatever its limit, a row for each metric that the run has."""
+    """Return every sample that matches, without the query's limit, one row per metric of the run."""
     found, shown = _found(run, query, limit), shown_scores(run)
     return connection.execute(
         f"WITH found AS (SELECT s.position, row_number() OVER (ORDER BY {_ORDER[query.order]}s.position) AS place"
@@ -179,7 +179,7 @@ def sample_frame(
 
 
 def _found(run: RunRef, query: SampleQuery, limit: tuple[Literal["below", "above"], float] | None) -> Query:
-    """The FROM and WHERE that a query means."""
+    """Return the FROM and WHERE clauses of a query."""
     values = column_values(run, query.column, "m")
     given = {**values.given, "run": run.run_id, "evaluation": run.evaluation_id}
     sql = f"""\
@@ -210,7 +210,7 @@ WHERE s.run_id = $run{_ONLY[query.only]}"""
 
 
 def sample_texts(connection: Connection, run_id: str, positions: Sequence[int]) -> dict[int, SampleText]:
-    """The samples at these positions, in order; those that are not there are left out."""
+    """Return the samples at these positions, in order, without missing ones."""
     rows = connection.execute(
         "SELECT position, sample_id, question FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?))"
         " ORDER BY position",
@@ -220,7 +220,7 @@ def sample_texts(connection: Connection, run_id: str, positions: Sequence[int]) 
 
 
 def position_of(connection: Connection, run_id: str, sample_id: str) -> int | None:
-    """Where a sample is in its run; None where it is not."""
+    """Return the position of a sample in its run; None if it is not there."""
     row = connection.execute(
         "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run_id, sample_id]
     ).fetchone()
@@ -228,7 +228,7 @@ def position_of(connection: Connection, run_id: str, sample_id: str) -> int | No
 
 
 def reference_count(connection: Connection, run_id: str) -> int:
-    """How many samples have a reference answer."""
+    """Count the samples with a reference answer."""
     row = connection.execute(
         "SELECT count(*) FILTER (trim(reference) <> '') FROM samples WHERE run_id = ?", [run_id]
     ).fetchone()
@@ -236,7 +236,7 @@ def reference_count(connection: Connection, run_id: str) -> int:
 
 
 def refusals(connection: Connection, evaluation_id: str | None) -> Scored:
-    """1 for each answer that declines to answer, and 0 for each other that was asked about."""
+    """Return 1 for each answer that refuses and 0 for each that does not, without answers not judged."""
     return scored(
         connection.execute(
             "SELECT position, refuses AS value FROM sides WHERE evaluation_id = ? AND side = 'response'",
@@ -246,7 +246,7 @@ def refusals(connection: Connection, evaluation_id: str | None) -> Scored:
 
 
 def refusing_runs(connection: Connection, evaluations: Sequence[str]) -> dict[str, int]:
-    """How many answers decline, by evaluation; those that never asked are left out."""
+    """Count the answers that refuse, by evaluation, without evaluations that did not ask."""
     return dict(
         connection.execute(
             "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
@@ -259,7 +259,7 @@ def refusing_runs(connection: Connection, evaluations: Sequence[str]) -> dict[st
 def generated_questions(
     connection: Connection, evaluation_id: str | None, position: int
 ) -> tuple[GeneratedQuestion, ...]:
-    """The questions that an answer would answer, in the order they came."""
+    """Return the questions generated from an answer, in order."""
     rows = connection.execute(
         "SELECT question, similarity FROM questions WHERE evaluation_id = ? AND position = ? ORDER BY number",
         [evaluation_id, position],
@@ -268,7 +268,7 @@ def generated_questions(
 
 
 def sample_sentences(connection: Connection, evaluation_id: str | None, position: int) -> list[SentenceRow]:
-    """The sentences of a sample's passages, by place; none where nobody asked which of them help."""
+    """Return the sentences of a sample's passages, in order; empty if not judged."""
     rows = connection.execute(
         "SELECT rank, start, stop, chosen FROM sentences WHERE evaluation_id = ? AND position = ? ORDER BY rank, start",
         [evaluation_id, position],
@@ -277,7 +277,7 @@ def sample_sentences(connection: Connection, evaluation_id: str | None, position
 
 
 def judgements(connection: Connection, evaluations: Sequence[str], position: int) -> tuple[Judgement, ...]:
-    """What judges said of a sample; where several evaluations asked the same, the first of these."""
+    """Return the judgements about a sample; of equal ones, that of the first evaluation."""
     rows = connection.execute(
         "WITH said AS (SELECT *, list_position($evaluations, evaluation_id) AS place FROM judgements"
         " WHERE position = $position AND list_contains($evaluations, evaluation_id)"

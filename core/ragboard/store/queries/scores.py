@@ -1,4 +1,4 @@
-"""Scores of metrics: those that a run's reference means, by sample, and their moments."""
+"""Scores of metrics of a run, by sample, and their moments."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ Values: TypeAlias = NDArray[np.float64]
 
 
 class Scored(NamedTuple):
-    """Values of samples, NaN where one was evaluated and has no score."""
+    """Values of samples; NaN for a sample that was evaluated and has no score."""
 
     positions: Places
     values: Values
 
 
 class FailedScore(NamedTuple):
-    """A score that is missing because something failed."""
+    """A score that is missing because of a failure."""
 
     detail: str
     metric: str
@@ -65,7 +65,7 @@ _OF_FILE = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id
 
 
 def own_scores(run: RunRef) -> Query:
-    """A condition on rows of `scores`: those of our own that a run's reference means."""
+    """Return the condition on `scores` that selects the scores of a run's reference, without file scores."""
     if not run.elsewhere:
         return Query(sql="evaluation_id = $evaluation", given={"evaluation": run.evaluation_id})
     return Query(
@@ -81,7 +81,7 @@ def own_scores(run: RunRef) -> Query:
 
 
 def shown_scores(run: RunRef) -> Query:
-    """The same, and beside them the scores that the run file brought, whose names tell whose they are."""
+    """Return the condition of `own_scores`, with file scores added."""
     own = own_scores(run)
     return Query(sql=f"({own.sql} OR {_OF_FILE})", given={**own.given, "run": run.run_id})
 
@@ -95,7 +95,7 @@ def _outcome(value: float | None, counted: str | None, reason: Any, detail: str 
 def sample_outcomes(
     connection: Connection, run: RunRef, positions: Sequence[int], *, of_file: bool = False
 ) -> dict[int, dict[str, Outcome]]:
-    """By position and metric the outcomes of our own that a reference means, or those that the run file brought.
+    """Return outcomes by position and metric: those of a reference, or those of the run file.
 
     Those of the file are left out where they are what the reference means.
     """
@@ -117,7 +117,7 @@ def sample_outcomes(
 def outcomes_of_metric(
     connection: Connection, run: RunRef, metric: str, positions: Sequence[int]
 ) -> dict[int, Outcome]:
-    """The outcomes of one metric at these positions."""
+    """Return the outcomes of one metric at these positions."""
     shown = shown_scores(run)
     rows = connection.execute(
         f"SELECT position, value, counted, reason, detail FROM scores WHERE {shown.sql} AND metric = $metric"
@@ -128,21 +128,21 @@ def outcomes_of_metric(
 
 
 def metric_names(connection: Connection, run: RunRef) -> frozenset[str]:
-    """The metrics that a run has scores of."""
+    """Return the metrics that a run has scores of."""
     shown = shown_scores(run)
     rows = connection.execute(f"SELECT DISTINCT metric FROM scores WHERE {shown.sql}", dict(shown.given)).fetchall()
     return frozenset(row[0] for row in rows)
 
 
 def has_scores(connection: Connection, run: RunRef, metric: str) -> bool:
-    """Whether a run has a metric, be it without any value."""
+    """Return whether a run has been scored by a metric, even if no sample has a value."""
     shown = shown_scores(run)
     sql = f"SELECT 1 FROM scores WHERE {shown.sql} AND metric = $metric LIMIT 1"
     return connection.execute(sql, {**shown.given, "metric": metric}).fetchone() is not None
 
 
 def scores_by_metric(connection: Connection, run: RunRef, metrics: Sequence[str]) -> dict[str, Scored]:
-    """The scores of these metrics, read at once."""
+    """Return the scores of these metrics, read at once."""
     shown = shown_scores(run)
     got = connection.execute(
         "SELECT list_position($specs, metric) AS place, position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
@@ -154,7 +154,7 @@ def scores_by_metric(connection: Connection, run: RunRef, metrics: Sequence[str]
 
 
 def kept_scores(connection: Connection, evaluation_id: str, metric: str, without: Iterable[int]) -> Scored:
-    """The scores of a metric but at these positions."""
+    """Return the scores of a metric, without those at these positions."""
     return scored(
         connection.execute(
             "SELECT position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores WHERE evaluation_id = ?"
@@ -165,7 +165,7 @@ def kept_scores(connection: Connection, evaluation_id: str, metric: str, without
 
 
 def scored_twice(connection: Connection, first: str, second: str, metric: str) -> tuple[Places, Values, Values]:
-    """The samples that two evaluations scored by a metric, and their values in each."""
+    """Return the samples that two evaluations scored by a metric, with both values."""
     got = connection.execute(
         "SELECT a.value AS first, b.value AS second, position FROM scores a JOIN scores b USING (position, metric)"
         " WHERE a.evaluation_id = $first AND b.evaluation_id = $second AND metric = $metric"
@@ -177,13 +177,13 @@ def scored_twice(connection: Connection, first: str, second: str, metric: str) -
 
 
 def scored(found: Connection) -> Scored:
-    """The rows of a question for position and value."""
+    """Return positions and values from a query for both."""
     got = found.fetchnumpy()
     return Scored(np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"], dtype=np.float64))
 
 
 def unscored_places(connection: Connection, run: RunRef) -> tuple[tuple[str, str, Places], ...]:
-    """Each metric and reason why samples have no score, with these; the earliest first."""
+    """Return the samples without a score for each metric and reason, first positions first."""
     shown = shown_scores(run)
     rows = connection.execute(
         f"SELECT metric, reason, list(position) FROM scores WHERE {shown.sql} AND value IS NULL"
@@ -194,7 +194,7 @@ def unscored_places(connection: Connection, run: RunRef) -> tuple[tuple[str, str
 
 
 def unscored_by_metric(connection: Connection, evaluations: Sequence[str]) -> dict[tuple[str, str], dict[str, int]]:
-    """By evaluation and metric how many samples have no score, by reason."""
+    """Count the samples without a score, by evaluation and metric, and by reason."""
     rows = connection.execute(
         "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
@@ -207,7 +207,7 @@ def unscored_by_metric(connection: Connection, evaluations: Sequence[str]) -> di
 
 
 def failed_scores(connection: Connection, run: RunRef) -> tuple[FailedScore, ...]:
-    """Every score of a run that failed, in the order of its samples."""
+    """Return every failed score of a run, in the order of its samples."""
     own = own_scores(run)
     rows = connection.execute(
         f"SELECT c.detail, c.metric, s.position, s.sample_id FROM (FROM scores WHERE {own.sql} AND reason = 'failed') c"
@@ -218,7 +218,7 @@ def failed_scores(connection: Connection, run: RunRef) -> tuple[FailedScore, ...
 
 
 def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:
-    """The evaluations from which a score that failed is shown."""
+    """Return the evaluations that failed scores of a run are from."""
     own = own_scores(run)
     rows = connection.execute(
         f"SELECT DISTINCT evaluation_id FROM scores WHERE {own.sql} AND reason = 'failed'", dict(own.given)
@@ -227,7 +227,7 @@ def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:
 
 
 def values_of_source(connection: Connection, evaluation_id: str | None, source: str) -> dict[int, dict[str, float]]:
-    """The scores of an evaluation by metrics of one source, by position and metric; without the unscored."""
+    """Return the scores of an evaluation by metrics of one source, by position and metric."""
     rows = connection.execute(
         "SELECT position, metric, value FROM scores WHERE evaluation_id = ? AND value IS NOT NULL"
         " AND starts_with(metric, ?)",
@@ -240,7 +240,7 @@ def values_of_source(connection: Connection, evaluation_id: str | None, source: 
 
 
 def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = None) -> Query:
-    """The moments of each metric in each of these evaluations, over the scored values.
+    """Return the query of the moments of each metric in each of these evaluations, over scored values.
 
     Of metrics in `fills`, and then of these alone, the fill stands for the unscored. A row is: n, mean, deviation,
     varying, counts, sums, evaluation_id, metric.
@@ -261,13 +261,13 @@ def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = 
 def metric_moments(
     connection: Connection, evaluations: Sequence[str], fills: Mapping[str, float] | None = None
 ) -> dict[tuple[str, str], Known]:
-    """The same, by evaluation and metric."""
+    """Return the moments of metrics, by evaluation and metric."""
     rows = means_query(evaluations, fills).on(connection).fetchall()
     return {(row[6], row[7]): _known(*row[:6]) for row in rows}
 
 
 def moments_by(connection: Connection, values: Query, key: str) -> dict[Any, Known]:
-    """For each key the moments of its values; `values` gives the key, run_id, position and value.
+    """Return the moments of values, by key; `values` returns key, run_id, position and value.
 
     Keys without a value are left out. The values themselves are read where they are few or clustered.
     """

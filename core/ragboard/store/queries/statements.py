@@ -1,4 +1,4 @@
-"""Statements of answers with their verdicts: of one sample, and those that the passages do not support."""
+"""Statements of answers with their verdicts: of one sample, and unsupported ones of many."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ __all__ = [
     "WrongPassage",
     "answer_sizes",
     "answer_statements",
-    "apart_evaluations",
     "claims_by_side",
     "create_matches",
     "grouped_statements",
@@ -42,6 +41,7 @@ __all__ = [
     "matched_page",
     "origin_counts",
     "passages_named",
+    "separately_judged",
     "split_sides",
     "statement_counts",
     "statement_frame",
@@ -52,18 +52,18 @@ __all__ = [
 ]
 
 Key = tuple[str, int, int]
-"""Evaluation, position and statement, from 0."""
+"""Evaluation, position and statement number, both from 0."""
 
 Grouping = Literal["question", "passage", "judge"]
 
 Human = Literal["none", "agrees", "overruled"]
-"""What people say of a verdict: nobody looked, the same, another; where people differ, the latest counts."""
+"""How labels relate to a verdict: none, agree, disagree; the latest label counts."""
 
 NOT_SUPPORTED: tuple[Label, ...] = ("contradicted", "unsupported")
-"""The verdicts of a statement that the passages do not support, the worse first."""
+"""The verdicts of unsupported statements, the worse first."""
 
 WORDS = 8
-"""Words of a search that are looked at."""
+"""The most words of a search."""
 DIGEST = re.compile("[0-9a-f]{32}")
 
 _STRONGEST: tuple[Label, ...] = ("supported", "contradicted", "unsupported")
@@ -78,83 +78,83 @@ def passages_named(ranks: Sequence[int]) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedStatement:
-    """A statement, what the passages say of it, and where it comes from."""
+    """A statement with its verdicts, origin and labels."""
 
     statement: Statement
     verdict: Verdict | None
-    """Of the passages together; None where nobody judged that."""
+    """The verdict of all passages together; None if not judged."""
     single: Mapping[int, Verdict] = field(default_factory=dict[int, Verdict])
-    """Of each passage by itself, by rank; empty where nobody judged that."""
+    """The verdict of each passage separately, by rank; empty if not judged."""
     origin: Origin | None = None
-    """Its class of the six-way partition; None where a table that this takes was not judged."""
+    """Its class of the six-way partition; None if a needed table was not judged."""
     people: tuple[HumanVerdict, ...] = ()
-    """What people say of it now, the latest last; the judge's verdict stays beside it."""
+    """Verdicts of people, the latest last; they do not change the verdict of the judge."""
 
     @property
     def by_people(self) -> HumanVerdict | None:
-        """The verdict of people that counts: the latest."""
+        """The label that counts: the latest."""
         return self.people[-1] if self.people else None
 
     @property
     def overruled(self) -> bool:
-        """Whether people give another verdict than the judge does on the passages together."""
+        """Whether the label that counts differs from the judge's joint verdict."""
         return bool(self.by_people and self.verdict and self.by_people.label != self.verdict.label)
 
     @property
     def alone(self) -> Label | None:
-        """What single passages come to, as the view `answer_verdicts` has it; None where none was judged by itself."""
+        """The verdict that the separate verdicts amount to, as in the view `answer_verdicts`; None without any."""
         labels = {verdict.label for verdict in self.single.values()}
         return next((label for label in _STRONGEST if label in labels), None)
 
     @property
     def alone_in_words(self) -> str:
-        """The same in words; empty where no passage was asked by itself."""
+        """The separate verdicts in words; empty without any."""
         said = [f"{label} by {passages_named(ranks)}" for label in _STRONGEST[:2] if (ranks := self.ranks(label))]
         if not self.single:
             return ""
         return f"{'; '.join(said) or 'supported by no single passage'} (each passage judged on its own)"
 
     def ranks(self, label: Label) -> tuple[int, ...]:
-        """The passages that say so by themselves, in order."""
+        """The ranks of passages that separately support it, in order."""
         return tuple(sorted(rank for rank, verdict in self.single.items() if verdict.label == label))
 
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationQuery:
-    """Which statements that the passages do not support; what is left empty lets all through."""
+    """A query for unsupported statements; an empty field does not filter."""
 
     runs: tuple[RunRef, ...] = ()
-    """None: every run. Of each the evaluation that the reference means."""
+    """The runs, each with the evaluation of its reference; None: all runs."""
     verdict: Label | None = None
     """contradicted or unsupported; None: both."""
     judge: str = ""
-    """Take of each run its newest evaluation by this judge instead."""
+    """Use the newest evaluation of each run by this judge instead."""
     text: str = ""
-    """Words that all stand in the statement, its question or its reason."""
+    """Words that must all occur in the statement, its question or its reason."""
     question: str = ""
-    """The whole question."""
+    """The complete question."""
     passage: str = ""
-    """The id of a passage that was retrieved, or the key of its group."""
+    """The id of a retrieved passage, or the key of its group."""
     human: Human | None = None
-    """What people say of the verdict."""
+    """How labels relate to a verdict: none, agree, disagree; the latest label counts."""
     limit: int = 50
     offset: int = 0
 
     @property
     def labels(self) -> list[Label]:
-        """The verdicts that it lets through."""
+        """The verdicts that the query selects."""
         return [self.verdict] if self.verdict else list(NOT_SUPPORTED)
 
 
 class MatchedStatement(NamedTuple):
-    """A statement of a page."""
+    """A statement in a page of results."""
 
     run: str
     judge: str
     sample_id: str
     question: str
     number: int
-    """From 1."""
+    """Number of the statement, from 1."""
     statement: str
     verdict: Label
     score: float | None
@@ -164,12 +164,12 @@ class MatchedStatement(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """Evaluation, position and statement, from 0."""
+        """Evaluation, position and statement number, both from 0."""
         return self.evaluation_id, self.position, self.number - 1
 
 
 class StatementGroup(NamedTuple):
-    """What unsupported statements have in common."""
+    """A group of unsupported statements."""
 
     key: str
     title: str
@@ -177,11 +177,11 @@ class StatementGroup(NamedTuple):
     statements: int
     contradicted: int
     total: int
-    """Groups in all."""
+    """Number of groups."""
 
 
 class WorstStatement(NamedTuple):
-    """A statement to look at first."""
+    """A statement to inspect first."""
 
     evaluation_id: str
     sample_id: str
@@ -194,7 +194,7 @@ class WorstStatement(NamedTuple):
 
 
 class WrongPassage(NamedTuple):
-    """A passage that supports statements which the reference does not."""
+    """A passage that supports statements that the reference does not support."""
 
     text: str
     passage_id: str
@@ -205,7 +205,7 @@ class WrongPassage(NamedTuple):
 def answer_statements(
     connection: Connection, evaluation_id: str | None, position: int
 ) -> tuple[tuple[JudgedStatement, ...], bool | None]:
-    """The statements of a sample's answer, and whether it refuses; None where that was never asked."""
+    """Return the statements of a sample's answer, and whether it refuses; None if not judged."""
     at = {"evaluation": evaluation_id, "position": position}
     rows = connection.execute(
         "SELECT statement, text, span_start, span_end, span_how, origin FROM statements"
@@ -232,7 +232,7 @@ def answer_statements(
 
 
 def verdicts_of(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict[int, Verdict]]:
-    """For each of these statements of answers the verdict of each passage by its rank; 0: of all together."""
+    """Return the verdicts of statements by rank of passage; 0 is the joint verdict."""
     if not keys:
         return {}
     evaluations, positions, numbers = zip(*keys, strict=True)
@@ -255,7 +255,7 @@ def verdicts_of(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict[i
 
 
 def judged_labels(connection: Connection, evaluation_id: str, positions: Sequence[int]) -> dict[tuple[int, int], Label]:
-    """The verdict of the passages together by position and statement, of the answers at these positions."""
+    """Return the joint verdicts of the answers at these positions, by position and statement."""
     rows = connection.execute(
         "SELECT position, statement, verdict FROM answer_verdicts WHERE evaluation_id = ? AND together"
         " AND position IN (SELECT unnest(?))",
@@ -265,7 +265,7 @@ def judged_labels(connection: Connection, evaluation_id: str, positions: Sequenc
 
 
 def statement_counts(connection: Connection, evaluation_id: str | None, positions: Sequence[int]) -> dict[int, int]:
-    """How many statements the answers at these positions have; those without any are left out."""
+    """Count the statements of the answers at these positions, without those that have none."""
     return dict(
         connection.execute(
             "SELECT position, count(*) FROM statements WHERE evaluation_id = ? AND side = 'response'"
@@ -276,7 +276,7 @@ def statement_counts(connection: Connection, evaluation_id: str | None, position
 
 
 def answer_sizes(connection: Connection, evaluation_id: str | None) -> Scored:
-    """How many statements each answer has that has any."""
+    """Count the statements of each answer that has any."""
     return scored(
         connection.execute(
             "SELECT position, count(*) AS value FROM statements WHERE evaluation_id = ? AND side = 'response'"
@@ -287,7 +287,7 @@ def answer_sizes(connection: Connection, evaluation_id: str | None) -> Scored:
 
 
 def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[Label, int]]:
-    """Statements of the answers by verdict on the passages together, by evaluation."""
+    """Count statements by joint verdict, by evaluation."""
     rows = connection.execute(
         "SELECT evaluation_id, verdict, count(*) FROM answer_verdicts WHERE together"
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
@@ -300,7 +300,7 @@ def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str
 
 
 def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[Origin, int]]:
-    """All six counts of each evaluation that has any."""
+    """Count the classes of claims in each evaluation that has any."""
     rows = connection.execute(
         "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
@@ -313,7 +313,7 @@ def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[st
 
 
 def worst_statements(connection: Connection, evaluations: Sequence[str], limit: int) -> list[WorstStatement]:
-    """Statements to look at first: contradicted before unsupported, least supported first, one a question."""
+    """Return the statements to inspect first: contradicted ones, then those with least support; one per question."""
     rows = connection.execute(
         "WITH worst AS (SELECT evaluation_id, position, statement, verdict, reason, score FROM answer_verdicts"
         " WHERE together AND verdict <> 'supported' AND evaluation_id IN (SELECT unnest($evaluations))"
@@ -331,7 +331,7 @@ def worst_statements(connection: Connection, evaluations: Sequence[str], limit: 
 
 
 def wrong_passages(connection: Connection, run: RunRef, limit: int) -> list[WrongPassage]:
-    """The passages that supply most statements which the reference does not support."""
+    """Return the passages that support most statements that the reference does not support."""
     rows = connection.execute(
         "SELECT any_value(p.text)[:300], p.passage_id, count(DISTINCT (v.position, v.statement)) AS wrong,"
         " arg_min(s.sample_id, s.position) FROM statements t JOIN verdicts v ON v.evaluation_id = t.evaluation_id"
@@ -349,7 +349,7 @@ def wrong_passages(connection: Connection, run: RunRef, limit: int) -> list[Wron
 
 
 def statement_frame(connection: Connection, run: RunRef) -> pd.DataFrame:
-    """One row a statement and target, for export."""
+    """Return one row per statement and target, for export."""
     return connection.execute(
         "SELECT s.sample_id, s.question, t.side, t.statement + 1 AS number, t.text AS statement, t.span_start,"
         " t.span_end, t.origin, v.target, v.label, v.reason, v.score"
@@ -362,7 +362,7 @@ def statement_frame(connection: Connection, run: RunRef) -> pd.DataFrame:
 
 
 def claims_by_side(connection: Connection, evaluation_id: str | None) -> dict[tuple[int, Side], list[str]]:
-    """The texts of the statements of an evaluation, by position and side."""
+    """Return the texts of statements, by position and side."""
     found: dict[tuple[int, Side], list[str]] = {}
     for position, side, text in connection.execute(
         "SELECT position, side, text FROM statements WHERE evaluation_id = ? ORDER BY position, side, statement",
@@ -375,7 +375,7 @@ def claims_by_side(connection: Connection, evaluation_id: str | None) -> dict[tu
 def labels_by_target(
     connection: Connection, evaluation_id: str | None
 ) -> dict[tuple[int, Side, str], dict[int, Label]]:
-    """By position, side and target the label of each statement that was judged."""
+    """Return the label of each judged statement, by position, side and target."""
     found: dict[tuple[int, Side, str], dict[int, Label]] = {}
     for position, side, target, statement, label in connection.execute(
         "SELECT position, side, target, statement, label FROM verdicts WHERE evaluation_id = ?", [evaluation_id]
@@ -385,7 +385,7 @@ def labels_by_target(
 
 
 def split_sides(connection: Connection, evaluation_id: str | None) -> frozenset[tuple[int, Side]]:
-    """The sides that were split into statements, be it into none, by position."""
+    """Return the sides that were split into statements, even into none, by position."""
     return frozenset(
         connection.execute("SELECT position, side FROM sides WHERE evaluation_id = ?", [evaluation_id]).fetchall()
     )
@@ -414,8 +414,8 @@ _WORST = "f.verdict = 'contradicted' DESC, f.score NULLS LAST, f.evaluation_id, 
 _SEARCHED = ("t.text", "s.question", "v.reason")
 
 
-def apart_evaluations(connection: Connection, evaluations: Sequence[str]) -> list[str]:
-    """Those of these evaluations that have statements which nobody judged on all passages together."""
+def separately_judged(connection: Connection, evaluations: Sequence[str]) -> list[str]:
+    """Return the evaluations with statements that have separate verdicts but no joint verdict."""
     rows = connection.execute(
         "SELECT evaluation_id FROM statements WHERE side = 'response' AND evaluation_id IN (SELECT unnest($these))"
         " GROUP BY evaluation_id HAVING count(*) > (SELECT count(*) FROM answer_verdicts j WHERE j.together"
@@ -426,7 +426,7 @@ def apart_evaluations(connection: Connection, evaluations: Sequence[str]) -> lis
 
 
 def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
-    """The judged statements that a query lets through, whatever their verdict."""
+    """Return the query of the judged statements that match, with any verdict."""
     tests, given = ["list_contains($evaluations, f.evaluation_id)"], dict[str, Any](evaluations=list(evaluations))
     if apart:
         tests.append("(f.together OR list_contains($apart, f.evaluation_id))")
@@ -471,28 +471,28 @@ ORDER BY {_WORST}""",
 
 
 def create_matches(connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]) -> None:
-    """Make `found`, which the questions below read: the judged statements of these evaluations that a query means."""
-    found = _found(query, evaluations, apart_evaluations(connection, evaluations))
+    """Create the temporary table `found`, which the functions below read: the judged statements that match."""
+    found = _found(query, evaluations, separately_judged(connection, evaluations))
     connection.execute(f"CREATE TEMP TABLE found AS {found.sql}", dict(found.given))
 
 
 def matched_labels(connection: Connection) -> dict[Label, int]:
-    """How many of the found statements there are of each verdict."""
+    """Count the matched statements, by verdict."""
     return dict(connection.execute("SELECT verdict, count(*) FROM found GROUP BY verdict").fetchall())
 
 
 def matched_page(connection: Connection, query: HallucinationQuery) -> list[MatchedStatement]:
-    """A page of the found statements: contradicted before unsupported, least supported first."""
+    """Return a page of matched statements: contradicted ones first, then those with least support."""
     return [MatchedStatement(*row) for row in _page(query).on(connection).fetchall()]
 
 
 def statements_query(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
-    """A page of statements in one question, with all that `create_matches` makes before."""
+    """Return one query for a page of statements that includes the table of `create_matches`."""
     return _page(query).after(found=_found(query, evaluations, apart))
 
 
 def matched_frame(connection: Connection, query: HallucinationQuery) -> pd.DataFrame:
-    """Every found statement with what people say of it, a row each, for export."""
+    """Return every matched statement with its labels, one row each, for export."""
     return connection.execute(
         "SELECT r.name AS run, f.evaluation_id AS evaluation, e.judge, s.sample_id, s.question,"
         " f.statement + 1 AS number, t.text AS statement, f.verdict, f.together, f.score,"
@@ -505,7 +505,7 @@ def matched_frame(connection: Connection, query: HallucinationQuery) -> pd.DataF
 
 
 def grouped_statements(connection: Connection, query: HallucinationQuery, by: Grouping) -> list[StatementGroup]:
-    """The found statements that are not supported, by question, passage or judge."""
+    """Group the matched unsupported statements by question, passage or judge."""
     rows = connection.execute(
         f"WITH loose AS (FROM found WHERE list_contains($labels, verdict)){_GROUPS[by]} LIMIT $limit OFFSET $offset",
         {"labels": query.labels, "limit": query.limit, "offset": query.offset},
@@ -514,7 +514,7 @@ def grouped_statements(connection: Connection, query: HallucinationQuery, by: Gr
 
 
 _ONE = "(f.evaluation_id, f.position, f.statement)"
-"""A statement, which counts once for a passage that was retrieved twice."""
+"""A statement; it counts once even if a passage was retrieved twice."""
 _COUNTED = "count(*), count(*) FILTER (f.verdict = 'contradicted'), count(*) OVER ()"
 _GROUPS: dict[Grouping, str] = {
     "question": (

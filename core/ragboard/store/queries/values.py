@@ -1,4 +1,4 @@
-"""The values of one column of a run: a metric by its identity, or a metadata column behind `metadata.`."""
+"""Values of one column of a run: a metric, or a metadata column `metadata.NAME`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = [
 ]
 
 META = "metadata."
-"""What the name of a metadata column begins with."""
+"""The prefix of metadata columns."""
 
 
 class Extent(NamedTuple):
-    """How many values there are and between what."""
+    """The number of values, the least and the greatest."""
 
     scored: int
     total: int
@@ -43,38 +43,38 @@ class Extent(NamedTuple):
 
 
 class MetadataColumn(NamedTuple):
-    """A key of the samples' metadata and what it holds."""
+    """A metadata column and the kind of its values."""
 
     key: str
     not_numbers: int
     nested: int
     distinct: int
-    """About how many values."""
+    """Approximate number of different values."""
     samples: int
-    """Samples that have it."""
+    """Number of samples with a value."""
 
 
 class PlottedSample(NamedTuple):
-    """A sample with two values."""
+    """A sample with its values in two columns."""
 
     sample_id: str
     question: str
-    """Its beginning."""
+    """The first characters of its question."""
     x: float
     y: float
     both: int
-    """How many samples have both values."""
+    """Number of samples with both values."""
 
 
 class GroupSize(NamedTuple):
-    """How many samples share a value of a metadata column."""
+    """A value of a metadata column, and its number of samples."""
 
     value: str
     total: int
 
 
 def column_values(run: RunRef, column: str, name: str = "v", fill: float | None = None) -> Query:
-    """(position, value), one row a sample; every value is bound by a name that ends with `name`.
+    """Return the query of (position, value), one row per sample; names of bound values end with `name`.
 
     `fill` stands for the score of a sample that was evaluated and has none. A metadata number whose square would
     overflow is no value.
@@ -102,12 +102,12 @@ def column_values(run: RunRef, column: str, name: str = "v", fill: float | None 
 
 
 def _pointer(column: str) -> str:
-    """The JSON pointer of a metadata column."""
+    """Return the JSON pointer of a metadata column."""
     return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
 
 
 def extent(connection: Connection, values: Query) -> Extent:
-    """How many values there are and between what."""
+    """The number of values, the least and the greatest."""
     row = connection.execute(
         f"WITH v AS ({values.sql}) SELECT count(value), count(*), min(value), max(value) FROM v", dict(values.given)
     ).fetchone()
@@ -117,7 +117,7 @@ def extent(connection: Connection, values: Query) -> Extent:
 def value_moments(
     connection: Connection, values: Query, *, fail: Literal["below", "above"] | None = None, limit: float = 0.0
 ) -> Known | None:
-    """The moments of a column's values; with `fail` of 1 for each that reaches the limit, and 0 for each other."""
+    """Return the moments of a column; with `fail`, of 1 for each value on the bad side of the limit, else 0."""
     value = "value" if fail is None else f"(value {'>=' if fail == 'below' else '<='} $limit)::DOUBLE AS value"
     given = dict(values.given) if fail is None else {**values.given, "limit": limit}
     of_run = Query(sql=f"SELECT 'all' AS part, $run_v AS run_id, position, {value} FROM ({values.sql})", given=given)
@@ -125,7 +125,7 @@ def value_moments(
 
 
 def bin_counts(connection: Connection, values: Query, low: float, width: float, bins: int) -> dict[int, int]:
-    """How many values are in each of equal bins from `low` up; those beyond are in the first and the last."""
+    """Count the values in bins of equal width from `low` up; values outside count in the first or last bin."""
     return dict(
         connection.execute(
             f"WITH v AS ({values.sql}) SELECT least(greatest(floor((value - $low) / $width), 0), $last)::INTEGER,"
@@ -136,7 +136,7 @@ def bin_counts(connection: Connection, values: Query, low: float, width: float, 
 
 
 def quantiles(connection: Connection, values: Query, steps: Sequence[float]) -> tuple[float, ...]:
-    """The values at these probabilities; none where there is no value."""
+    """Return the quantiles at these probabilities; empty without values."""
     row = connection.execute(
         f"WITH v AS ({values.sql}) SELECT quantile_cont(value, $steps) FROM v WHERE value IS NOT NULL",
         {**values.given, "steps": list(steps)},
@@ -145,7 +145,7 @@ def quantiles(connection: Connection, values: Query, steps: Sequence[float]) -> 
 
 
 def unscored_reasons(connection: Connection, run: RunRef, metric: str) -> dict[str, int]:
-    """How many samples have no score of a metric, by reason, the commonest first."""
+    """Count the samples without a score of a metric, by reason, most frequent first."""
     shown = shown_scores(run)
     return dict(
         connection.execute(
@@ -157,7 +157,7 @@ def unscored_reasons(connection: Connection, run: RunRef, metric: str) -> dict[s
 
 
 def plotted_samples(connection: Connection, run: RunRef, x: str, y: str, most: int) -> list[PlottedSample]:
-    """The samples that have values in both columns; of more than `most` a fixed random choice."""
+    """Return the samples with values in both columns; of more than `most`, a fixed random subset."""
     xs, ys = column_values(run, x, "x"), column_values(run, y, "y")
     rows = connection.execute(
         f"SELECT s.sample_id, s.question[:200], a.value, b.value, count(*) OVER () FROM samples s"
@@ -170,7 +170,7 @@ def plotted_samples(connection: Connection, run: RunRef, x: str, y: str, most: i
 
 
 def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn]:
-    """The keys of the samples' metadata, by name."""
+    """Return the metadata columns, by name."""
     rows = connection.execute(
         "WITH pairs AS (SELECT unnest(json_keys(metadata)) AS key, metadata FROM samples WHERE run_id = ?),"
         " cells AS (SELECT key, json_extract(metadata, '/' || replace(replace(key, '~', '~0'), '/', '~1')) AS v"
@@ -184,7 +184,7 @@ def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn
 
 
 def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:
-    """The value of a metadata column of each sample, in order, as text; None where there is none."""
+    """Return the value of a metadata column of each sample, in order, as text; None if missing."""
     rows = connection.execute(
         "SELECT json_extract_string(metadata, $by) FROM samples WHERE run_id = $run ORDER BY position",
         {"run": run_id, "by": _pointer(column)},
@@ -193,7 +193,7 @@ def category_values(connection: Connection, run_id: str, column: str) -> list[st
 
 
 def group_sizes(connection: Connection, run: RunRef, column: str, most: int) -> list[GroupSize]:
-    """How many samples share each value of a metadata column, the commonest first."""
+    """Count the samples of each value of a metadata column, most frequent first."""
     rows = connection.execute(
         "SELECT json_extract_string(metadata, $by) AS key, count(*) FROM samples WHERE run_id = $run"
         " AND key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key LIMIT $most",
@@ -203,7 +203,7 @@ def group_sizes(connection: Connection, run: RunRef, column: str, most: int) -> 
 
 
 def group_moments(connection: Connection, values: Query, column: str) -> dict[str, Known]:
-    """For each value of a metadata column the moments of another column's values."""
+    """Return the moments of another column, by value of a metadata column."""
     keyed = Query(
         sql="SELECT json_extract_string(s.metadata, $by) AS key, s.run_id, s.position, v.value FROM samples s"
         f" LEFT JOIN ({values.sql}) v USING (position) WHERE s.run_id = $run_v AND key IS NOT NULL",

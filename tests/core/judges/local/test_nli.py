@@ -36,8 +36,8 @@ def judge(nli_folder: Path) -> NliJudge:
 def reads(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> list[list[Pair]]:
     """What the model is given to read, call by call."""
     found: list[list[Pair]] = []
-    odds = judge._encoder.odds
-    monkeypatch.setattr(judge._encoder, "odds", lambda pairs: found.append(list(pairs)) or odds(pairs))
+    predict = judge._encoder.predict
+    monkeypatch.setattr(judge._encoder, "predict", lambda pairs: found.append(list(pairs)) or predict(pairs))
     return found
 
 

@@ -66,5 +66,5 @@ def test_probabilities_by_hand() -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_what_is_no_number_has_no_odds(bad: float) -> None:
+def test_logits_that_are_no_numbers_give_no_scores(bad: float) -> None:
     assert OutputLabels(count=3, entailment=0, contradiction=1).scores([0.0, bad, 0.0]) is None
