@@ -130,7 +130,7 @@ def engine(given: argparse.Namespace) -> dict[str, Any]:
     """Evaluate, and say what it took this process."""
     import openai  # noqa: F401 - so that neither side pays for the import while it is measured
 
-    from ragboard import Panel, RunRef, Store, Terms, evaluate_run
+    from ragboard import EvaluationOptions, Panel, RunRef, Store, evaluate_run
     from ragboard.analysis import SampleQuery, sample_rows
     from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder
     from ragboard.metrics import metrics_named
@@ -142,7 +142,7 @@ def engine(given: argparse.Namespace) -> dict[str, Any]:
         (run,) = store.add_runs([made_run(given.samples)])
         metrics = metrics_named([*METRICS, "ragchecker"])
         cpu, clock = time.process_time(), time.perf_counter()
-        done = evaluate_run(store, run.id, metrics, panel, Terms(together=given.concurrency))
+        done = evaluate_run(store, run.id, metrics, panel, EvaluationOptions(concurrency=given.concurrency))
         cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
         ref = RunRef(run_id=run.id, name=run.name, evaluation_id=done.evaluation.id)
         rows = sample_rows(store, ref, SampleQuery(limit=2000)).rows

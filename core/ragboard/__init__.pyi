@@ -1,4 +1,4 @@
-from .api import Evaluated, aevaluate, evaluate, log
+from .api import EvaluationResult, aevaluate, evaluate, log
 from .errors import (
     JudgeError,
     NotFoundError,
@@ -11,8 +11,8 @@ from .errors import (
     StoreError,
 )
 from .evaluation.engine import Finished, evaluate_run
+from .evaluation.options import EvaluationOptions
 from .evaluation.plan import Assumptions, Plan, plan_run
-from .evaluation.terms import Terms
 from .judges import (
     EmbeddedJudge,
     Judge,
@@ -50,8 +50,9 @@ __all__ = [
     "METRICS",
     "Assumptions",
     "EmbeddedJudge",
-    "Evaluated",
     "Evaluation",
+    "EvaluationOptions",
+    "EvaluationResult",
     "Evidence",
     "Finished",
     "ImportReport",
@@ -86,7 +87,6 @@ __all__ = [
     "Store",
     "StoreBusyError",
     "StoreError",
-    "Terms",
     "Turn",
     "Unscored",
     "Verdict",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ragboard.analysis import MetricSummary, RunSummary, SampleQuery, SampleRow, run_summary, sample_rows
 from ragboard.errors import NotFoundError, RunFileWarning, SettingError
 from ragboard.evaluation.engine import Finished, evaluate_run
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges import Judge, JudgeOptions, Panel, panel_named
 from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named
 from ragboard.readers import ImportReport
@@ -26,7 +26,7 @@ from ragboard.store import RunRef, Store
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evaluated", "aevaluate", "evaluate", "log"]
+__all__ = ["EvaluationResult", "aevaluate", "evaluate", "log"]
 
 ALL = 2**31 - 1
 WARNED = 10
@@ -34,7 +34,7 @@ WARNED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluated:
+class EvaluationResult:
     """The result of an evaluation: a summary of each metric, and the outcomes of every sample."""
 
     summary: RunSummary
@@ -92,18 +92,18 @@ def evaluate(
     metrics: str | Iterable[str | Metric] = DEFAULT_METRICS,
     judge: str | Judge | Panel = "embedded",
     embed: str | None = None,
-    terms: Terms | None = None,
+    options: EvaluationOptions | None = None,
     store: Store | Path | str | None = None,
     name: str = "run",
     config: Mapping[str, JsonValue] | None = None,
     dataset: str | None = None,
     mapping: Mapping[str, str | None] | None = None,
-) -> Evaluated:
+) -> EvaluationResult:
     """Evaluate samples, or rows with the columns that a run file may have, and wait for the result.
 
     `samples` are Samples, mappings, a pandas data frame or a Hugging Face dataset; `mapping` says which column a
     field is read from where its name does not tell (None: from none). `metrics` are one or several, by name or as
-    objects. `judge` is a name as on the command line, a judge, or a panel of judges by role; `terms` limit what is
+    objects. `judge` is a name as on the command line, a judge, or a panel of judges by role; `options` limit what is
     asked. With a `store` the run is kept there under its name, what was answered before is not asked again, and the
     dashboard shows it; without one nothing is kept. Works where an event loop runs already, as in a notebook.
     Warns with RunFileWarning of what was read as something else, left out or renamed; the result's `report` lists
@@ -116,13 +116,13 @@ def evaluate(
     with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder:
         kept = store if isinstance(store, Store) else Store(Path(store or folder))
         (added,) = kept.add_runs([run])
-        finished = evaluate_run(kept, added.id, chosen, panel, terms)
+        finished = evaluate_run(kept, added.id, chosen, panel, options)
         ref = RunRef(run_id=added.id, name=added.name, evaluation_id=finished.evaluation.id)
         rows = sample_rows(kept, ref, SampleQuery(limit=ALL)).rows
-        return Evaluated(summary=run_summary(kept, ref), samples=rows, finished=finished, report=report)
+        return EvaluationResult(summary=run_summary(kept, ref), samples=rows, finished=finished, report=report)
 
 
-async def aevaluate(samples: Iterable[Any], **given: Any) -> Evaluated:
+async def aevaluate(samples: Iterable[Any], **given: Any) -> EvaluationResult:
     """Evaluate samples as `evaluate` does, without blocking the event loop."""
     return await asyncio.to_thread(partial(evaluate, samples, **given))
 

@@ -62,7 +62,7 @@ def choose_run(where: str, *, evaluations: bool = True) -> RunRef | None:
     runs = get_runs()
     if not runs:
         st.header("No run yet", anchor=False)
-        st.markdown(f"There is nothing to show on the {where} page before a run is uploaded.")
+        st.markdown(f"The {where} page needs a run. Upload one to start.")
         offer_upload()
         return None
     if wanted is None:
@@ -70,7 +70,7 @@ def choose_run(where: str, *, evaluations: bool = True) -> RunRef | None:
     try:
         run = resolve(wanted)
     except NotFoundError as error:
-        st.error("This address names a run that is not in the store.", icon=":material/search_off:")
+        st.error("The run in this link is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
     if evaluations:
@@ -98,7 +98,7 @@ def choose_evaluation(run: RunRef, key: str) -> None:
     names = {run.name: "Newest evaluation of each metric"}
     names |= {f"{run.name}@{one.judged.evaluation_id}": str(one) for one in there}
     shown = f"{run.name}@{run.evaluation_id}" if run.chosen else run.name
-    names.setdefault(shown, "Scores of the run file")
+    names.setdefault(shown, "Scores from the run file")
     st.selectbox(
         "Evaluation",
         list(names),
@@ -134,33 +134,33 @@ UNSCORED: dict[UnscoredPolicy, str] = {
     "zero": "Unscored: as zero",
     "bounds": "Unscored: worst to best",
 }
-_UNSCORED_HELP = """How samples without a score count in means, intervals and comparisons: left out; as zero, or as
-the worst value where lower is better, because 0 would be the best; or as anything from the worst to the best value,
-which gives bounds that hold whatever they would have scored."""
+_UNSCORED_HELP = """How samples without a score count in means, CIs and comparisons. Left out: they do not count.
+As zero: they count as 0, or as the worst value where lower is better. Worst to best: bounds on the result, from all
+of them at the worst value to all at the best."""
 
 
 def unscored_choice() -> UnscoredPolicy:
     """Draw the one choice of how unscored samples count: in the address, and kept from page to page."""
-    kept = st.session_state.get("unscored-kept", "excluded")
-    wanted = st.query_params.get("unscored", kept)
+    last = st.session_state.get("unscored-chosen", "excluded")
+    wanted = st.query_params.get("unscored", last)
     named: dict[str, UnscoredPolicy] = {policy: policy for policy in UNSCORED}
     chosen = named.get(wanted, "excluded")
-    _keep_unscored(chosen)
+    _save_unscored(chosen)
     st.session_state["unscored-choice"] = chosen
     st.selectbox(
         "Unscored samples",
         list(UNSCORED),
         format_func=UNSCORED.__getitem__,
         key="unscored-choice",
-        on_change=lambda: _keep_unscored(st.session_state["unscored-choice"]),
+        on_change=lambda: _save_unscored(st.session_state["unscored-choice"]),
         label_visibility="collapsed",
         help=_UNSCORED_HELP,
     )
     return chosen
 
 
-def _keep_unscored(chosen: UnscoredPolicy) -> None:
-    st.session_state["unscored-kept"] = chosen
+def _save_unscored(chosen: UnscoredPolicy) -> None:
+    st.session_state["unscored-chosen"] = chosen
     if chosen == "excluded":
         st.query_params.pop("unscored", None)
     else:
@@ -200,7 +200,7 @@ def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
 def offer_sql(sql: str, key: str) -> None:
     """A button that opens the SQL behind a table in the console."""
     if st.button(
-        "SQL", key=f"sql-{key}", type="tertiary", icon=":material/database:", help="The SQL behind this table"
+        "SQL", key=f"sql-{key}", type="tertiary", icon=":material/database:", help="Show the SQL behind this table"
     ):
         open_query(sql)
 
@@ -233,7 +233,7 @@ def report_button(name: str, written: Callable[[], str], width: Literal["content
         key="report",
         on_click="ignore",
         icon=":material/share:",
-        help="One HTML file that opens anywhere, without a server or a network",
+        help="Download this page as one HTML file that opens offline",
         width=width,
     )
 
@@ -243,7 +243,7 @@ def _file_name(name: str, ending: str) -> str:
     return f"{_UNNAMED.sub('-', name).strip('-.')[:LONGEST_DOWNLOAD] or 'ragboard'}.{ending}"
 
 
-@st.dialog("Edit a run")
+@st.dialog("Edit run")
 def edit_run(run: RunSummary, *, back: bool) -> None:
     """Draw the dialog; once it is done the run's page follows, or the leaderboard where `back`."""
     name = st.text_input("Name", run.name, key=f"name-{run.run_id}")
@@ -267,8 +267,8 @@ def _save(run: RunSummary, name: str, tags: str, notes: str) -> bool:
 
 
 def _delete(run: RunSummary) -> None:
-    plain(f"{run.name}: {run.samples:,} samples, and all that was found about them. This cannot be undone.")
-    sure = st.checkbox("Delete it for good", key=f"sure-{run.run_id}")
+    plain(f"{run.name}: this deletes {run.samples:,} samples with their evaluations. You cannot undo it.")
+    sure = st.checkbox("Delete permanently", key=f"sure-{run.run_id}")
     if st.button("Delete", icon=":material/delete_forever:", disabled=not sure):
         try:
             store().remove_runs([run.run_id])
@@ -279,7 +279,7 @@ def _delete(run: RunSummary) -> None:
 
 
 def _show_refusal(error: RagboardError) -> None:
-    st.error("That was not done.", icon=":material/error:")
+    st.error("The change was not saved.", icon=":material/error:")
     plain(str(error))
 
 
@@ -292,7 +292,7 @@ def uploaded(file: UploadedFile) -> Generator[Path]:
         try:
             path.write_bytes(file.getvalue())
         except OSError as error:
-            raise StoreError(f"{path.name}: cannot be read here: {error.strerror or error}") from error
+            raise StoreError(f"{path.name}: cannot save the upload: {error.strerror or error}") from error
         yield path
 
 

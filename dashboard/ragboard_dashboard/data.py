@@ -100,7 +100,7 @@ def plugins() -> tuple[Path, ...]:
     return settings().plugins
 
 
-def surroundings() -> LaunchContext:
+def launch_context() -> LaunchContext:
     """What goes with every evaluation started from this server."""
     return LaunchContext(plugins=plugins(), prices=settings().prices, may_start=evaluates())
 
@@ -110,20 +110,20 @@ def known_metrics() -> Mapping[str, Metric]:
     return metrics_with(plugins())
 
 
-def kept(entries: int = 16, *, spinner: bool | str = False) -> Callable[[Read[P, T]], Callable[P, T]]:
+def cached(entries: int = 16, *, spinner: bool | str = False) -> Callable[[Read[P, T]], Callable[P, T]]:
     """Make of a read of a store one of this server's store, kept until the store changes; each caller gets a copy.
 
     `entries` is how many answers are kept at most, `spinner` what a person reads who waits for one.
     """
-    return _kept(st.cache_data(max_entries=entries, show_spinner=spinner))
+    return _cached(st.cache_data(max_entries=entries, show_spinner=spinner))
 
 
 def shared(entries: int = 4) -> Callable[[Read[P, T]], Callable[P, T]]:
     """The same for what is large and changed by nobody: every caller gets the one."""
-    return _kept(st.cache_resource(max_entries=entries, show_spinner=False))
+    return _cached(st.cache_resource(max_entries=entries, show_spinner=False))
 
 
-def _kept(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[Read[P, T]], Callable[P, T]]:
+def _cached(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[Read[P, T]], Callable[P, T]]:
     def keep(read: Read[P, T]) -> Callable[P, T]:
         def reading(folder: str, version: str, *given: P.args, **options: P.kwargs) -> T:
             del version  # for the cache, which knows an answer by what was given
@@ -147,41 +147,41 @@ def _kept(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[Re
     return keep
 
 
-resolve = kept(64)(Store.resolve)
-get_leaderboard = kept(4)(leaderboard)
-get_runs = kept(4)(list_runs)
-get_run = kept()(run_summary)
-get_evaluations = kept(4)(evaluations_by_run)
-get_comparable = kept(64)(comparable_refs)
-get_sample_rows = kept(64)(sample_rows)
-get_hallucinations = kept(64)(hallucinations)
-get_hallucination_groups = kept(64)(hallucination_groups)
-get_judges = kept(4)(judges_of)
-get_sample = kept(64)(sample_report)
-get_samples_sql = kept(64)(samples_sql)
-get_hallucinations_sql = kept(64)(hallucinations_sql)
-get_pairs_sql = kept(64)(pairs_sql)
-get_failures = kept()(failures)
-get_failed = kept()(failed_evaluations)
-get_diagnosis = kept()(diagnose)
-get_queue = kept()(annotation_queue)
-get_kappas = kept()(annotator_agreement)
-get_columns = kept(32)(columns)
-get_distribution = kept(64)(distribution)
-get_breakdown = kept(64)(breakdown)
-get_scatter = kept()(scatter)
-get_tables = kept(4)(store_tables)
-get_estimated_metrics = kept()(estimated_metrics)
-get_estimates = kept()(estimate_runs)
-get_noise = kept()(judge_noise)
-get_agreements = kept(4)(agreements)
-get_agreement = kept()(agreement_named)
+resolve = cached(64)(Store.resolve)
+get_leaderboard = cached(4)(leaderboard)
+get_runs = cached(4)(list_runs)
+get_run = cached()(run_summary)
+get_evaluations = cached(4)(evaluations_by_run)
+get_comparable = cached(64)(comparable_refs)
+get_sample_rows = cached(64)(sample_rows)
+get_hallucinations = cached(64)(hallucinations)
+get_hallucination_groups = cached(64)(hallucination_groups)
+get_judges = cached(4)(judges_of)
+get_sample = cached(64)(sample_report)
+get_samples_sql = cached(64)(samples_sql)
+get_hallucinations_sql = cached(64)(hallucinations_sql)
+get_pairs_sql = cached(64)(pairs_sql)
+get_failures = cached()(failures)
+get_failed = cached()(failed_evaluations)
+get_diagnosis = cached()(diagnose)
+get_queue = cached()(annotation_queue)
+get_kappas = cached()(annotator_agreement)
+get_columns = cached(32)(columns)
+get_distribution = cached(64)(distribution)
+get_breakdown = cached(64)(breakdown)
+get_scatter = cached()(scatter)
+get_tables = cached(4)(store_tables)
+get_estimated_metrics = cached()(estimated_metrics)
+get_estimates = cached()(estimate_runs)
+get_noise = cached()(judge_noise)
+get_agreements = cached(4)(agreements)
+get_agreement = cached()(agreement_named)
 _pairing = shared()(pair_runs)
 
 
-@kept(4)
-def _described(kept_in: Store, own: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
-    return metric_descriptions(kept_in, metrics_with(own))
+@cached(4)
+def _described(store: Store, own: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
+    return metric_descriptions(store, metrics_with(own))
 
 
 def get_metrics() -> Mapping[str, MetricDescription]:
@@ -189,27 +189,27 @@ def get_metrics() -> Mapping[str, MetricDescription]:
     return _described(plugins())
 
 
-@kept(4)
-def get_unsupported_statements(kept_in: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
+@cached(4)
+def get_unsupported_statements(store: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
     """The statements to look at first, over all runs."""
-    return unsupported_statements(kept_in, get_leaderboard(), limit=limit)
+    return unsupported_statements(store, get_leaderboard(), limit=limit)
 
 
-@kept()
-def get_overruled(kept_in: Store, run: RunRef, unscored: UnscoredPolicy = "excluded") -> Overruled:
+@cached()
+def get_overruled(store: Store, run: RunRef, unscored: UnscoredPolicy = "excluded") -> Overruled:
     """What people make of a run's verdicts."""
-    return overruled(kept_in, get_run(run, unscored=unscored))
+    return overruled(store, get_run(run, unscored=unscored))
 
 
-@kept()
-def get_judging(kept_in: Store, run: RunRef) -> JudgeOptions | None:
+@cached()
+def get_judging(store: Store, run: RunRef) -> JudgeOptions | None:
     """How the judges of an evaluation were named; None where nobody named them."""
-    return kept_in.judging(run.evaluation_id) if run.evaluation_id else None
+    return store.judging(run.evaluation_id) if run.evaluation_id else None
 
 
-@kept()
-def _calls(kept_in: Store, run: RunRef, sample_id: str, own: tuple[Path, ...]) -> SampleCalls:
-    return sample_calls(kept_in, run, sample_id, known=metrics_with(own))
+@cached()
+def _calls(store: Store, run: RunRef, sample_id: str, own: tuple[Path, ...]) -> SampleCalls:
+    return sample_calls(store, run, sample_id, known=metrics_with(own))
 
 
 def get_calls(run: RunRef, sample_id: str) -> SampleCalls:
@@ -217,64 +217,64 @@ def get_calls(run: RunRef, sample_id: str) -> SampleCalls:
     return _calls(run, sample_id, plugins())
 
 
-def keep_threshold(spec: str, value: float | None) -> None:
+def save_threshold(spec: str, value: float | None) -> None:
     """Set a metric's threshold, or take it away. Raises SettingError for a value that can be none."""
     set_threshold(store(), spec, value, get_metrics())
 
 
-@kept()
-def get_comparison(kept_in: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
+@cached()
+def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
     """Run B against run A."""
-    return compare_runs(kept_in, a, b, _pairing(a, b), unscored=unscored)
+    return compare_runs(store, a, b, _pairing(a, b), unscored=unscored)
 
 
-@kept(64)
-def get_pair_rows(kept_in: Store, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
+@cached(64)
+def get_pair_rows(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
     """A page of the pairs of two runs."""
-    return pair_rows(kept_in, a, b, _pairing(a, b), query)
+    return pair_rows(store, a, b, _pairing(a, b), query)
 
 
-@kept(64)
-def get_pair_place(kept_in: Store, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
+@cached(64)
+def get_pair_place(store: Store, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
     """Where a pair stands among those of a query. Raises NotFoundError."""
-    return pair_place(kept_in, a, b, _pairing(a, b), query, sample_id)
+    return pair_place(store, a, b, _pairing(a, b), query, sample_id)
 
 
-@kept(64)
-def get_pair(kept_in: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
+@cached(64)
+def get_pair(store: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     """One question in both runs. Raises NotFoundError."""
-    return pair_report(kept_in, a, b, _pairing(a, b), sample_id)
+    return pair_report(store, a, b, _pairing(a, b), sample_id)
 
 
 @shared()
-def _heard(kept_in: Store, agreement_id: str) -> AgreementData:
-    return load_agreement(kept_in, agreement_named(kept_in, agreement_id))
+def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
+    return load_agreement(store, agreement_named(store, agreement_id))
 
 
-@kept(spinner="Drawing intervals")
-def get_preferences(kept_in: Store, agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
+@cached(spinner="Drawing intervals")
+def get_preferences(store: Store, agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
     """Contenders on pairs. Raises SettingError."""
-    del kept_in  # what was said is read by itself
-    return preference_report(_heard(agreement_id), ties=ties, against=against)
+    del store  # what was said is read by itself
+    return preference_report(_agreement_data(agreement_id), ties=ties, against=against)
 
 
-@kept(spinner="Drawing intervals")
+@cached(spinner="Drawing intervals")
 def get_grades(
-    kept_in: Store, agreement_id: str, dimension: str, at_least: float | None, cuts: Mapping[str, float]
+    store: Store, agreement_id: str, dimension: str, at_least: float | None, cuts: Mapping[str, float]
 ) -> GradeReport:
     """Contenders on grades and labels. Raises SettingError."""
-    del kept_in
-    return grade_report(_heard(agreement_id), dimension, at_least=at_least, cuts=cuts)
+    del store
+    return grade_report(_agreement_data(agreement_id), dimension, at_least=at_least, cuts=cuts)
 
 
 def get_pair_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[PairVerdict, ...]:
     """What became of every pair."""
-    return pair_verdicts(_heard(agreement_id), dimension, contender)
+    return pair_verdicts(_agreement_data(agreement_id), dimension, contender)
 
 
 def get_grade_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[GradeVerdict, ...]:
     """How far a contender is from people on every item."""
-    return grade_verdicts(_heard(agreement_id), dimension, contender)
+    return grade_verdicts(_agreement_data(agreement_id), dimension, contender)
 
 
 def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
@@ -282,7 +282,7 @@ def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple
     return questions_of(store(), get_agreement(agreement_id), positions)
 
 
-@kept(32)
-def get_item(kept_in: Store, agreement_id: str, item_id: str) -> ItemDetail:
+@cached(32)
+def get_item(store: Store, agreement_id: str, item_id: str) -> ItemDetail:
     """One item with its texts. Raises NotFoundError."""
-    return item_detail(kept_in, agreement_named(kept_in, agreement_id), item_id)
+    return item_detail(store, agreement_named(store, agreement_id), item_id)

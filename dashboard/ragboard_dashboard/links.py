@@ -59,8 +59,8 @@ def link_to(page: str, label: str, query: Mapping[str, str], icon: str | None = 
 def open_page(page: str, query: Mapping[str, str] | None = None) -> NoReturn:
     """Go to a page by its name in addresses; how unscored samples count goes along."""
     chosen = st.query_params.get("unscored")
-    kept = {"unscored": chosen} if chosen else {}
-    st.switch_page(st.session_state["pages"][page], query_params={**(query or {}), **kept})
+    unscored = {"unscored": chosen} if chosen else {}
+    st.switch_page(st.session_state["pages"][page], query_params={**(query or {}), **unscored})
 
 
 def open_run(run: str) -> NoReturn:

@@ -19,7 +19,7 @@ Shown = Literal["always", "writable", "never"]
 class Page:
     """One page: its name in addresses, its title and icon in the bar at the top, and when it is named there."""
 
-    address: str
+    slug: str
     title: str
     icon: str
     shown: Shown = "always"
@@ -27,7 +27,7 @@ class Page:
 
     def draw(self) -> None:
         """Draw it: the module is named after the address."""
-        import_module(f"ragboard_dashboard.views.{self.address}.page").draw()
+        import_module(f"ragboard_dashboard.views.{self.slug}.page").draw()
 
 
 PAGES = (
@@ -51,11 +51,11 @@ PAGES = (
 def build_pages() -> dict[str, st.Page]:
     """The pages as Streamlit takes them, by their names in addresses."""
     return {
-        page.address: st.Page(
+        page.slug: st.Page(
             page.draw,
             title=page.title,
             icon=f":material/{page.icon}:" if page.icon else None,
-            url_path=page.address,
+            url_path=page.slug,
             default=page is PAGES[0],
             visibility="visible" if page.shown == "always" or (page.shown == "writable" and writable()) else "hidden",
         )

@@ -12,7 +12,7 @@ from ragboard.evaluation.progress import LiveEvaluation, LiveState, cancel_evalu
 from ragboard.judges import JudgeOptions
 from ragboard.judges.registry import asks_models
 from ragboard.store import RunRef
-from ragboard_dashboard.data import evaluates, get_runs, store, surroundings
+from ragboard_dashboard.data import evaluates, get_runs, launch_context, store
 from ragboard_dashboard.links import open_run
 from ragboard_dashboard.text import dollars, facts, plain
 
@@ -24,11 +24,11 @@ TYPED_KEY = "typed-key"
 STATES: dict[LiveState, str] = {
     "starting": "starting",
     "running": "running",
-    "stopping": "stopping; requests under way are kept",
+    "stopping": "stopping: waiting for open requests",
     "finished": "finished",
-    "stopped": "stopped; what is done is kept",
-    "failed": "ended with an error; what was answered is kept",
-    "interrupted": "interrupted: its process is gone; what was answered is kept",
+    "stopped": "stopped; answers so far are saved",
+    "failed": "failed; answers so far are saved",
+    "interrupted": "interrupted: its process is gone; answers so far are saved",
 }
 
 
@@ -48,7 +48,7 @@ def live_lines() -> None:
 
 
 def panel(live: LiveEvaluation, run: RunRef) -> None:
-    """How far an evaluation is, what it took and what went wrong; the buttons that stop it and go on with it."""
+    """How far an evaluation is, what it cost and what went wrong; the buttons that stop and resume it."""
     now = live.progress
     with st.container(border=True):
         plain(f"Evaluation by {live.judge}: {STATES[live.state]}")
@@ -71,14 +71,14 @@ def key_field(judging: JudgeOptions, where: str) -> str | None:
     """Where a key may be typed, inside a form that is cleared; None where no model is asked or nothing is typed."""
     if not asks_models(judging):
         return None
-    there = "Else the one in the server's environment" if lends_key(judging) else "None is set here for that address"
+    there = "Default: the key in the server's environment" if lends_key(judging) else "No key is set for this base URL"
     typed = st.text_input(
         "Key",
         type="password",
         key=f"{TYPED_KEY}-{where}",
         autocomplete="off",
         placeholder=there,
-        help="Given to this evaluation's process and to nobody else: not stored, not logged, not shown.",
+        help="Used for this evaluation only: not stored, not logged, not shown.",
     )
     return typed.strip() or None if typed else None
 
@@ -127,11 +127,11 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
     now = live.progress
     found = []
     if live.rate is not None:
-        found.append((f"{live.rate:,.0f}", "samples a minute", "over the last half minute"))
+        found.append((f"{live.rate:,.0f}", "samples a minute", "over the last 30 s"))
     if left := _left(live):
-        found.append((left, "", "an estimate, at that rate"))
+        found.append((left, "", "estimated at that rate"))
     found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
-    found.append((dollars(now.cost), "spent", "since it was started last"))
+    found.append((dollars(now.cost), "cost", "since the last start"))
     found.append((f"{now.failed:,}", "failed", f"of {now.asked + now.replayed + now.cached:,} tasks"))
     return found
 
@@ -151,7 +151,7 @@ def _cancel(live: LiveEvaluation) -> None:
         key=f"cancel-{live.evaluation_id}",
         icon=":material/stop:",
         disabled=live.state != "running",
-        help="Nothing more is asked; requests under way are kept.",
+        help="Sends no more requests. Open requests finish and are saved.",
     ):
         cancel_evaluation(store(), live.evaluation_id)
         st.rerun(scope="fragment")
@@ -159,16 +159,16 @@ def _cancel(live: LiveEvaluation) -> None:
 
 def _resume(live: LiveEvaluation, run: RunRef) -> None:
     if live.choice is None:
-        plain("Its judge was given in Python: the same call goes on from here.", "note")
+        plain("The judge was given in Python: repeat the same call to resume.", "note")
         return
     with st.form(f"resume-{live.evaluation_id}", clear_on_submit=True, border=False):
         key = key_field(live.choice.judging, live.evaluation_id)
         if not st.form_submit_button("Resume", icon=":material/play_arrow:"):
             return
     try:
-        start_evaluation(store(), run, live.choice, surroundings(), key=key)
+        start_evaluation(store(), run, live.choice, launch_context(), key=key)
     except RagboardError as error:
-        st.error("It cannot go on.", icon=":material/error:")
+        st.error("The evaluation cannot resume.", icon=":material/error:")
         plain(str(error))
         return
     st.rerun()

@@ -67,9 +67,9 @@ def facts(items: list[tuple[str, str, str]]) -> None:
 
 
 def file_facts(items: list[tuple[str, str, str]]) -> None:
-    """The same for scores that the run file brought, set apart from ours."""
+    """The same for scores from the run file, set apart from ours."""
     if items:
-        plain("Brought by the run file, not counted here:", "note")
+        plain("Scores from the run file, not computed by ragboard:", "note")
         facts(items)
 
 
@@ -156,9 +156,9 @@ def judged_line(summary: RunSummary) -> None:
     if summary.judged is None:
         judge = "not evaluated"
     else:
-        heuristic = " judge (heuristic)" if summary.judged.heuristic else " judge"
+        kind = " judge (rule-based)" if summary.judged.heuristic else " judge"
         now = datetime.now(UTC).replace(tzinfo=None)
-        judge = f"{summary.judged.judge}{heuristic}, {ago(summary.judged.finished, now)}"
+        judge = f"{summary.judged.judge}{kind}, {ago(summary.judged.finished, now)}"
     plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
     if summary.clustered:
         plain(f"Intervals are clustered by {summary.clustered}.", "note")

@@ -91,7 +91,7 @@ def test_statements_are_labelled_by_keyboard_undone_and_taken_elsewhere(
     assert "12 of them" in file.read_text(encoding="utf-8")
     fresh = Store(tmp_path / "fresh")
     keep_rows(fresh, tmp_path, rows(), "rows")
-    assert "20 labels kept of 10 rows" in ragboard(fresh.folder, "labels", "import", str(file))
+    assert "20 labels imported from 10 rows" in ragboard(fresh.folder, "labels", "import", str(file))
     again = labelled_samples(fresh, fresh.resolve("rows"), "imported")
     assert (len(again.rows), again.design) == (10, "random")
 
@@ -125,7 +125,7 @@ def test_answers_are_graded_and_pairs_compared_by_keyboard_at_any_width(
     settled(page)
     pressed(page, "4", "1 of 2 samples, 1 label")
     pressed(page, "2", "2 of 2 samples, 2 labels")
-    expect(page.get_by_text("Everything here has your label")).to_be_visible()
+    expect(page.get_by_text("You have labelled everything in this queue")).to_be_visible()
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 402
     assert sorted(row.outcome for row in labelled_samples(store, store.resolve("one"), kind="grade").rows) == [
         0.25,

@@ -94,7 +94,7 @@ def test_pairs_are_stepped_through_by_key_and_noise_is_drawn_behind(sample: str,
 
 def test_another_run_is_chosen_and_stands_in_the_address(sample: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5"))
-    page.get_by_role("combobox", name="B, held against it").click()
+    page.get_by_role("combobox", name="B (candidate)").click()
     page.get_by_role("option", name="bm25-k3").click()
     page.wait_for_url("**b=bm25-k3*")
     expect(page.get_by_text("A and B are the same run")).to_be_visible()
@@ -116,7 +116,7 @@ def test_an_address_that_names_what_is_not_there_says_so(sample: str, open_page:
 
 def test_what_users_and_models_wrote_is_inert(sample: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{sample}/compare"))
-    for key in ("A, the baseline", "B, held against it"):
+    for key in ("A (baseline)", "B (candidate)"):
         page.get_by_role("combobox", name=key).click()
         page.get_by_role("option").filter(has_text=f"abc{key[0].lower()}").click()
         page.wait_for_url(f"**{key[0].lower()}=*onerror*")

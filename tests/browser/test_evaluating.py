@@ -46,13 +46,13 @@ def planned(page: Page, server: ChatServer, model: str = "m", together: int = 4)
     settled(page)
     for name in ("Answer relevance", "Context relevance"):
         page.get_by_role("button", name=name, exact=True).click()
-    page.get_by_role("radio", name="A chat model").click()
+    page.get_by_role("radio", name="Chat model").click()
     page.get_by_role("textbox", name="Model").fill(model)
     page.get_by_role("textbox", name="Base URL").fill(server.url)
-    page.get_by_role("spinbutton", name="Requests at a time").fill(str(together))
+    page.get_by_role("spinbutton", name="Concurrent requests").fill(str(together))
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Plan").click()
-    expect(page.get_by_text("What it would ask")).to_be_visible()
+    expect(page.get_by_role("heading", name="Plan")).to_be_visible()
     return page
 
 
@@ -77,7 +77,7 @@ def test_plan_start_progress_and_numbers_with_a_key_that_is_nowhere(
     keep(store)
     page = planned(open_page(f"{dashboard}/evaluate?run=bridges"), server)
     expect(page.get_by_text("6 calls")).to_be_visible()
-    expect(page.get_by_text("no price is known of m")).to_be_visible()
+    expect(page.get_by_text("no price for m")).to_be_visible()
     assert server.count == 0
     server.delay = lambda: SLOW
     page.get_by_role("textbox", name="Key").fill(SECRET)
@@ -115,7 +115,7 @@ def test_cancel_keeps_what_is_done_a_reload_loses_nothing_and_resume_asks_the_re
     page.reload()
     expect(page.get_by_text("openai:m + embedded: running")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("stopped by a person")).to_be_visible()
+    expect(page.get_by_text("stopped by the user")).to_be_visible()
     (live,) = live_evaluations(store)
     asked = server.count
     assert 0 < live.progress.done < 60
@@ -174,12 +174,12 @@ def test_what_failed_is_said_by_kind_and_asked_again(
     keep(store)
     server.rules = [lambda _: JSONResponse({"error": {"message": "a <b>teapot</b>"}}, 418)]
     page = started(open_page(f"{dashboard}/evaluate?run=bridges"), server)
-    page.get_by_text("3 scores failed, of 1 kind").click()
+    page.get_by_text("3 scores failed (1 error)").click()
     expect(page.get_by_text("a <b>teapot</b>").first).to_be_visible()
-    expect(page.get_by_role("button", name="Read a sample of it")).to_be_visible()
+    expect(page.get_by_role("button", name="Open an example")).to_be_visible()
     server.rules = []
     page.get_by_role("textbox", name="Key").fill(SECRET)
-    page.get_by_role("button", name="Ask again what failed").click()
+    page.get_by_role("button", name="Retry failed tasks").click()
     expect(page.get_by_text("3 of 3 scored")).to_be_visible()
     expect(page.get_by_text("scores failed")).to_have_count(0)
     assert failures(store, store.resolve("bridges")) == ()

@@ -59,7 +59,7 @@ def test_every_metric_is_explained_and_found_by_its_words(dashboard: str, open_p
     expect(page.locator("article")).to_contain_text("↑ higher is better 0 to 1")
     search.fill("zzz")
     search.press("Enter")
-    expect(page.get_by_text("No metric has all of these words.")).to_be_visible()
+    expect(page.get_by_text("No metric matches these words.")).to_be_visible()
 
 
 @pytest.mark.slow

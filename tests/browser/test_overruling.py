@@ -20,7 +20,7 @@ def test_a_verdict_is_overruled_and_taken_back_by_keyboard(
 ) -> None:
     keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]
     page = settled(open_page(f"{dashboard}/sample?run=rows&sample=bridge&statement=2"))
-    expect(page.get_by_text("Your verdict on statement 2")).to_be_visible()
+    expect(page.get_by_text("Your label for statement 2")).to_be_visible()
     expect(page.get_by_role("button", name="supported", exact=False).first).to_be_disabled()
     page.get_by_role("textbox", name="Your name").fill(f"ada {HOSTILE}")
     page.keyboard.press("Tab")
@@ -29,7 +29,7 @@ def test_a_verdict_is_overruled_and_taken_back_by_keyboard(
     page.keyboard.press("Tab")
     settled(page).get_by_role("listbox", name="Statements").focus()
     page.keyboard.press("1")
-    said(page, "✓ supported, says ada")
+    said(page, "✓ supported, label by ada")
     said(page, "1 source says 2")
     said(page, "unsupported")
     expect(page.get_by_text("1 of 2 statements · 1.00 with 1 overruled verdict")).to_be_visible()
@@ -39,8 +39,8 @@ def test_a_verdict_is_overruled_and_taken_back_by_keyboard(
     page.keyboard.press("ArrowUp")
     page.keyboard.press("3")
     expect(page.get_by_text("0.50 with 2 overruled verdicts")).to_be_visible()
-    said(page, "✕ contradicted, says ada")
-    expect(page.get_by_role("button", name="Take back")).to_be_enabled()
+    said(page, "✕ contradicted, label by ada")
+    expect(page.get_by_role("button", name="Remove label")).to_be_enabled()
     page.keyboard.press("0")
     expect(page.get_by_text("1.00 with 1 overruled verdict")).to_be_visible()
 
@@ -48,4 +48,4 @@ def test_a_verdict_is_overruled_and_taken_back_by_keyboard(
     expect(page.get_by_text("1.00 with 1 overruled verdict")).to_be_visible()
     page.goto(f"{dashboard}/hallucinations?people=overruled")
     expect(page.get_by_role("list", name="Statements").get_by_role("listitem")).to_have_count(1)
-    expect(page.get_by_text("supported, says ada")).to_be_visible()
+    expect(page.get_by_text("supported, label by ada")).to_be_visible()

@@ -51,7 +51,7 @@ ABSENT = {
     "/run?run=rows@absent": "no evaluation of this run is called 'absent'",
     "/sample?run=rows@absent": "no evaluation of this run is called 'absent'",
     "/sample?run=rows&sample=absent": "run 'rows' has no sample 'absent'",
-    "/sample?run=rows&statement=99": "Choose a statement to see its evidence",
+    "/sample?run=rows&statement=99": "Click a statement to see its evidence",
     "/run?run=rows&sample=absent&statement=99": "Faithfulness",
 }
 HOSTILE = (
@@ -79,7 +79,7 @@ def test_an_uploaded_file_becomes_a_verdict_with_its_reason(
     page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
     expect(page.get_by_text("question from question", exact=False)).to_be_visible()
-    page.get_by_role("textbox", name="Name of the run").fill("first light")
+    page.get_by_role("textbox", name="Run name").fill("first light")
     page.get_by_role("textbox", name="Configuration").fill("k=2")
     page.get_by_role("button", name="Import and evaluate").click()
     page.wait_for_url("**/run?*")
@@ -164,7 +164,7 @@ def test_a_column_can_be_matched_by_hand(dashboard: str, open_page: OpenPage, tm
     page.get_by_role("option", name="frage").click()
     expect(page.get_by_text("question from frage", exact=False)).to_be_visible()
     page.get_by_role("button", name="Import only").click()
-    expect(page.get_by_text("1 samples kept")).to_be_visible()
+    expect(page.get_by_text("Imported 1 samples")).to_be_visible()
 
 
 def test_an_empty_store_says_what_to_do(dashboard: str, open_page: OpenPage) -> None:
@@ -199,13 +199,13 @@ def test_scores_of_the_file_and_classes_of_claims_are_set_apart(
     added = store.add_runs(read_runs(path).runs)[0]
     evaluate_run(store, added.id, metrics_named(["ragchecker"]), Panel(judge=EmbeddedJudge()))
     page = settled(open_page(f"{dashboard}/run?run=checked"))
-    expect(page.get_by_text("Brought by the run file, not counted here:")).to_be_visible()
+    expect(page.get_by_text("Scores from the run file, not computed by ragboard:")).to_be_visible()
     expect(page.get_by_text("0.25 Precision (RAGChecker file)")).to_be_visible()
     expect(page.get_by_text("1 wrong, from no passage (hallucination)")).to_be_visible()
     page = settled(open_page(f"{dashboard}/sample?run=checked&sample=1&statement=1"))
-    expect(page.get_by_role("option").first).to_contain_text("by a single passage")
+    expect(page.get_by_role("option").first).to_contain_text("supported by one passage")
     expect(page.get_by_role("option").first).to_contain_text("right, from a relevant passage")
-    expect(page.get_by_role("status").first).to_contain_text("nobody judged them together")
+    expect(page.get_by_role("status").first).to_contain_text("not against all together")
     assert page.get_by_text("not judged", exact=True).count() == 0
 
 

@@ -40,7 +40,7 @@ def expect_told(page: Page, chosen: int | None) -> None:
 
 def test_nothing_is_chosen_at_first_and_a_hint_says_what_to_do(reader: Callable[..., Page]) -> None:
     page = reader()
-    expect(page.get_by_role("status")).to_have_text("Choose a statement to see its evidence")
+    expect(page.get_by_role("status")).to_have_text("Click a statement to see its evidence")
     expect(chosen_option(page)).to_have_count(0)
     expect(page.locator(".passages mark")).to_have_count(0)
 

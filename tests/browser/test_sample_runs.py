@@ -31,7 +31,7 @@ def drawn(page: Page) -> Page:
 
 def found(page: Page) -> int:
     """How many samples the table says it holds."""
-    said = page.get_by_text(re.compile(r"\d+ of 60 samples\. Choose a question")).inner_text()
+    said = page.get_by_text(re.compile(r"\d+ of 60 samples\. Click a question")).inner_text()
     return int(said.split()[0])
 
 
@@ -71,7 +71,7 @@ def test_brushing_the_distribution_narrows_the_table_and_the_address_keeps_it(sa
     page.mouse.move(box["x"] + box["width"] * 0.5, middle, steps=8)
     page.mouse.up()
     page.wait_for_url("**range-*")
-    expect(page.get_by_text("60 of 60 samples. Choose a question")).to_have_count(0)
+    expect(page.get_by_text("60 of 60 samples. Click a question")).to_have_count(0)
     narrowed = found(page)
     assert 0 < narrowed < 60
     page.reload()

@@ -108,7 +108,7 @@ def test_the_console_answers_refuses_and_stays_up(served: str, open_page: OpenPa
     page.get_by_role("button", name="Examples").click()
     page.get_by_role("button", name="Which samples have no score, and why?").click()
     expect(page.get_by_role("textbox")).to_have_value(EXAMPLES["Which samples have no score, and why?"])
-    expect(page.get_by_text("That was not answered.")).to_have_count(0)
+    expect(page.get_by_text("The query failed.")).to_have_count(0)
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
 
@@ -128,7 +128,7 @@ READ_ONLY = {
     "/run?run=rows": "rows",
     "/sample?run=rows&sample=bridge&statement=2": "9 million",
     "/upload": "is read-only",
-    "/evaluate": "No evaluation",
+    "/evaluate": "This dashboard does not start evaluations",
 }
 
 

@@ -18,7 +18,7 @@ HOSTILE = (
     "<script>window.hacked=1</script></style></title><img src=https://example.com/x.png onerror=window.hacked=1>"
     " <a href=javascript:window.hacked=1>x</a> ]]> \u202egnp.exe"
 )
-LOOSE = "Statements that are not supported"
+LOOSE = "Unsupported statements"
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_tables_and_reports_are_downloaded_as_they_are_shown(address: str, open_
     page = settled(open_page(f"{address}/compare?a=bm25-k3&b=bm25-rerank-k5&which=worse"))
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Report").click()
-    assert waiting.value.suggested_filename == "bm25-rerank-k5-against-bm25-k3.html"
+    assert waiting.value.suggested_filename == "bm25-rerank-k5-vs-bm25-k3.html"
     page.get_by_role("button", name="Export").last.click()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="JSON", exact=True).click()

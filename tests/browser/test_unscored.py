@@ -13,7 +13,7 @@ from tests.chat_server import chat_server, replies
 
 from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run, sample_runs
 from ragboard.analysis import thresholds
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
 from ragboard.prices import Price
 
@@ -35,7 +35,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
             )
             (added,) = store.add_runs([replace(run, samples=gone)])
             server.faults = [replies(HOSTILE)]
-            evaluate_run(store, added.id, DEFAULT_METRICS, panel, Terms(prices=PRICES))
+            evaluate_run(store, added.id, DEFAULT_METRICS, panel, EvaluationOptions(prices=PRICES))
     return store
 
 
@@ -53,20 +53,20 @@ def test_one_choice_counts_on_every_page_and_a_threshold_stands_beside_the_means
     expect(row).to_contain_text("16 of 20")
     page.get_by_role("combobox", name="Unscored samples").click()
     page.get_by_role("option", name="Unscored: worst to best").click()
-    expect(row.first).to_contain_text("4 unscored could be anything")
+    expect(row.first).to_contain_text("4 unscored from worst to best value")
     page.wait_for_url("**unscored=bounds*")
     row.get_by_role("link", name="bm25-k3").click()
     page.wait_for_url("**/run?*unscored=bounds*")
-    expect(page.get_by_text("In the mean: 4 unscored could be anything")).to_be_visible()
-    page.get_by_role("button", name="Set a threshold").click()
+    expect(page.get_by_text("Mean: 4 unscored from worst to best value")).to_be_visible()
+    page.get_by_role("button", name="Set threshold").click()
     page.get_by_role("spinbutton", name="Threshold").fill("0.9")
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("button", name="Threshold: at least 0.9")).to_be_visible()
     assert [str(one) for one in thresholds(kept).values()] == ["at least 0.9"]
     expect(page.get_by_text("missed (at least 0.9)").first).to_be_visible()
     settled(page).goto(f"{address}/compare?a=bm25-k3&b=bm25-rerank-k5&unscored=zero")
     expect(page.get_by_text("Unscored samples count as zero")).to_be_visible()
-    expect(page.get_by_text("unscored as 0 in 4 pairs").first).to_be_visible()
+    expect(page.get_by_text("unscored samples in 4 pairs count as 0").first).to_be_visible()
     settled(page).goto(address)
     expect(page.get_by_role("row").filter(has_text="bm25-k3").first).to_contain_text("✗ missed (at least 0.9)")
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
@@ -77,7 +77,7 @@ def test_what_was_asked_for_a_sample_is_read_behind_it(kept: Store, address: str
     page = settled(open_page(f"{address}/sample?run=bm25-k3&sample={repaired.id}"))
     expect(page.get_by_text("calls to models")).to_be_visible()
     expect(page.locator("mark.selected").first).to_be_visible()
-    page.get_by_text("Show each task, its prompt and raw reply").click()
+    page.get_by_text("Show prompts and raw replies").click()
     page.wait_for_url("**calls=*")
     expect(page.get_by_text("Split the answer into statements")).to_be_visible()
     prompt = page.get_by_role("region", name="Prompt of task 1")

@@ -10,7 +10,7 @@ import pytest
 
 from ragboard import Store, sample_runs
 from ragboard_dashboard import settings as served
-from ragboard_dashboard.data import get_leaderboard, kept
+from ragboard_dashboard.data import cached, get_leaderboard
 from ragboard_dashboard.settings import ServerSettings, keep_settings
 
 
@@ -28,9 +28,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_a_default_that_is_written_out_asks_the_same(store: Store) -> None:
     asked: list[int] = []
 
-    @kept()
-    def doubled(kept_in: Store, number: int = 1) -> int:
-        assert kept_in.folder == store.folder
+    @cached()
+    def doubled(read: Store, number: int = 1) -> int:
+        assert read.folder == store.folder
         asked.append(number)
         return 2 * number
 

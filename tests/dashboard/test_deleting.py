@@ -30,7 +30,7 @@ def test_a_run_that_is_being_evaluated_is_not_deleted(tmp_path: Path, monkeypatc
     page.checkbox[0].check().run()
     with open_journal(store.journal_path("e"), {"evaluation": "e", "run": run.id, "metrics": ["m"]}):
         next(button for button in page.button if button.label == "Delete").click().run()
-    assert [one.value for one in page.error] == ["That was not done."]
+    assert [one.value for one in page.error] == ["The change was not saved."]
     said = " ".join(str(getattr(one, "value", "")) for one in page.get("html"))
     assert "evaluation e of this run is running; stop it" in said
     assert store.resolve("run").run_id == run.id

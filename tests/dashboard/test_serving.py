@@ -177,7 +177,7 @@ def test_settings_reach_the_pages_as_they_were_given(tmp_path: Path, monkeypatch
     keep_settings(given)
     assert settings() == given
     assert (data.writable(), data.evaluates(), data.plugins()) == (False, False, given.plugins)
-    assert not data.surroundings().may_start
+    assert not data.launch_context().may_start
 
 
 def test_what_a_file_of_streamlit_s_settings_may_not_loosen() -> None:
@@ -203,8 +203,8 @@ def test_nothing_is_changed_or_started_on_a_read_only_server(tmp_path: Path, mon
         lambda: store.set_notes("r", ""),
         lambda: store.change_tags("r", add=[], drop=[]),
         lambda: cancel_evaluation(store, "e"),
-        lambda: start_evaluation(store, run, Choice(metrics=("ragas.faithfulness",)), data.surroundings()),
-        lambda: start_retry(store, run, data.surroundings()),
+        lambda: start_evaluation(store, run, Choice(metrics=("ragas.faithfulness",)), data.launch_context()),
+        lambda: start_retry(store, run, data.launch_context()),
     ):
         with pytest.raises(StoreError, match="open for reading alone"):
             change()
@@ -216,7 +216,7 @@ def test_a_server_for_others_starts_no_evaluation(tmp_path: Path, monkeypatch: p
     keep_settings(ServerSettings(store=tmp_path, evaluates=False))
     run = RunRef(run_id="r", name="r", evaluation_id=None)
     with pytest.raises(SettingError, match="--allow-evaluate"):
-        start_evaluation(data.store(), run, Choice(metrics=("ragas.faithfulness",)), data.surroundings())
+        start_evaluation(data.store(), run, Choice(metrics=("ragas.faithfulness",)), data.launch_context())
 
 
 def test_health_says_whether_the_store_answers_and_names_no_file(

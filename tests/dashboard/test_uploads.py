@@ -45,7 +45,7 @@ def test_a_file_that_cannot_be_written_for_the_readers_is_said(monkeypatch: pyte
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(StoreError, match=r"a.jsonl: cannot be read here: No space"), uploaded(dropped("a.jsonl")):
+    with pytest.raises(StoreError, match=r"a.jsonl: cannot save the upload: No space"), uploaded(dropped("a.jsonl")):
         pass
 
 

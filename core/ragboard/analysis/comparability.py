@@ -42,7 +42,7 @@ class JudgePair:
     def __str__(self) -> str:
         """`gpt-4o in A, embedded in B`, or what differs of one judge."""
         if self.a == self.b:
-            return f"{self.a} in both, with other prompts, settings or versions"
+            return f"{self.a} in both, but with different prompts, settings or versions"
         return f"{self.a} in A, {self.b} in B"
 
 
@@ -143,16 +143,16 @@ def cautions_of(
 
 def _runs(a: RunSummary, b: RunSummary) -> Iterator[str]:
     if a.run_id == b.run_id:
-        yield "A and B are the same run: what differs is how it was judged, not what was answered."
+        yield "A and B are the same run: the judge setup differs, the answers do not."
     elif a.dataset_key != b.dataset_key:
-        yield f"The runs do not ask the same set of questions: {a.dataset} in A, {b.dataset} in B."
+        yield f"The runs use different question sets: {a.dataset} in A, {b.dataset} in B."
 
 
 def _judges(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]) -> Iterator[str]:
     missing = [side for side, run in (("A", a), ("B", b)) if run.judged is None]
     if missing:
-        was = "was" if len(missing) == 1 else "were"
-        yield f"{' and '.join(missing)} {was} not evaluated here: only scores of the run files can be compared."
+        verb = "is" if len(missing) == 1 else "are"
+        yield f"{' and '.join(missing)} {verb} not evaluated: only scores from the run files are compared."
         return
     by_judges: dict[str, list[str]] = {}
     for label, pair in judges.items():
@@ -166,15 +166,15 @@ def _metrics(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[s
     for spec in only_a:
         other = next((one for one in only_b if _bare(one) == _bare(spec)), None)
         if other:
-            yield f"Settings of one metric differ, so it is not compared: {spec} in A, {other} in B."
+            yield f"Not compared, different settings: {spec} in A, {other} in B."
     bare_a, bare_b = set(map(_bare, only_a)), set(map(_bare, only_b))
     for side, specs, others in (("A", only_a, bare_b), ("B", only_b, bare_a)):
         left = [spec for spec in specs if _bare(spec) not in others]
         if left:
-            yield f"Only in {side}, so not compared: {', '.join(left)}."
+            yield f"Not compared, only in {side}: {', '.join(left)}."
     changed = changed_descriptions(connection, _taken_from(a), _taken_from(b))
     if changed:
-        yield f"Described differently when A and B were evaluated: {', '.join(changed)}."
+        yield f"The definition changed between the evaluations of A and B: {', '.join(changed)}."
 
 
 def _taken_from(run: RunSummary) -> Iterator[tuple[str, str]]:

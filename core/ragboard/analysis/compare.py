@@ -225,7 +225,7 @@ def in_words(compared: MetricComparison) -> str:
     """`+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or why there is no difference to speak of."""
     found = compared.pairs
     if found is None:
-        return "no pair is scored on both sides"
+        return "no pair is scored in both runs"
     interval = ci_text(found.interval, "+.3f")
     if compared.p is None:
         return f"{found.difference:+.3f}, {interval}, not comparable: different judges"
@@ -302,8 +302,8 @@ def _refusals(
     if abs(second - first) / n >= LARGE_REFUSALS:
         more = "B" if second > first else "A"
         warning = (
-            f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B): refusals have no"
-            f" faithfulness, so its mean is over fewer questions, which favours {more}"
+            f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B). Refusals have no"
+            f" faithfulness score: the mean of {more} covers fewer questions, which favours {more}"
         )
     together = clusters.of[known].tolist() if clusters else None
     test = paired_difference(ours, theirs, bounds=(-1.0, 1.0), clusters=together).sign
@@ -325,7 +325,7 @@ def _same_ids(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) 
     if not count:
         return ()
     samples = f"{count:,} samples have" if count > 1 else "1 sample has"
-    return (f"Not paired: {samples} the same id in A and B, but another question or conversation history.",)
+    return (f"Not paired: {samples} the same id in A and B, but a different question or conversation history.",)
 
 
 def _counting(policy: UnscoredPolicy) -> str:
@@ -335,12 +335,12 @@ def _counting(policy: UnscoredPolicy) -> str:
 def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], clusters: SampleClusters | None) -> str:
     compared = [metric for metric in metrics if metric.pairs]
     if not compared:
-        return f"{b} and {a} cannot be compared: no metric has a pair scored in both."
+        return f"{b} and {a} cannot be compared: no metric is scored in both for any question."
     first = sorted(compared, key=lambda metric: metric.change == "no significant difference")[:TOLD]
     told = "; ".join(f"{metric.label} {in_words(metric)}, n = {metric.pairs.n}" for metric in first if metric.pairs)
     rest = len(compared) - len(first)
     others = f"; and {rest} other metric{'' if rest == 1 else 's'}" if rest else ""
     tested = sum(metric.p is not None for metric in compared)
-    adjusted = f"; p is adjusted for {tested} metric{'' if tested == 1 else 's'} (Holm)" if tested else ""
-    clustered = f"; intervals are clustered by {clusters}" if clusters else ""
-    return f"{b} against {a} over {paired:,} pairs: {told}{others}. Differences are {b} minus {a}{clustered}{adjusted}."
+    adjusted = f", p adjusted for {tested} metric{'' if tested == 1 else 's'} (Holm)" if tested else ""
+    of = f" clustered by {clusters}" if clusters else ""
+    return f"{b} vs {a}, {paired:,} pairs: {told}{others}. Differences are {b} minus {a}, with 95% CIs{of}{adjusted}."

@@ -554,7 +554,7 @@ def why_silent(silent: Silent) -> str:
     if silent.state == "not evaluated":
         return f"not evaluated: {', '.join(silent.missing)}"
     interval = silent.figure.interval if silent.figure else None
-    return f"no interval: {interval.reason}" if isinstance(interval, NoInterval) else silent.state
+    return f"no CI: {interval.reason}" if isinstance(interval, NoInterval) else silent.state
 
 
 def command_for(found: Diagnosis) -> str:

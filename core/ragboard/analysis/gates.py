@@ -64,7 +64,7 @@ def read_condition(text: str) -> Condition:
     """`faithfulness < -0.02` as a condition. Raises SettingError where it is none."""
     found = _CONDITION.fullmatch(text)
     if found is None or not math.isfinite(float(found["limit"])):
-        raise SettingError(f"{text!r} is no condition; expected METRIC < NUMBER or METRIC > NUMBER")
+        raise SettingError(f"{text!r} is not a condition: expected METRIC < NUMBER or METRIC > NUMBER")
     return Condition(
         metric=found["metric"], fail="below" if found["sign"] == "<" else "above", limit=float(found["limit"])
     )
@@ -82,11 +82,11 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
         spec = spec_named(condition.metric, tuple(by_spec))
         if spec in not_comparable:
             raise SettingError(
-                f"{spec} is not comparable, different judges ({not_comparable[spec]}): evaluate both runs with the same"
+                f"{spec} is not comparable: different judges ({not_comparable[spec]}). Evaluate both runs with the same"
                 " judge, or pass --allow-different-judges"
             )
         pairs = by_spec[spec]
-        interval = pairs.interval if pairs else NoInterval(reason="no pair is scored on both sides", n=0)
+        interval = pairs.interval if pairs else NoInterval(reason="no pair is scored in both runs", n=0)
         found.append(_gated(condition, spec, interval, pairs.difference if pairs else None))
     return tuple(found)
 
@@ -113,7 +113,7 @@ def refuse_unreachable(
         low, high = (ends[0] - ends[1], ends[1] - ends[0]) if difference else ends
         if not low <= one.limit <= high:
             of = "a difference" if difference else "a mean"
-            raise SettingError(f"{one.limit:g} is no limit of {one.metric}: {of} of it lies in {low:g} to {high:g}")
+            raise SettingError(f"{one.limit:g} is out of range for {one.metric}: {of} is between {low:g} and {high:g}")
 
 
 def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
@@ -138,8 +138,8 @@ def spec_named(name: str, specs: Sequence[str]) -> str:
         if len(found) == 1:
             return found[0]
         if found:
-            raise SettingError(f"{name!r} may mean {' or '.join(found)}; name one of them")
-    raise SettingError(f"no metric is called {name!r} here; there are {', '.join(specs) or 'none'}")
+            raise SettingError(f"{name!r} is ambiguous: {' or '.join(found)}")
+    raise SettingError(f"no metric {name!r} here; there are {', '.join(specs) or 'none'}")
 
 
 def _name(spec: str) -> str:

@@ -37,8 +37,8 @@ and at its greatest value (Horowitz and Manski 2000)."""
 
 POLICIES: dict[UnscoredPolicy, str] = {
     "excluded": "are left out",
-    "zero": "count as zero, as the worst where lower is better",
-    "bounds": "could be anything between the worst and the best",
+    "zero": "count as zero, or as the worst value where lower is better",
+    "bounds": "count as anything from the worst to the best value",
 }
 """In words, behind `unscored samples`."""
 
@@ -143,7 +143,9 @@ def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> Fill | 
             return f"this metric has no {'lower' if metric.low is None else 'upper'} bound"
         return metric.low, metric.high
     if metric.direction == "lower":
-        return "lower is better without an upper bound" if metric.high is None else (metric.high, metric.high)
+        return (
+            "lower is better and the metric has no upper bound" if metric.high is None else (metric.high, metric.high)
+        )
     zero = max(0.0, metric.low or 0.0)
     return zero, zero
 
@@ -172,7 +174,7 @@ def mean_of(
             mean=low.mean if low else None,
             interval=_interval(metric, low),
             stands_for=fill[0],
-            note=f"{missing:,} unscored as {fill[0]:g}" + (", the worst" if fill[0] else ""),
+            note=f"{missing:,} unscored count as {fill[0]:g}" + (", the worst value" if fill[0] else ""),
         )
     return _bounded(metric, plain, low, high, missing)
 
@@ -192,14 +194,14 @@ def _bounded(
         mean=plain.mean,
         interval=outer_interval(_interval(metric, low), _interval(metric, high), estimate=middle),
         bounds=(low.mean, high.mean),
-        note=f"{missing:,} unscored could be anything",
+        note=f"{missing:,} unscored from worst to best value",
     )
 
 
 def _interval(metric: MetricDescription | None, moments: Known | None) -> Interval | NoInterval:
     """The interval of a mean; the range of a metric bounds it where that is finite."""
     if moments is None:
-        return NoInterval(reason="no sample has a value", n=0)
+        return NoInterval(reason="no sample is scored", n=0)
     return mean_interval(moments, bounds=range_of(metric))
 
 
@@ -225,7 +227,7 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
     chosen = (name if name in specs else specs[0] for name, specs in settings.items())
     means = {spec: metrics[spec].mean for spec in chosen}
     if len(means) < FEWEST:
-        return Unscored(reason="undefined", detail=f"it takes {FEWEST} of ragas's metrics, {len(means)} were evaluated")
+        return Unscored(reason="undefined", detail=f"needs {FEWEST} ragas metrics, {len(means)} evaluated")
     without = [spec for spec, mean in means.items() if mean is None or mean < 0]
     if without:
         return Unscored(reason="undefined", detail=f"no mean, or one below 0: {', '.join(without)}")

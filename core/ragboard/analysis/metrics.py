@@ -20,7 +20,7 @@ __all__ = [
     "metric_settings",
 ]
 
-BETTER = {"higher": "higher is better", "lower": "lower is better", "neutral": "neither way is better"}
+BETTER = {"higher": "higher is better", "lower": "lower is better", "neutral": "no better direction"}
 """What a direction means."""
 
 

@@ -186,8 +186,8 @@ def difference_of(
     low = paired(_with(column, "a", most), _with(column, "b", least), column.judged)
     high = paired(_with(column, "a", least), _with(column, "b", most), column.judged)
     if policy == "zero":
-        return Difference(pairs=low, note=f"unscored as {least:g} in {missing:,} pairs")
-    note = f"unscored could be anything in {missing:,} pairs"
+        return Difference(pairs=low, note=f"unscored samples in {missing:,} pairs count as {least:g}")
+    note = f"unscored samples in {missing:,} pairs from worst to best value"
     if seen is None or low is None or high is None:
         return Difference(pairs=None, note=note)
     return Difference(pairs=outer_difference(seen, low, high), bounds=(low.difference, high.difference), note=note)

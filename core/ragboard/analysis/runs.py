@@ -70,7 +70,7 @@ class Spending:
 
     def _taken(self) -> str:
         said = f"{self.calls:,} calls, {self.prompt_tokens + self.completion_tokens:,} tokens"
-        return f"{said} (those of {self.uncounted:,} calls are not known)" if self.uncounted else said
+        return f"{said} (unknown for {self.uncounted:,} calls)" if self.uncounted else said
 
     def _dollars(self) -> str:
         return f"cost unknown ({', '.join(self.unpriced)})" if self.cost is None else f"${self.cost:,.4f}"
@@ -78,8 +78,8 @@ class Spending:
     def _planned(self) -> str:
         if self.calls_of_plan is None:
             return ""
-        tokens = "" if self.tokens_of_plan is None else f" and {self.tokens_of_plan:.0%} of the tokens"
-        return f"; {self.calls_of_plan:.0%} of the calls{tokens} that were planned"
+        tokens = "" if self.tokens_of_plan is None else f" and {self.tokens_of_plan:.0%} of the tokens planned"
+        return f"; {self.calls_of_plan:.0%} of the calls{tokens or ' planned'}"
 
 
 @dataclass(frozen=True, kw_only=True)

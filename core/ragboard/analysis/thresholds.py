@@ -20,7 +20,7 @@ __all__ = ["STANDINGS", "Share", "Standing", "Threshold", "read_thresholds", "se
 Standing = Literal["met", "missed", "undecided"]
 """met, missed: the whole interval of the mean lies on that side of the threshold; undecided: it holds both sides."""
 
-STANDINGS: dict[Standing, str] = {"met": "✓ met", "missed": "✗ missed", "undecided": "≈ undecided"}
+STANDINGS: dict[Standing, str] = {"met": "✓ met", "missed": "✗ missed", "undecided": "≈ inconclusive"}
 """A sign and a word for each."""
 
 
@@ -71,7 +71,7 @@ def set_threshold(
     """
     metrics = metric_descriptions(store) if known is None else known
     if spec not in metrics:
-        raise SettingError(f"no metric is called {spec!r}; its whole identity is needed, `ragboard metrics` lists them")
+        raise SettingError(f"no metric {spec!r}: give its full name; `ragboard metrics` lists them")
     if value is None:
         store.set_threshold(spec, None)
         return None
@@ -82,11 +82,11 @@ def set_threshold(
 
 def _checked(metric: MetricDescription, value: float) -> MetricDescription:
     if metric.direction == "neutral":
-        raise SettingError(f"{metric.spec} is better neither way, so that it has no good side of a threshold")
+        raise SettingError(f"{metric.spec} has no better direction, so it takes no threshold")
     low = -math.inf if metric.low is None else metric.low
     high = math.inf if metric.high is None else metric.high
     if not (math.isfinite(value) and low <= value <= high):
-        raise SettingError(f"{value:g} is no threshold of {metric.spec}, which lies in {metric_range(metric)}")
+        raise SettingError(f"{value:g} is out of range for {metric.spec}: {metric_range(metric)}")
     return metric
 
 

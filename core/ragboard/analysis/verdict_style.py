@@ -53,12 +53,12 @@ VERDICTS: Mapping[Label, VerdictStyle] = MappingProxyType(
 
 ALONE: Mapping[Label, VerdictStyle] = MappingProxyType(
     {
-        "supported": VerdictStyle(icon="✓", word="by a single passage", css="supported alone"),
-        "unsupported": VerdictStyle(icon="?", word="by no single passage", css="unsupported alone"),
-        "contradicted": VerdictStyle(icon="✕", word="contradicted by a single passage", css="contradicted alone"),
+        "supported": VerdictStyle(icon="✓", word="supported by one passage", css="supported alone"),
+        "unsupported": VerdictStyle(icon="?", word="supported by no single passage", css="unsupported alone"),
+        "contradicted": VerdictStyle(icon="✕", word="contradicted by one passage", css="contradicted alone"),
     }
 )
-"""The look of a statement that each passage was held against by itself, and nobody judged on all together."""
+"""The look of a statement that was judged against single passages, and not against all together."""
 
 NOT_JUDGED = VerdictStyle(icon="\N{EN DASH}", word="not judged", css="unjudged")
 """The look of a statement that has no verdict."""
@@ -76,18 +76,18 @@ def statement_style(judged: JudgedStatement) -> VerdictStyle:
 
 
 def human_verdict_line(one: HumanVerdict) -> str:
-    """What a person says, in a line: `✕ contradicted, says ada: the passage has 1983`."""
+    """A label in a line: `✕ contradicted, label by ada: the passage has 1983`."""
     look = VERDICTS[one.label]
-    return f"{look.icon} {look.word}, says {one.annotator}" + (f": {one.note}" if one.note else "")
+    return f"{look.icon} {look.word}, label by {one.annotator}" + (f": {one.note}" if one.note else "")
 
 
 ARROWS = MappingProxyType({"higher": "↑", "lower": "↓", "neutral": ""})
-"""The way a metric gets better."""
+"""The direction in which a metric gets better."""
 
 CHANGES = MappingProxyType(
     {"better": "▲ better", "worse": "▼ worse", "differs": "≠ differs", "same": "= same", "unscored": "unscored"}
 )
-"""How a difference reads; what is not there reads as it is called."""
+"""How a difference is shown; other values are shown as they are."""
 
 CHANGE_STYLES = MappingProxyType({"better": "better", "worse": "worse", "differs": ""})
 """The class of a difference; `none` for all others."""
@@ -110,8 +110,8 @@ MATCHED_BY = MappingProxyType({"exact": "", "normalised": "same words", "fuzzy":
 
 EVIDENCE = {
     "quoted": "quoted by the judge",
-    "overlap": "shared words, found by overlap",
-    "window": "the stretch the model read",
+    "overlap": "found by word overlap",
+    "window": "text the model read",
 }
 """How a piece of evidence was found."""
 
@@ -126,7 +126,7 @@ WORST_FIRST = (
 )
 """The classes of looks: where statements share a place, the first of them is the one to see."""
 
-_ASKED_ALONE = "Each passage was held against it by itself; nobody judged them together."
+_ASKED_ALONE = "Judged against each passage on its own, not against all together."
 
 
 def what_passages_say(judged: JudgedStatement, ranks: Collection[int]) -> str:
@@ -161,8 +161,8 @@ def _together(verdict: Verdict | None, evidence: Sequence[Evidence]) -> str:
     agree = _sentence([mark.rank for mark in evidence if mark.stance == "for"], "says this", "together say this")
     differ = _sentence([mark.rank for mark in evidence if mark.stance == "against"], "says otherwise", "say otherwise")
     if verdict.label == "supported":
-        return f"{agree or 'Supported; the judge points to no passage.'} {differ}".strip()
-    return f"{differ or 'Contradicted; the judge points to no passage.'} {agree}".strip()
+        return f"{agree or 'Supported; the judge names no passage.'} {differ}".strip()
+    return f"{differ or 'Contradicted; the judge names no passage.'} {agree}".strip()
 
 
 def _sentence(ranks: Sequence[int], one: str, several: str) -> str:

@@ -32,7 +32,7 @@ class Listed(NamedTuple):
 
 
 SECTIONS: dict[str, dict[str, Listed]] = {
-    "Begin": {
+    "Start": {
         "demo": Listed("serving", "Evaluate two sample runs and open the dashboard."),
         "serve": Listed("serving", "Open the dashboard, on this machine only."),
         "import": Listed("runs", "Read a run file (JSONL, JSON, CSV, Parquet) into the store without evaluating it."),
@@ -40,7 +40,7 @@ SECTIONS: dict[str, dict[str, Listed]] = {
         "evaluate": Listed("evaluate", "Evaluate a run of the store, or a run file."),
         "retry": Listed("evaluate", "Ask again what failed in an evaluation, and nothing else."),
     },
-    "Look": {
+    "Inspect": {
         "runs": Listed("runs", "List the runs with their means and 95% confidence intervals."),
         "show": Listed("runs", "Show a run, or one sample with the verdict on every statement."),
         "hallucinations": Listed("look", "List the statements that no passage supports, worst first."),
@@ -55,7 +55,7 @@ SECTIONS: dict[str, dict[str, Listed]] = {
         "threshold": Listed("compare", "Set or list the thresholds of metrics."),
         "prefer": Listed("compare", "Ask a judge which of two runs answers each question better (GPT Ranking)."),
     },
-    "People": {
+    "Human labels": {
         "label": Listed("labels", "Overrule or confirm the verdict on a statement."),
         "labels": Listed("labels", "Draw samples for annotation; export and import labels."),
         "agree": Listed("agreement", "Measure how far metrics and judges agree with people's labels."),
@@ -64,7 +64,7 @@ SECTIONS: dict[str, dict[str, Listed]] = {
         "rank": Listed("estimates", "Replaced by `estimate --from FILE`."),
         "simulate": Listed("estimates", "Simulate known data to see how far a statistical method can be trusted."),
     },
-    "A judge of your own": {
+    "Train a judge": {
         "synth": Listed("train", "Make synthetic questions and answers, right and wrong, from your passages."),
         "train-judge": Listed("train", "Train a judge on synthetic or labelled data."),
     },
@@ -126,16 +126,16 @@ class _Commands(click.Group):
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="RAGBOARD_SETTINGS",
     show_envvar=True,
-    help="TOML file with what one would type each time; else ./ragboard.toml where there is one.",
+    help="TOML file with default options; else ./ragboard.toml if it exists.",
 )
 @click.pass_context
 def main(context: click.Context, settings: Path | None) -> None:
     """See which sentence of a RAG answer no passage supports, and keep every run.
 
     \b
-    ragboard demo                            the sample runs, evaluated, in a browser
-    ragboard evaluate answers.jsonl          read a run file, judge it, keep it
-    ragboard serve                           the dashboard over what is kept
+    ragboard demo                            open the evaluated sample runs in a browser
+    ragboard evaluate answers.jsonl          import a run file and evaluate it
+    ragboard serve                           open the dashboard
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

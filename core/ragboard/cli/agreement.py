@@ -14,7 +14,7 @@ from tqdm import tqdm
 from ragboard.cli.evaluate import STOPPED
 from ragboard.cli.options import SEED, Finite, as_json, judging_options, no_cache_option, plugin_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.human.agree import Agreed, agree
 from ragboard.human.agreement import Correlations, Measure, agreement_named, load_agreement
 from ragboard.human.grades import GradeLine, GradeReport, grade_report
@@ -34,14 +34,16 @@ __all__ = ["agree_with_people", "report_judge"]
 @click.command("agree")
 @click.argument("file")
 @judging_options
-@click.option("--metrics", "names", help="Names separated by commas; else the one that stands for each dimension.")
-@click.option("--ties", type=click.Choice(get_args(Ties)), default="random", show_default=True, help="What a tie is.")
-@click.option("--against", default="", metavar="NAME", help="Scorer that others are tested against; else the first.")
-@click.option("--dimension", default="", help="Of graded answers: which grades; else the first.")
-@click.option("--at-least", type=Finite(), help="Grade from which on an answer is good; else halfway up the scale.")
-@click.option("--cut", type=Finite(), help="Score from which on the first scorer says good; else where it fits best.")
-@click.option("--cluster", metavar="COLUMN", help="Rows that share it belong together; else conversation or question.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of coins and of drawn intervals.")
+@click.option("--metrics", "names", help="Names separated by commas; else the default metric of each dimension.")
+@click.option(
+    "--ties", type=click.Choice(get_args(Ties)), default="random", show_default=True, help="How a tie counts."
+)
+@click.option("--against", default="", metavar="NAME", help="Scorer to test the others against; else the first.")
+@click.option("--dimension", default="", help="Graded answers: which grades to use; else the first.")
+@click.option("--at-least", type=Finite(), help="Lowest grade of a good answer; else the middle of the scale.")
+@click.option("--cut", type=Finite(), help="Lowest good score of the first scorer; else fitted.")
+@click.option("--cluster", metavar="COLUMN", help="Column that groups rows; else conversation or question.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of coin flips and bootstrap CIs.")
 @no_cache_option
 @plugin_option
 @store_option
@@ -64,8 +66,8 @@ def agree_with_people(
 ) -> None:
     """Compare metrics and judges with the labels in FILE: pairs, graded answers or labelled statements.
 
-    The columns tell which; `hf:OWNER/NAME` is a data set of the Hugging Face hub. Trivial baselines
-    (length, shared words, a coin) and people with each other are shown beside them. The dashboard shows the result too.
+    The columns of FILE tell which; `hf:OWNER/NAME` reads a data set from the Hugging Face hub. The tables add trivial
+    baselines (length, word overlap, a coin) and inter-annotator agreement. The dashboard shows the result too.
 
     \b
     ragboard agree wikieval.jsonl
@@ -76,14 +78,14 @@ def agree_with_people(
     known = metrics_with(plugins)
     metrics = metrics_named(split_names(names), known) if names else ()
     judged = read_labels(file, cluster=cluster)
-    terms = Terms(cache=not no_cache, known=known, judging=judging, together=judging.concurrency)
+    options = EvaluationOptions(cache=not no_cache, known=known, judging=judging, concurrency=judging.concurrency)
     with tqdm(desc=plain(judged.name), unit="item", disable=None, leave=False) as bar:
 
         def watch(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
-        agreed = agree(store, judged, panel_named(judging), metrics, seed=seed, terms=terms, watch=watch)
+        agreed = agree(store, judged, panel_named(judging), metrics, seed=seed, options=options, watch=watch)
     heard = load_agreement(store, agreement_named(store, agreed.agreement.id))
     found: PreferenceReport | GradeReport
     if judged.form == "pairs":
@@ -103,13 +105,13 @@ def agree_with_people(
 def _print_end(agreed: Agreed) -> None:
     said = [f"{agreed.asked} tasks asked", f"{agreed.replayed} answered before"]
     said += [f"{agreed.failed} failed"] if agreed.failed else []
-    click.echo(one_line(f"kept as {agreed.agreement.name}: {', '.join(said)}"), err=True)
+    click.echo(one_line(f"saved as {agreed.agreement.name}: {', '.join(said)}"), err=True)
     for note in agreed.agreement.notes:
         click.echo(one_line(note), err=True)
     if agreed.agreement.heuristic:
-        click.echo("the embedded judge is a heuristic: rules of thumb on shared words", err=True)
+        click.echo("the embedded judge is rule-based: treat its scores as hints", err=True)
     if agreed.stopped:
-        click.echo(one_line(f"stopped: {agreed.stopped}; what is done is kept"), err=True)
+        click.echo(one_line(f"stopped: {agreed.stopped}; answers so far are saved"), err=True)
         click.get_current_context().exit(STOPPED)
 
 
@@ -118,14 +120,14 @@ def _print_pairs(found: PreferenceReport) -> None:
     click.echo(one_line(f"{found.kept.items:,} pairs judged by {found.kept.agreement.judge}; {_ties(found)}"))
     rows = [[line.contender.name, *(_cell(line.cells.get(name)) for name in dimensions)] for line in found.lines]
     if any(people.accuracy for people in found.people.values()):
-        rows.append(["people, each with the others", *(_ceiling(found.people[name]) for name in dimensions)])
+        rows.append(["annotators, each vs the others", *(_ceiling(found.people[name]) for name in dimensions)])
     rows += [
         [f"{line.name}, published", *(_published(line.accuracy.get(name)) for name in dimensions)]
         for line in found.published
     ]
     print_table(["accuracy", *dimensions], rows)
     if found.published:
-        click.echo("published: another model on other pairs (RAGAS paper, Table 1), not reproduced here")
+        click.echo("published: another model and other pairs (RAGAS paper, Table 1), not reproduced here")
     click.echo(one_line(found.sentence))
     _print_duels(found)
     _print_votes(found)
@@ -133,9 +135,9 @@ def _print_pairs(found: PreferenceReport) -> None:
 
 def _ties(found: PreferenceReport) -> str:
     seed = f", seed {found.kept.agreement.seed}" if found.policy == "random" else ""
-    said = {"random": "a coin", "half": "half right", "loss": "wrong", "exclude": "left out"}[found.policy]
+    said = {"random": "a coin flip", "half": "half right", "loss": "wrong", "exclude": "left out"}[found.policy]
     undecided = ", ".join(f"{one.undecided} {name}" for name, one in found.people.items() if one.undecided)
-    left = f"; left out because people prefer neither: {undecided}" if undecided else ""
+    left = f"; left out because annotators prefer neither: {undecided}" if undecided else ""
     return f"a tie is {said}{seed}{left}"
 
 
@@ -167,14 +169,14 @@ def _print_duels(found: PreferenceReport) -> None:
     ]
     if rows:
         click.echo()
-        title = f"against {found.against} (McNemar, of questions where pairs share one; Holm)"
+        title = f"vs {found.against} (McNemar, by question where pairs share one; Holm)"
         print_table([title, *found.kept.dimensions], rows)
 
 
 def _duel(cell: PairCell | None) -> str:
     if cell is None or cell.duel is None or cell.p is None:
         return "-"
-    return f"{cell.duel.wins} right alone, {cell.duel.losses} wrong alone, p {cell.p:.2g}"
+    return f"{cell.duel.wins} right alone, {cell.duel.losses} wrong alone, p = {cell.p:.2g}"
 
 
 def _print_votes(found: PreferenceReport) -> None:
@@ -187,10 +189,10 @@ def _print_votes(found: PreferenceReport) -> None:
         people = [found.people[name].votes for name in found.kept.dimensions]
         click.echo()
         print_table(
-            ["score of B minus A with votes", *found.kept.dimensions],
-            [*rows, ["people with each other", *(_three(one) for one in people)]],
+            ["score difference (B - A) with votes", *found.kept.dimensions],
+            [*rows, ["annotators with each other", *(_three(one) for one in people)]],
         )
-        click.echo("Pearson, Spearman, Kendall; intervals with --json")
+        click.echo("Pearson, Spearman, Kendall; CIs with --json")
 
 
 def _three(found: Correlations | None) -> str:
@@ -204,7 +206,7 @@ def _print_grades(found: GradeReport) -> None:
     click.echo(
         plain(
             f"{found.graded:,} items in {found.clusters:,} clusters, {found.dimension} judged by"
-            f" {kept.agreement.judge}; {found.good:,} are good (from {found.at_least:g} on)"
+            f" {kept.agreement.judge}; annotators rated {found.good:,} of {found.graded:,} at least {found.at_least:g}"
         )
     )
     rows = [_grade_row(line) for line in found.lines]
@@ -213,7 +215,7 @@ def _print_grades(found: GradeReport) -> None:
         numbers = (people.auroc, people.kappa, people.weighted_kappa)
         both = (people.correlations.pearson, people.correlations.kendall)
         middle = [_plain_number(both[0]), _measure(people.correlations.spearman), _plain_number(both[1])]
-        rows.append(["people, each with the others", "", *middle, *map(_measure, numbers), ""])
+        rows.append(["annotators, each vs the others", "", *middle, *map(_measure, numbers), ""])
     print_table(
         ["", "unscored", "Pearson", "Spearman", "Kendall", "AUROC", "kappa", "weighted kappa", "good from"], rows
     )
@@ -244,10 +246,10 @@ def _print_confusion(lines: Sequence[GradeLine]) -> None:
     found = first.ratings.agreement
     click.echo()
     print_table(
-        [first.contender.name, "good by people", "not good"],
+        [first.contender.name, "rated good", "rated not good"],
         [
-            ["says good", str(found.true_positives), str(found.false_positives)],
-            ["says not", str(found.false_negatives), str(found.true_negatives)],
+            ["scored good", str(found.true_positives), str(found.false_positives)],
+            ["scored not good", str(found.false_negatives), str(found.true_negatives)],
         ],
     )
     if first.calibration:
@@ -272,26 +274,24 @@ def _plain_number(found: Measure) -> str:
     show_envvar=True,
     help="embedded, openai:MODEL, or replay:FILE.",
 )
-@click.option("--label", help="A number in the row that judges its whole answer.  [human.faithfulness]")
-@click.option(
-    "--at-least", type=Finite(), default=1.0, show_default=True, help="From which number an answer counts as faithful."
-)
-@click.option("--cluster", help="Field that rows share which belong together; else the question.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the drawn intervals.")
+@click.option("--label", help="Column with a number that grades the whole answer.  [human.faithfulness]")
+@click.option("--at-least", type=Finite(), default=1.0, show_default=True, help="Lowest grade of a faithful answer.")
+@click.option("--cluster", help="Field that groups rows; else the question.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the bootstrap CIs.")
 @as_json
 def report_judge(
     file: Path, judge: str, label: str | None, at_least: float, cluster: str | None, seed: int, as_json: bool
 ) -> None:
     """Compare a judge with the labels in FILE, beside word overlap and length; use `ragboard agree` instead.
 
-    `agree` compares any metrics and judges so, and keeps the result for the dashboard.
+    `agree` compares any metrics and judges, and saves the result for the dashboard.
 
     \b
     ragboard judge-report statements.jsonl
     ragboard judge-report statements.jsonl --judge openai:gpt-4o-mini --json
     ragboard judge-report answers.jsonl --label human.faithfulness --at-least 3 --cluster conversation
     """
-    click.echo("note: use ragboard agree FILE, which keeps its result, instead of ragboard judge-report FILE", err=True)
+    click.echo("note: use ragboard agree FILE, which saves its result, instead of ragboard judge-report FILE", err=True)
     rows = read_judged_rows(file, cluster=cluster, label=label, at_least=at_least)
     report = asyncio.run(judge_report(judge_named(judge), rows, seed=seed))
     if as_json:
@@ -310,7 +310,7 @@ def _print_report(report: JudgeReport) -> None:
     ]
     print_table(("", "AUROC", "judge better by"), rows)
     click.echo(f"balanced accuracy {report.balanced_accuracy:.2f}, calibration error {report.calibration.error:.2f}")
-    click.echo(f"{report.seconds:.2f} s, {report.times_plain:.0f} times a plain pass over the words")
+    click.echo(f"{report.seconds:.2f} s, {report.times_plain:.0f} times the time of a plain pass over the words")
 
 
 def _signed(value: Interval | NoInterval, *, sign: bool = False) -> str:

@@ -50,17 +50,17 @@ EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "inconclusive": 4}
 @click.command()
 @click.argument("run_a")
 @click.argument("run_b")
-@click.option("--metrics", "names", help="Print these only, separated by commas; all still count for the p values.")
+@click.option(
+    "--metrics", "names", help="Print only these metrics, separated by commas; p values are adjusted for all."
+)
 @click.option(
     "--fail-if",
     "conditions",
     multiple=True,
     metavar="CONDITION",
-    help="'faithfulness < -0.02', of B minus A; repeatable.",
+    help="Fail on a difference (B - A), such as 'faithfulness < -0.02'; repeatable.",
 )
-@click.option(
-    "--allow-different-judges", is_flag=True, help="Give verdicts on metrics that different judges scored in A and B."
-)
+@click.option("--allow-different-judges", is_flag=True, help="Compare metrics even if different judges scored A and B.")
 @unscored_option
 @store_option
 @as_json
@@ -76,12 +76,12 @@ def compare(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Compare RUN_B against RUN_A, question by question: differences are B minus A.
+    """Compare RUN_B against RUN_A, question by question; differences are B minus A.
 
-    With --fail-if the exit code is 0 where the 95% CI excludes every condition, 1 where it lies wholly
-    within one, 4 where that cannot be said from so few questions.
+    With --fail-if the exit code is 0 (pass) if the 95% CI excludes every condition, 1 (fail) if it is entirely
+    within one, 4 (inconclusive) otherwise.
 
-    Each metric is compared on the newest judge setup that both runs have; without one it gets no verdict and the
+    Each metric is compared on the newest judge setup that both runs share; without one it gets no result and the
     exit code is 2.
 
     \b
@@ -110,7 +110,7 @@ def compare(
     refused = [one.metric for one in shown if one.change == DIFFERENT_JUDGES]
     if refused and not limits:
         raise SettingError(
-            f"no verdict on {', '.join(refused)}: different judges. Evaluate both runs with the same judge,"
+            f"not compared: {', '.join(refused)} (different judges). Evaluate both runs with the same judge,"
             " choose other metrics with --metrics, or pass --allow-different-judges"
         )
     _leave(gated)
@@ -118,8 +118,8 @@ def compare(
 
 @click.command()
 @click.argument("run")
-@click.option("--min", "least", multiple=True, metavar="METRIC=NUMBER", help="The mean must not be below; repeatable.")
-@click.option("--max", "most", multiple=True, metavar="METRIC=NUMBER", help="The mean must not be above; repeatable.")
+@click.option("--min", "least", multiple=True, metavar="METRIC=NUMBER", help="Lowest allowed mean; repeatable.")
+@click.option("--max", "most", multiple=True, metavar="METRIC=NUMBER", help="Highest allowed mean; repeatable.")
 @unscored_option
 @store_option
 @as_json
@@ -133,10 +133,10 @@ def check(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Check the means of a RUN by their 95% CIs; without --min and --max by the thresholds that are set.
+    """Check the means of a RUN with their 95% CIs against --min and --max, or else against the thresholds set.
 
-    The exit code is 0 where every interval lies wholly on the right side of its limit, 1 where one lies
-    wholly on the wrong side, 4 where that cannot be said from so few samples.
+    The exit code is 0 (pass) if every CI is entirely on the good side of its limit, 1 (fail) if one is entirely on
+    the bad side, 4 (inconclusive) otherwise.
 
     \b
     ragboard check my-run --min faithfulness=0.9 --max hallucination=0.05
@@ -147,7 +147,7 @@ def check(
     gated = check_run(summary, conditions or threshold_conditions(summary))
     if not gated:
         raise SettingError(
-            "nothing to check; give --min METRIC=NUMBER or --max METRIC=NUMBER, or set one: ragboard threshold"
+            "nothing to check: pass --min METRIC=NUMBER or --max METRIC=NUMBER, or set a threshold: ragboard threshold"
         )
     refuse_unreachable(gated, metric_descriptions(store))
     if as_json:
@@ -176,7 +176,7 @@ def _limits(pairs: tuple[str, ...], fail: Literal["below", "above"]) -> list[Con
         try:
             found.append(Condition(metric=metric.strip(), fail=fail, limit=_finite(limit)))
         except ValueError:
-            raise SettingError(f"{pair!r} is no limit; expected METRIC=NUMBER") from None
+            raise SettingError(f"{pair!r} is not a limit: expected METRIC=NUMBER") from None
     return found
 
 
@@ -219,11 +219,11 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> N
             "95% CI",
             "p",
             "",
-            "won/tied/lost",
+            "B higher/equal/lower",
             "pairs",
-            "only A",
-            "only B",
-            "detectable",
+            "scored only in A",
+            "scored only in B",
+            "smallest detectable",
         ],
         [_row(metric) for metric in shown],
     )
@@ -233,7 +233,8 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> N
 
 
 def _pairing(found: Comparison) -> str:
-    said = [f"{found.paired:,} pairs, {found.by_question:,} of them by question, the others by id"]
+    by_id = found.paired - found.by_question
+    said = [f"{found.paired:,} pairs: {found.by_question:,} by question text, {by_id:,} by sample id"]
     for side, run, left in (("A", found.a, found.unpaired_a), ("B", found.b, found.unpaired_b)):
         if left.only or left.ambiguous:
             said.append(f"{run.name} ({side}): {_left(left)}")
@@ -243,7 +244,7 @@ def _pairing(found: Comparison) -> str:
 def _left(left: Unpaired) -> str:
     more = ", ..." if left.only + left.ambiguous > len(left.ids) else ""
     ids = f"{', '.join(left.ids)}{more}"
-    return f"{left.only:,} not in the other, {left.ambiguous:,} with several possible partners ({ids})"
+    return f"{left.only:,} not in the other run, {left.ambiguous:,} with several possible matches ({ids})"
 
 
 def _row(metric: MetricComparison) -> list[str]:
@@ -290,13 +291,13 @@ def _given(value: object) -> str:
 @click.command()
 @click.argument("metric", required=False)
 @click.argument("value", required=False, type=float)
-@click.option("--remove", is_flag=True, help="Take the metric's threshold away.")
+@click.option("--remove", is_flag=True, help="Remove the threshold of the metric.")
 @store_option
 @as_json
 def threshold(metric: str | None, value: float | None, remove: bool, store: Store, as_json: bool) -> None:
-    """Set what a METRIC is to reach, or not to exceed where lower is better; without a METRIC list what is set.
+    """Set the threshold of a METRIC: the lowest good mean, or the highest where lower is better. Alone: list all.
 
-    The dashboard marks means by it, and `ragboard check RUN` checks a run by all of them.
+    The dashboard marks means by their thresholds, and `ragboard check RUN` checks a run against all of them.
 
     \b
     ragboard threshold
@@ -309,14 +310,14 @@ def threshold(metric: str | None, value: float | None, remove: bool, store: Stor
         known = metric_descriptions(store)
         set_threshold(store, spec_named(metric, tuple(known)), value, known)
     elif remove:
-        raise SettingError("name the METRIC whose threshold is to be removed")
+        raise SettingError("give the METRIC whose threshold to remove")
     found = thresholds(store)
     if as_json:
         print_json({"thresholds": list(found.values())})
     elif found:
         print_table(["metric", "threshold"], [[spec, str(limit)] for spec, limit in found.items()])
     else:
-        click.echo("no threshold is set now" if remove else "no threshold is set: ragboard threshold METRIC VALUE")
+        click.echo("no thresholds left" if remove else "no thresholds yet; set one: ragboard threshold METRIC VALUE")
 
 
 @click.command()
@@ -329,8 +330,8 @@ def threshold(metric: str | None, value: float | None, remove: bool, store: Stor
 def prefer(run_a: str, run_b: str, quality: Quality, judging: JudgeOptions, store: Store, as_json: bool) -> None:
     """Ask a judge which of two runs is better on each question they share (GPT Ranking).
 
-    Every pair is asked in both orders: where the order decides, no side wins, and how often the one shown
-    first was chosen is reported.
+    Every pair is judged in both orders. If the order changes the choice, no side wins; the output reports how often
+    the judge chose the first answer.
 
     \b
     ragboard prefer baseline rerank --quality answer_relevance --judge openai:gpt-4o-mini
@@ -349,20 +350,20 @@ def _print(found: Preferences) -> None:
         [
             [f"{found.run_a} is better", str(found.a)],
             [f"{found.run_b} is better", str(found.b)],
-            ["the order decided", str(found.by_order)],
-            ["no usable answer", str(found.failed)],
+            ["depends on the order", str(found.by_order)],
+            ["no usable reply", str(found.failed)],
         ],
     )
     click.echo(
-        f"{found.quality}, {asked} pairs asked in both orders; {one_line(found.run_a)} won {_share(found.share_a)} of"
-        f" those with a winner; the one shown first was chosen {_share(found.first_chosen)} of the time"
+        f"{found.quality}, {asked} pairs in both orders; {one_line(found.run_a)} won {_share(found.share_a)} of the"
+        f" pairs with a winner; the judge chose the first answer {_share(found.first_chosen)} of the time"
     )
     unpaired = found.only_a + found.only_b + found.ambiguous
     if unpaired or found.left_out or found.alike:
         click.echo(
-            f"not asked: {found.only_a} only in {one_line(found.run_a)},"
+            f"not judged: {found.only_a} only in {one_line(found.run_a)},"
             f" {found.only_b} only in {one_line(found.run_b)},"
-            f" {found.ambiguous} with several possible partners, {found.left_out} without answer or passages,"
+            f" {found.ambiguous} with several possible matches, {found.left_out} without answer or passages,"
             f" {found.alike} the same in both"
         )
 

@@ -34,17 +34,17 @@ from ragboard.store import Store
 __all__ = ["estimate", "rank", "simulate"]
 
 METHODS = {"judge_only": "judge alone", "classical": "labels alone", "ppi": "PPI", "tuned": "PPI++"}
-HEAD = ("rank", "run", "people would say", "by", "ranks left open", "labelled", "judge alone", "judge's accuracy")
+HEAD = ("rank", "run", "estimate, 95% CI", "method", "possible ranks", "labelled", "judge alone", "judge accuracy")
 
 design_option = click.option(
     "--design",
     type=click.Choice(get_args(SamplingDesign)),
-    help="How the labelled samples of each run in the file were chosen; else as the rows say.",
+    help="How the labelled samples of each run were chosen; else as the rows say.",
 )
 pool_option = click.option(
     "--pool", is_flag=True, help="Correct the judge on each run with the labels of all runs in the file."
 )
-order_option = click.option("--order", metavar="RUN,RUN,...", help="The known order, best first, to compare with.")
+order_option = click.option("--order", metavar="RUN,RUN,...", help="Known order, best first, to compare with.")
 
 
 @click.command()
@@ -72,8 +72,10 @@ order_option = click.option("--order", metavar="RUN,RUN,...", help="The known or
 @design_option
 @pool_option
 @order_option
-@click.option("--width", type=Finite(0, min_open=True), help="Say how many labels an interval so wide takes.")
-@click.option("--raw", is_flag=True, help="Bounds as computed, even outside of what a mean can be.")
+@click.option(
+    "--width", type=Finite(0, min_open=True), help="Target width of the 95% CI: print how many labels it needs."
+)
+@click.option("--raw", is_flag=True, help="Print bounds as computed, even outside the possible range.")
 @store_option
 @as_json
 @markdown_option
@@ -91,11 +93,11 @@ def estimate(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Estimate what people would say of each RUN, from a random part that they labelled and a judge of all of it.
+    """Estimate the mean of each RUN by human labels: a labelled random sample corrects the judge's bias.
 
-    Prediction-powered inference (PPI, PPI++) beside the labels alone and the judge alone. Labels come from the
-    random queue of the Annotate page, from an import whose design was declared random, or --from a file: then the
-    runs are ranked too, in every quality that the file has labels of.
+    Prints prediction-powered inference (PPI, PPI++), the labels alone and the judge alone. Labels come from the
+    random queue of the Annotate page, from an import with a random design, or --from a file. A file also ranks the
+    runs, in every quality that it has labels for.
 
     \b
     ragboard estimate bm25-k3 bm25-rerank-k5 --width 0.1
@@ -103,7 +105,7 @@ def estimate(
     """
     if file:
         if measured or width or raw:
-            raise click.UsageError("--labels, --width and --raw are for the store's labels, not for --from")
+            raise click.UsageError("--labels, --width and --raw work with labels in the store, not with --from")
         ranking = rank_runs(
             store,
             [store.resolve(name) for name in runs],
@@ -134,9 +136,11 @@ def estimate(
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--labels", "file", type=click.Path(path_type=Path, readable=False), required=True, help="The file.")
+@click.option(
+    "--labels", "file", type=click.Path(path_type=Path, readable=False), required=True, help="The labelled file."
+)
 @design_option
-@click.option("--metric", "metrics", multiple=True, metavar="METRIC[=QUALITY]", help="As of `ragboard estimate`.")
+@click.option("--metric", "metrics", multiple=True, metavar="METRIC[=QUALITY]", help="As for `ragboard estimate`.")
 @pool_option
 @order_option
 @store_option
@@ -166,7 +170,7 @@ def _print_systems(found: Estimates, *, raw: bool) -> None:
         for one in found.report.systems
     ]
     click.echo(f"{found.label}, estimated from {found.measured}")
-    print_table(["run", "labelled", *METHODS.values(), "worth", "judge's accuracy"], rows)
+    print_table(["run", "labelled", *METHODS.values(), "effective labels", "judge accuracy"], rows)
     for one in found.report.systems:
         warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
         for said in filter(None, (one.refusal, warning, *one.notes)):
@@ -175,7 +179,7 @@ def _print_systems(found: Estimates, *, raw: bool) -> None:
 
 def _powered(found: PoweredMean | NoInterval | None, *, raw: bool = False) -> str:
     if found is None:
-        return "refused"
+        return "none"
     if isinstance(found, NoInterval):
         return f"none: {found.reason}"
     return _interval(found.interval if raw else found.clipped)
@@ -188,18 +192,18 @@ def _interval(found: Interval) -> str:
 def _worth(best: PoweredMean | NoInterval | None) -> str:
     if not isinstance(best, PoweredMean) or best.worth is None:
         return ""
-    return f"{best.worth:,.0f} labels"
+    return f"{best.worth:,.0f}"
 
 
 def _print_needed(found: Estimates, width: float | None) -> None:
     for source in found.sources if width else ():
         needed = needed_for(source, width or 0.0)
         if needed is None:
-            said = "too few labels to say how many more it takes"
+            said = "too few labels to tell how many more are needed"
         elif needed.more is None:
             said = needed.reason
         else:
-            said = f"{needed.more:,} more labels for an interval {width:g} wide"
+            said = f"{needed.more:,} more labels for a 95% CI {width:g} wide"
             said += f" ({needed.without_judge:,} in all without the judge)" if needed.without_judge else ""
         click.echo(one_line(f"{source.run}: {said}"))
 
@@ -208,14 +212,14 @@ def _print_order(found: Estimates) -> None:
     for one in found.report.differences:
         interval = one.interval
         told = ci_text(interval) if isinstance(interval, NoInterval) else _interval(interval)
-        how = "paired" if one.paired else "as if unrelated"
-        click.echo(one_line(f"{one.b} less {one.a}: {told}, {how}, {one.labels:,} labels"))
+        how = "paired" if one.paired else "unpaired"
+        click.echo(one_line(f"{one.b} minus {one.a}: {told}, {how}, {one.labels:,} labels"))
     for placed in found.report.ranking if len(found.report.ranking) > 1 else ():
         click.echo(
             one_line(f"rank {placed.rank} [{placed.best} to {placed.worst}]: {placed.name}, {placed.estimate:.3f}")
         )
     if found.report.tau is not None:
-        click.echo(f"Kendall's tau with the judge's own order: {found.report.tau:.2f}")
+        click.echo(f"Kendall's tau with the judge's order: {found.report.tau:.2f}")
 
 
 def _print_ranking(found: Ranking) -> None:
@@ -283,7 +287,7 @@ def _remarks(table: RankedRuns) -> Iterator[str]:
         warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
         yield from (f"{one.name}: {said}" for said in (one.refusal, _why(one), warning, *one.notes) if said)
     if table.report.tau is not None:
-        yield f"Kendall's tau with the judge's own order: {table.report.tau:.2f}"
+        yield f"Kendall's tau with the judge's order: {table.report.tau:.2f}"
     if table.order:
         yield _known(table.order)
 
@@ -300,7 +304,7 @@ def _known(order: KnownOrder) -> str:
 
 @click.group()
 def simulate() -> None:
-    """Simulate what is known beforehand, to see how far a method can be trusted.
+    """Simulate data with a known truth to see how far a method can be trusted.
 
     \b
     ragboard simulate ranking --sensitivity 0.85 --specificity 0.85
@@ -308,23 +312,29 @@ def simulate() -> None:
 
 
 @simulate.command()
-@click.option("--sensitivity", type=Finite(0, 1), default=0.9, show_default=True, help="Yes to successes.")
-@click.option("--specificity", type=Finite(0, 1), default=0.9, show_default=True, help="No to failures.")
-@click.option("--labels", type=click.IntRange(3), default=150, show_default=True, help="Labelled items a system.")
-@click.option("--items", type=click.IntRange(5), default=2000, show_default=True, help="Judged items a system.")
+@click.option(
+    "--sensitivity", type=Finite(0, 1), default=0.9, show_default=True, help="Share of successes that the judge passes."
+)
+@click.option(
+    "--specificity", type=Finite(0, 1), default=0.9, show_default=True, help="Share of failures that the judge fails."
+)
+@click.option("--labels", type=click.IntRange(3), default=150, show_default=True, help="Labelled items per system.")
+@click.option("--items", type=click.IntRange(5), default=2000, show_default=True, help="Judged items per system.")
 @click.option("--repeats", type=click.IntRange(2), default=2000, show_default=True)
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @as_json
 def ranking(
     sensitivity: float, specificity: float, labels: int, items: int, repeats: int, seed: int, as_json: bool
 ) -> None:
-    """Order nine systems of known success rate, 70 % to 90 % by 2.5, by judge, by labels and by both (as in ARES).
+    """Rank nine systems with known success rates, 70% to 90%, by judge, by labels and by both (as in ARES).
 
     \b
     ragboard simulate ranking --labels 300 --sensitivity 0.85
     """
     if labels > items - 2:
-        raise SettingError(f"2 items without a label are needed, got {labels} of {items} labelled")
+        raise SettingError(
+            f"--labels {labels} leaves fewer than 2 of {items} items unlabelled; lower it or raise --items"
+        )
     found = simulate_ranking(
         sensitivity=sensitivity, specificity=specificity, labels=labels, items=items, repeats=repeats, seed=seed
     )
@@ -336,11 +346,11 @@ def ranking(
 
 def _print_simulation(found: RankingSimulation) -> None:
     click.echo(
-        f"{len(found.rates)} systems from {found.rates[0]:.1%} to {found.rates[-1]:.1%}; of each {found.items:,} items"
+        f"{len(found.rates)} systems from {found.rates[0]:.1%} to {found.rates[-1]:.1%}; {found.items:,} items each"
         f" judged, {found.labels:,} of them labelled; {found.repeats:,} repetitions, seed {found.seed}"
     )
     print_table(
-        ["", "Kendall's tau", "middle 95 %", "intervals that hold the true rate"],
+        ["", "Kendall's tau", "middle 95%", "CIs with the true rate"],
         [
             [
                 arm.name,

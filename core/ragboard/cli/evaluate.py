@@ -28,9 +28,9 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.evaluation.background import UNSENT
 from ragboard.evaluation.engine import Finished, evaluate_run, positions_meant
 from ragboard.evaluation.identity import evaluation_of
+from ragboard.evaluation.options import EvaluationOptions, Expected
 from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_notes, plan_run
 from ragboard.evaluation.progress import Progress
-from ragboard.evaluation.terms import Expected, Terms
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.panel import Panel
@@ -75,10 +75,10 @@ def evaluate(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Evaluate a RUN of the store, or a run file that is read and kept first.
+    """Evaluate a RUN of the store, or import a run file and evaluate it.
 
-    What was answered before is not asked again: the same command goes on where it was stopped. Stopped by a
-    limit, it keeps what is done and ends with exit code 3.
+    Answers are saved, so the same command resumes an evaluation that was stopped. If a limit stops it, the exit
+    code is 3.
 
     \b
     ragboard evaluate answers.jsonl --name rerank --config k=5
@@ -92,14 +92,14 @@ def evaluate(
     """
     known = metrics_with(plugins)
     metrics = metrics_named(split_names(names), known) if names else DEFAULT_METRICS
-    terms = Terms(
-        cache=not no_cache, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits
+    options = EvaluationOptions(
+        cache=not no_cache, prices=prices, known=known, judging=judging, concurrency=judging.concurrency, **limits
     )
     panel = panel_named(judging)
     refs, report = runs_meant(store, run, reading)
     if report is not None and not as_json:
         print_report(report)
-    done = [evaluate_with_bar(store, ref, metrics, panel, terms) for ref in refs]
+    done = [evaluate_with_bar(store, ref, metrics, panel, options) for ref in refs]
     _end(store, refs, done, as_json=as_json, report=report)
 
 
@@ -113,9 +113,9 @@ def evaluate(
 def retry(
     run: str, limits: dict[str, Any], prices: Prices, plugins: tuple[Path, ...], store: Store, as_json: bool
 ) -> None:
-    """Ask again what failed in a RUN's evaluation, or in RUN@EVALUATION; nothing else is asked again.
+    """Retry the failed tasks of a RUN's evaluation, or of RUN@EVALUATION.
 
-    The judges are named as they were then.
+    The judges are the same as before. Answered tasks are not asked again.
 
     \b
     ragboard retry rerank
@@ -126,10 +126,12 @@ def retry(
     judging = _judged_as(store, ref)
     specs = store.evaluation_metrics(ref.evaluation_id or "")
     metrics = tuple(metric for spec in specs if (metric := metric_of(spec, known)))
-    terms = Terms(retry=True, prices=prices, known=known, judging=judging, together=judging.concurrency, **limits)
-    done = evaluate_with_bar(store, ref, metrics, panel_named(judging), terms)
+    options = EvaluationOptions(
+        retry=True, prices=prices, known=known, judging=judging, concurrency=judging.concurrency, **limits
+    )
+    done = evaluate_with_bar(store, ref, metrics, panel_named(judging), options)
     if done.evaluation.id != ref.evaluation_id:
-        click.echo("the judge, prompts or model have changed since, so this is a new evaluation", err=True)
+        click.echo("the judge, prompts or model have changed, so this is a new evaluation", err=True)
     for other in others:
         click.echo(one_line(f"another evaluation has failures: ragboard retry {run}@{other.evaluation_id}"), err=True)
     _end(store, [ref], [done], as_json=as_json)
@@ -137,12 +139,10 @@ def retry(
 
 def _judged_as(store: Store, ref: RunRef) -> JudgeOptions:
     if ref.evaluation_id is None:
-        raise NotFoundError(f"{ref.name} was never evaluated; ragboard evaluate {ref.name}")
+        raise NotFoundError(f"{ref.name} is not evaluated yet: ragboard evaluate {ref.name}")
     judging = store.judging(ref.evaluation_id)
     if judging is None:
-        raise SettingError(
-            f"the judges of {ref.name}@{ref.evaluation_id} were not named on a command line; retry there"
-        )
+        raise SettingError(f"the judges of {ref.name}@{ref.evaluation_id} were given in Python; retry there")
     return judging
 
 
@@ -162,7 +162,7 @@ def _end(store: Store, refs: list[RunRef], done: list[Finished], *, as_json: boo
         for end, summary in zip(done, summaries, strict=True):
             _print_end(end)
             if summary.spending:
-                click.echo(one_line(f"  {summary.spending}"), err=True)
+                click.echo(one_line(f"  cost: {summary.spending}"), err=True)
         for ref in evaluated:
             _print_failures(ref, failed[ref.name])
     if any(end.stopped for end in done):
@@ -181,9 +181,9 @@ def _print_failures(ref: RunRef, found: Any) -> None:
             one_line(f"  failed {kind.count} times: {kind.message}; sample {kind.sample_id}: {kind.example}"), err=True
         )
     if len(found) > LISTED:
-        click.echo(f"  and {len(found) - LISTED} kinds of failure more: ragboard show {one_line(ref.name)}", err=True)
+        click.echo(f"  and {len(found) - LISTED} more kinds of failure: ragboard show {one_line(ref.name)}", err=True)
     if found:
-        click.echo(f"  ragboard retry {one_line(ref.name)} asks again what failed", err=True)
+        click.echo(f"  to retry: ragboard retry {one_line(ref.name)}", err=True)
 
 
 def runs_meant(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
@@ -199,13 +199,13 @@ def runs_meant(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[Ru
 
 
 def evaluate_with_bar(
-    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms | None = None
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions | None = None
 ) -> Finished:
     """Evaluate one run, with a progress bar where somebody watches."""
-    given = terms or Terms()
+    given = options or EvaluationOptions()
     evaluation = evaluation_of(store, ref.run_id, panel, metrics, given.known)
     samples = len(positions_meant(store, evaluation, given))
-    terms = replace(given, expected=_expected(store, ref, metrics, panel, given, samples), planned_samples=samples)
+    options = replace(given, expected=_expected(store, ref, metrics, panel, given, samples), planned_samples=samples)
     with tqdm(desc=one_line(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
@@ -213,7 +213,7 @@ def evaluate_with_bar(
             bar.set_postfix_str(_postfix(progress), refresh=False)
             bar.update(progress.done - bar.n)
 
-        return evaluate_run(store, ref.run_id, metrics, panel, terms, watch=watch)
+        return evaluate_run(store, ref.run_id, metrics, panel, options, watch=watch)
 
 
 def _postfix(progress: Progress) -> str:
@@ -225,13 +225,13 @@ def _postfix(progress: Progress) -> str:
 
 
 def _expected(
-    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, terms: Terms, samples: int
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions, samples: int
 ) -> tuple[Expected, ...]:
     """What is to be asked outside for so many samples, from the first call on; nothing where all answer themselves."""
     if not any(isinstance(judge, ModelJudge) for judge in panel.members):
         return ()
     assumed = Assumptions(samples=LOOKED_AT)
-    known = terms.known
+    known = options.known
     plan = plan_run(store, ref.run_id, metrics, panel, assumed, known=known, prices={}, afresh=True, sample=samples)
     return plan.models
 
@@ -240,17 +240,17 @@ def _print_end(end: Finished) -> None:
     found = {
         f"{end.asked} tasks asked": True,
         f"{end.replayed} answered before": True,
-        f"{end.cached} paid for by another evaluation": end.cached,
+        f"{end.cached} from the cache": end.cached,
         f"{end.failed} failed": end.failed,
     }
     said = ", ".join(text for text, wanted in found.items() if wanted)
     click.echo(f"evaluation {end.evaluation.id}: {end.samples} samples, {said}", err=True)
     if end.stopped:
-        click.echo(one_line(f"stopped: {end.stopped}; what is done is kept"), err=True)
+        click.echo(one_line(f"stopped: {end.stopped}; answers so far are saved"), err=True)
     for said in _beyond(end):
         click.echo(one_line(said), err=True)
     if end.evaluation.heuristic:
-        click.echo("verdicts by the embedded judge are a heuristic: rules of thumb on shared words", err=True)
+        click.echo("verdicts by the embedded judge are rule-based: treat them as hints", err=True)
 
 
 def _beyond(end: Finished) -> Iterator[str]:
@@ -259,10 +259,10 @@ def _beyond(end: Finished) -> Iterator[str]:
         most = f", up to ${end.unanswered_cost:.2g}" if end.unanswered_cost else ""
         yield f"{end.unanswered} requests got no reply but may still be billed{most}"
     if end.over_limit:
-        yield f"the limit of cost was exceeded by ${end.over_limit:.2g}: calls used more tokens than estimated"
+        yield f"the cost limit was exceeded by ${end.over_limit:.2g}: calls used more tokens than estimated"
 
 
-HEAD = ("metric", "tasks", "answered", "chat calls", "embeddings", "tokens in", "tokens out", "cost", "at worst")
+HEAD = ("metric", "tasks", "answered", "chat calls", "embeddings", "tokens in", "tokens out", "cost", "worst case")
 
 
 @click.command()
@@ -272,17 +272,17 @@ HEAD = ("metric", "tasks", "answered", "chat calls", "embeddings", "tokens in", 
 @no_cache_option
 @prices_option
 @plugin_option
-@click.option("--statements", type=click.IntRange(1), help="Statements of an answer; else as its text suggests.")
-@click.option("--reference-statements", type=click.IntRange(1), help="Statements of a reference; else the same.")
-@click.option("--characters-per-token", type=float, default=4.0, show_default=True, help="Of Latin text.")
+@click.option("--statements", type=click.IntRange(1), help="Statements per answer; else estimated from its text.")
+@click.option("--reference-statements", type=click.IntRange(1), help="Statements per reference; else estimated too.")
+@click.option("--characters-per-token", type=float, default=4.0, show_default=True, help="In Latin text.")
 @click.option(
     "--planned-on",
     type=click.IntRange(1),
     default=200,
     show_default=True,
-    help="Samples of a larger run that are gone through; the rest is reckoned from them.",
+    help="Plan on this many random samples and extrapolate.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="For drawing these samples.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of this random choice.")
 @reading_options
 @store_option
 @as_json
@@ -302,7 +302,7 @@ def plan(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Tell what evaluating a RUN would ask and cost; nothing is sent. A run file is read and kept first.
+    """Estimate the calls and cost of evaluating a RUN; nothing is sent. A run file is imported first.
 
     \b
     ragboard plan answers.jsonl --judge openai:gpt-4o-mini --embed embedded
@@ -338,7 +338,7 @@ def plan(
 
 def _print_plan(name: str, found: Plan) -> None:
     click.echo(one_line(f"{name}: {found.samples:,} samples; nothing was sent"))
-    rows: Mapping[str, Planned] = {**found.metrics, "all together": found.total}
+    rows: Mapping[str, Planned] = {**found.metrics, "all metrics": found.total}
     print_table(HEAD, [_row(title, planned) for title, planned in rows.items()])
     for line in plan_notes(found):
         click.echo(one_line(line))

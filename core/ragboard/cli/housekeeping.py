@@ -36,14 +36,16 @@ DAY_SECONDS = 86_400
 
 @click.command()
 @click.option("--prune", is_flag=True, help="Delete answers instead of listing them.")
-@click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", help="With --prune: those kept for longer.")
-@click.option("--judge", help="With --prune: those of one judge, as the list names it.")
+@click.option(
+    "--older-than", type=click.FloatRange(0), metavar="DAYS", help="With --prune: only answers older than this."
+)
+@click.option("--judge", help="With --prune: only answers of this judge.")
 @store_option
 @as_json
 def cache(prune: bool, older_than: float | None, judge: str | None, store: Store, as_json: bool) -> None:
-    """List the answers of models that evaluations share, or delete them.
+    """List or delete the cached model answers that evaluations share.
 
-    What was paid for once is taken from here; an evaluation's own journal keeps its answers in any case.
+    An evaluation reuses cached answers. Its own journal keeps a copy, so pruning the cache loses no results.
 
     \b
     ragboard cache
@@ -55,12 +57,12 @@ def cache(prune: bool, older_than: float | None, judge: str | None, store: Store
         print_json({"deleted": gone}) if as_json else click.echo(f"{gone:,} answers deleted")
         return
     if older_than is not None or judge is not None:
-        raise SettingError("--older-than and --judge say what to delete; give them with --prune")
+        raise SettingError("--older-than and --judge need --prune")
     found = cache_contents(store.cache_path)
     if as_json:
         print_json({"path": store.cache_path, "answers": found})
     elif not found:
-        click.echo("no answer of a model is kept yet")
+        click.echo("the cache is empty")
     else:
         print_table(["judge", "task", "answers", "size", "oldest", "newest"], [_row(one) for one in found])
 
@@ -119,8 +121,8 @@ def _explained(metric: MetricDescription) -> str:
     lines = {
         "formula": metric.formula,
         "range": f"{metric_range(metric)}, {BETTER[metric.direction]}",
-        "needs": ", ".join(metric.requires) or "nothing but the question",
-        "asks a judge": metric.calls,
+        "needs": ", ".join(metric.requires) or "the question only",
+        "judge calls": metric.calls,
         "settings": metric_settings(metric) or "none",
         "source": metric.paper,
     }
@@ -151,9 +153,9 @@ class Finding:
 @as_json
 @click.pass_obj
 def doctor(settings: SettingsFile, store: Store, as_json: bool) -> None:
-    """Look at the installation and the store, and say what is wrong and how to mend it.
+    """Check the installation and the store; say what is wrong and how to fix it.
 
-    Exits with 1 where something is wrong. Keys are never shown, only whether they are set.
+    The exit code is 1 if something is wrong. Keys are never printed, only whether they are set.
 
     \b
     ragboard doctor
@@ -180,7 +182,7 @@ def _versions() -> Iterator[Finding]:
 
 def _settings(settings: SettingsFile) -> Finding:
     path = settings.path
-    return Finding(what="settings file", ok=True, said=str(path) if path else "none (ragboard.toml is looked for here)")
+    return Finding(what="settings file", ok=True, said=str(path) if path else "none (no ragboard.toml in this folder)")
 
 
 def _store(store: Store) -> Finding:
@@ -192,9 +194,9 @@ def _store(store: Store) -> Finding:
         with store.database.write():
             pass
     except RagboardError as error:
-        only = "can be read, not written; `ragboard serve --read-only` shows it"
+        only = "readable but not writable; use `ragboard serve --read-only`"
         return Finding(what="store", ok=False, said=f"{said}, {only} ({_said(error)})")
-    return Finding(what="store", ok=True, said=f"{said}, can be written")
+    return Finding(what="store", ok=True, said=f"{said}, writable")
 
 
 def _counted(store: Store) -> str:
@@ -265,5 +267,5 @@ def _optional() -> Iterator[Finding]:
         ok=True,
         said="installed" if local else "not installed (pip install 'ragboard[local]')",
     )
-    key = "set" if os.environ.get("OPENAI_API_KEY") else "not set (only judges at an endpoint need one)"
+    key = "set" if os.environ.get("OPENAI_API_KEY") else "not set (only judges on a server need one)"
     yield Finding(what="OPENAI_API_KEY", ok=True, said=key)

@@ -27,7 +27,7 @@ annotator_option = click.option(
     default=getpass.getuser,
     envvar="RAGBOARD_ANNOTATOR",
     show_envvar=True,
-    help="Who says so; else your user name.",
+    help="Annotator; else your user name.",
 )
 
 
@@ -36,13 +36,13 @@ annotator_option = click.option(
 @click.argument("sample")
 @click.argument("statement", type=click.IntRange(1))
 @click.argument("verdict", type=click.Choice((*VERDICTS, "none")))
-@click.option("--note", default="", help="Why.")
+@click.option("--note", default="", help="Reason for the label.")
 @annotator_option
 @store_option
 def label(run: str, sample: str, statement: int, verdict: str, note: str, annotator: str, store: Store) -> None:
-    """Overrule or confirm the VERDICT on a STATEMENT (by its number) of a SAMPLE's answer; `none` takes yours back.
+    """Label a STATEMENT (by its number) of a SAMPLE with your VERDICT; `none` removes your label.
 
-    The judge's verdict is kept beside yours, and scores are shown with and without.
+    The judge's verdict stays; scores are shown with and without your labels.
 
     \b
     ragboard label bm25-k3 q10 1 unsupported --note 'it speaks of ships'
@@ -53,17 +53,17 @@ def label(run: str, sample: str, statement: int, verdict: str, note: str, annota
     where = one_line(f"{ref.name} {sample}, statement {statement}")
     if given:
         label_statement(store, ref, sample, statement, given, annotator=annotator, note=note)
-        click.echo(f"{where}: {given}, says {one_line(annotator)}")
+        click.echo(f"{where}: labelled {given} by {one_line(annotator)}")
     elif withdraw_statement(store, ref, sample, statement, annotator=annotator):
-        click.echo(f"{where}: taken back")
+        click.echo(f"{where}: label removed")
     else:
-        click.echo(f"{where}: {one_line(annotator)} had said nothing there")
+        click.echo(f"{where}: no label by {one_line(annotator)}")
 
 
 @click.group()
 @click.pass_context
 def labels(context: click.Context) -> None:
-    """Draw samples to be labelled; write what people say to a file, and read it from one.
+    """Draw samples to label; export and import human labels.
 
     \b
     ragboard labels draw bm25-k3 --size 150 --seed 7
@@ -75,12 +75,12 @@ def labels(context: click.Context) -> None:
 
 @labels.command()
 @click.argument("run")
-@click.option("--size", type=click.IntRange(1), default=150, show_default=True, help="So many samples in all.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the first draw; more are drawn by the same.")
+@click.option("--size", type=click.IntRange(1), default=150, show_default=True, help="Number of samples in all.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the first draw; later draws reuse it.")
 @store_option
 @as_json
 def draw(run: str, size: int, seed: int, store: Store, as_json: bool) -> None:
-    """Draw samples of a RUN at random for the Annotate page, and keep how that was done.
+    """Draw random samples of a RUN for the Annotate page; the draw is saved.
 
     \b
     ragboard labels draw bm25-k3 --size 150 --seed 7
@@ -101,7 +101,7 @@ def draw(run: str, size: int, seed: int, store: Store, as_json: bool) -> None:
 @force_option
 @store_option
 def write_labels(run: str | None, out: Path | None, force: bool, store: Store) -> None:
-    """Write what people say of the answers of a RUN, or of all, as JSON Lines.
+    """Write the human labels of a RUN, or of all runs, as JSON Lines.
 
     \b
     ragboard labels export -o labels.jsonl
@@ -126,8 +126,8 @@ def write_labels(run: str | None, out: Path | None, force: bool, store: Store) -
 def read_labels(file: Path, design: SamplingDesign | None, annotator: str, store: Store, as_json: bool) -> None:
     """Import the labels in FILE: JSON Lines, or TSV as ARES has it. Importing a file twice changes nothing.
 
-    Say how the answers were chosen: only from a random sample of a run's answers can its means be estimated.
-    The annotator is whoever a row names, else you.
+    Say how the answers were chosen: means can only be estimated from a random sample of a run's answers.
+    The annotator is the one in each row, else you.
 
     \b
     ragboard labels import labels.jsonl --design random
@@ -136,8 +136,8 @@ def read_labels(file: Path, design: SamplingDesign | None, annotator: str, store
     if as_json:
         print_json(found)
         return
-    click.echo(f"{found.added:,} labels kept of {found.rows:,} rows; {found.unchanged:,} were there already")
+    click.echo(f"{found.added:,} labels imported from {found.rows:,} rows; {found.unchanged:,} were already there")
     if found.undecided:
-        click.echo(f"  {found.undecided:,} undecided, not kept", err=True)
+        click.echo(f"  {found.undecided:,} undecided, skipped", err=True)
     if found.without_a_run:
-        click.echo(f"  {found.without_a_run:,} on answers that no run of the store gives; they are kept", err=True)
+        click.echo(f"  {found.without_a_run:,} match no answer of a run in the store; imported all the same", err=True)

@@ -47,14 +47,14 @@ __all__ = ["diagnose_run", "export", "list_hallucinations", "query", "report"]
 
 @click.command("hallucinations")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("--verdict", type=click.Choice(NOT_SUPPORTED), help="Only these; else both.")
-@click.option("--judge", "judged_by", default="", metavar="NAME", help="Each run's newest evaluation by this judge.")
-@click.option("--text", default="", help="Words that all stand in the statement, its question or its reason.")
-@click.option("--passage", default="", metavar="ID", help="Only where this passage was retrieved.")
-@click.option("--human", type=click.Choice(get_args(Human)), help="Only those of which people say so.")
-@click.option("--by", type=click.Choice(get_args(Grouping)), help="Count them by question, passage or judge.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="So many lines.")
-@click.option("--format", "kind", type=click.Choice(exporting.TABLE_FORMATS), help="Write all of them as a table.")
+@click.option("--verdict", type=click.Choice(NOT_SUPPORTED), help="Only this verdict; else both.")
+@click.option("--judge", "judged_by", default="", metavar="NAME", help="Use the newest evaluation by this judge.")
+@click.option("--text", default="", help="Words to find in the statement, its question or its reason.")
+@click.option("--passage", default="", metavar="ID", help="Only answers that retrieved this passage.")
+@click.option("--human", type=click.Choice(get_args(Human)), help="Only statements with such human labels.")
+@click.option("--by", type=click.Choice(get_args(Grouping)), help="Group by question, passage or judge.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of lines to print.")
+@click.option("--format", "kind", type=click.Choice(exporting.TABLE_FORMATS), help="Write all statements as a table.")
 @click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File for the table.")
 @force_option
 @store_option
@@ -74,7 +74,7 @@ def list_hallucinations(
     store: Store,
     as_json: bool,
 ) -> None:
-    """List the statements that the passages do not support, of each RUN or of all, the worst first.
+    """List the statements that the passages do not support, worst first, in each RUN or in all.
 
     \b
     ragboard hallucinations
@@ -112,7 +112,7 @@ def _print_row(row: Hallucination) -> None:
     label = row.said.verdict.label if row.said.verdict else row.said.alone
     reason = row.said.verdict.reason if row.said.verdict else row.said.alone_in_words
     click.echo(f"{MARKS[label or 'unsupported']} {label:<12} {one_line(row.said.statement.text)}")
-    people = [f"{one.label}, says {one.annotator}{f': {one.note}' if one.note else ''}" for one in row.said.people]
+    people = [f"{one.label}, label by {one.annotator}{f': {one.note}' if one.note else ''}" for one in row.said.people]
     for note in filter(None, (reason, *people, f"{row.run} {row.sample_id}: {row.question}")):
         click.echo(f"  {'':<12} {one_line(note)}")
 
@@ -131,7 +131,7 @@ def _print_groups(found: HallucinationGroups, by: Grouping) -> None:
 
 def _more(shown: int, total: int) -> None:
     if shown < total:
-        click.echo(f"... {shown:,} of {total:,}; --limit shows more", err=True)
+        click.echo(f"... {shown:,} of {total:,}; show more with --limit N", err=True)
 
 
 @click.command("diagnose")
@@ -139,9 +139,9 @@ def _more(shown: int, total: int) -> None:
 @store_option
 @as_json
 def diagnose_run(run: str, store: Store, as_json: bool) -> None:
-    """Say what the numbers of a RUN suggest: retriever or generator at fault, where the loss sits, what to try.
+    """Diagnose a RUN: retriever or generator at fault, where the loss is, what to try.
 
-    A rule applies only where the whole 95% CI of its figure is beyond its limit.
+    A rule flags the run only if the whole 95% CI of its figure is beyond its limit.
 
     \b
     ragboard diagnose my-run
@@ -163,13 +163,13 @@ def _print_findings(found: Diagnosis) -> None:
         click.echo(one_line(f"  {one.figure}"))
         click.echo(one_line(f"  {one.rule.advice}"))
     if not found.findings:
-        click.echo("No rule applies: no whole interval is beyond its limit.")
+        click.echo("No rule flags this run: no 95% CI is entirely beyond its limit.")
 
 
 def _print_losses(store: Store, found: Diagnosis) -> None:
     if found.carried is not None:
         count = len(found.questions)
-        click.echo(f"\n{count} questions have {found.carried:.0%} of the {found.loose:,} unsupported statements")
+        click.echo(f"\n{count} questions account for {found.carried:.0%} of the {found.loose:,} unsupported statements")
         for question in found.questions:
             click.echo(one_line(f"  {question.statements}  {question.question}"))
     for passage in found.passages:
@@ -179,7 +179,7 @@ def _print_losses(store: Store, found: Diagnosis) -> None:
     for topic in found.topics:
         click.echo(one_line(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
     if found.looked_at.groups and not found.topics:
-        click.echo(f"no topic is significantly worse than the rest; {found.looked_at.groups} groups compared")
+        click.echo(f"no topic is significantly worse than the rest; {found.looked_at.groups} groups tested")
 
 
 def _print_silent(found: Diagnosis) -> None:
@@ -187,12 +187,12 @@ def _print_silent(found: Diagnosis) -> None:
     measured = [one for one in found.silent if one.figure]
     rows = [[condition_of(one.rule), str(one.figure), why_silent(one)] for one in measured]
     if rows:
-        print_table(["rule that does not apply", "figure", "why"], rows)
-    waiting = len(found.silent) - len(measured)
-    if waiting:
-        click.echo(f"\n{waiting} rules need metrics that were not evaluated")
+        print_table(["rule not flagged", "figure", "why"], rows)
+    unmeasured = len(found.silent) - len(measured)
+    if unmeasured:
+        click.echo(f"\n{unmeasured} rules need metrics that were not evaluated")
     if found.missing:
-        click.echo(one_line(f"to apply them: {command_for(found)}"))
+        click.echo(one_line(f"to evaluate them: {command_for(found)}"))
 
 
 @click.command()
@@ -202,9 +202,9 @@ def _print_silent(found: Diagnosis) -> None:
 @click.option(
     "--samples",
     type=click.IntRange(0),
-    help=f"So many samples in full, the worst first.  [default: {SAMPLES}; of two runs {PAIRS}]",
+    help=f"Samples shown in full, worst first.  [default: {SAMPLES}; for two runs {PAIRS}]",
 )
-@click.option("--metric", help="Of two runs: the metric whose greatest losses come first.")
+@click.option("--metric", help="For two runs: show the largest losses in this metric first.")
 @force_option
 @unscored_option
 @store_option
@@ -218,7 +218,7 @@ def report(
     unscored: UnscoredPolicy,
     store: Store,
 ) -> None:
-    """Write a RUN, or RUN_B against it, as one HTML file that a colleague opens without installing anything.
+    """Write a report of a RUN, or of RUN_B compared with it, as one HTML file that opens anywhere.
 
     \b
     ragboard report bm25-k3 -o report.html
@@ -226,7 +226,7 @@ def report(
     """
     check_output(out, force=force)
     if metric and other is None:
-        raise SettingError("--metric is for two runs")
+        raise SettingError("--metric needs two runs")
     refs = [store.resolve(name) for name in (run, other) if name is not None]
     write_output(out, _report(store, refs, samples, metric, unscored).encode(), force=force)
 
@@ -243,9 +243,11 @@ def _report(store: Store, runs: list[RunRef], samples: int | None, metric: str |
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option(
-    "--what", type=click.Choice(tuple(exporting.TABLES)), default="samples", show_default=True, help="Which table."
+    "--what", type=click.Choice(tuple(exporting.TABLES)), default="samples", show_default=True, help="Table to write."
 )
-@click.option("--format", "kind", type=click.Choice(exporting.FORMATS), help="Else by the ending of OUT, else csv.")
+@click.option(
+    "--format", "kind", type=click.Choice(exporting.FORMATS), help="File format; else by the ending of OUT, else csv."
+)
 @click.option(
     "-o",
     "--out",
@@ -264,11 +266,11 @@ def export(
     unscored: UnscoredPolicy,
     store: Store,
 ) -> None:
-    """Write a table about RUNs to a file.
+    """Export a table about RUNs to a file.
 
-    Of one run its samples with scores or its statements with verdicts; of any, or of all, the means (runs); of
-    two how they compare, metric by metric (comparison) or pair by pair (pairs); of none what the metrics are.
-    The format ragchecker holds samples and statements of one run, as RAGChecker writes its output.
+    One run: its samples with scores, or its statements with verdicts. Any runs: their means (runs). Two runs: the
+    comparison by metric (comparison) or by question (pairs). No run: the metrics. The format ragchecker writes the
+    samples and statements of one run as RAGChecker does.
 
     \b
     ragboard export bm25-k3 --what statements -o statements.csv
@@ -288,19 +290,22 @@ CELL = 80
 @click.command()
 @click.argument("sql")
 @click.option(
-    "--format", "kind", type=click.Choice(["table", *TABLE_FORMATS]), help="Else as the file is called, or a table."
+    "--format",
+    "kind",
+    type=click.Choice(["table", *TABLE_FORMATS]),
+    help="Output format; else by the ending of OUT, else a table.",
 )
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else standard output."
 )
 @force_option
-@click.option("--rows", type=click.IntRange(1), default=1000, show_default=True, help="The first so many rows.")
-@click.option("--seconds", type=click.FloatRange(0.1), default=5.0, show_default=True, help="Stop after so long.")
+@click.option("--rows", type=click.IntRange(1), default=1000, show_default=True, help="Maximum number of rows.")
+@click.option("--seconds", type=click.FloatRange(0.1), default=5.0, show_default=True, help="Time limit in seconds.")
 @store_option
 def query(sql: str, kind: str | None, out: Path | None, force: bool, rows: int, seconds: float, store: Store) -> None:
-    """Read the store with one SELECT in DuckDB's SQL; `-` takes it from standard input.
+    """Query the store with one SELECT in DuckDB's SQL; `-` reads it from standard input.
 
-    Nothing is changed, and no file is read. `SHOW TABLES` and `DESCRIBE runs` tell what there is.
+    A query changes nothing and reads no file. `SHOW TABLES` and `DESCRIBE runs` list what there is.
 
     \b
     ragboard query "SELECT run, verdict, count(*) FROM statement_verdicts WHERE shown GROUP BY ALL"
@@ -315,7 +320,7 @@ def query(sql: str, kind: str | None, out: Path | None, force: bool, rows: int, 
     else:
         write_table(result.frame(), kind=None if kind == "table" else kind, out=out, force=force)
     if result.truncated:
-        click.echo(f"the first {len(result.rows):,} rows; --rows N gives more", err=True)
+        click.echo(f"first {len(result.rows):,} rows; show more with --rows N", err=True)
 
 
 def _print(result: QueryResult) -> None:

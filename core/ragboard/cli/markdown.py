@@ -19,13 +19,13 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
     """The result as a sentence, what to beware of, the table of metrics, what differs in configuration."""
     refusals = (f"{found.refusals.warning}.",) if found.refusals and found.refusals.warning else ()
     parts = [
-        f"### {escaped(found.b.name)} against {escaped(found.a.name)}",
+        f"### {escaped(found.b.name)} vs {escaped(found.a.name)}",
         _gates(gated),
         escaped(found.sentence),
         f"Judge: {escaped(found.judged_by)}" if found.judged_by else "",
         "\n".join(f"- ⚠️ {escaped(caution)}" for caution in (*found.cautions, *refusals)),
         markdown_table(
-            ["metric", "A", "B", "B - A", "p (Holm)", "", "won / tied / lost", "pairs"],
+            ["metric", "A", "B", "B - A (95% CI)", "p (Holm)", "", "B higher / equal / lower", "pairs"],
             [_metric(metric) for metric in shown],
         ),
         "\n".join(f"- {escaped(one.label)}: {escaped(one.note)}" for one in shown if one.note),
@@ -34,7 +34,7 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
             [[escaped(one.key), _value(one.a), _value(one.b)] for one in found.config],
         ),
         f"{found.paired:,} pairs; {found.unpaired_a.only + found.unpaired_a.ambiguous:,} of A and"
-        f" {found.unpaired_b.only + found.unpaired_b.ambiguous:,} of B are in none.",
+        f" {found.unpaired_b.only + found.unpaired_b.ambiguous:,} of B are unpaired.",
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -57,7 +57,7 @@ def _gates(gated: Sequence[Gated]) -> str:
         ]
         for one in gated
     ]
-    table = markdown_table(["", "condition", "found", "n"], rows)
+    table = markdown_table(["", "condition", "value (95% CI)", "n"], rows)
     return f"**{_SIGNS[verdict_of(gated)]}**\n\n{table}"
 
 

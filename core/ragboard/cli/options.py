@@ -53,7 +53,7 @@ class Finite(click.FloatRange):
         """The number; fails as every type of click does."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
-            self.fail(f"{value} is no number to reckon with", param, ctx)
+            self.fail(f"{value} is not a finite number", param, ctx)
         return number
 
 
@@ -69,7 +69,7 @@ store_option = click.option(
     show_default=True,
     show_envvar=True,
     callback=_open_store,
-    help="Folder that holds the database and the journals.",
+    help="Folder of the database and the journals.",
 )
 
 
@@ -77,9 +77,7 @@ def _read_prices(_context: click.Context, _parameter: click.Parameter, value: Pa
     return read_prices(value)
 
 
-no_cache_option = click.option(
-    "--no-cache", is_flag=True, help="Take nothing that other evaluations of the store paid for."
-)
+no_cache_option = click.option("--no-cache", is_flag=True, help="Do not reuse answers of other evaluations.")
 
 prices_option = click.option(
     "--prices",
@@ -87,7 +85,7 @@ prices_option = click.option(
     envvar="RAGBOARD_PRICES",
     show_envvar=True,
     callback=_read_prices,
-    help="TOML file with what models cost, before the package's own list.",
+    help="TOML file with model prices; overrides the built-in list.",
 )
 
 unscored_option = click.option(
@@ -95,15 +93,15 @@ unscored_option = click.option(
     type=click.Choice(get_args(UnscoredPolicy)),
     default="excluded",
     show_default=True,
-    help="How samples without a score count in means: left out, as zero (as the worst where lower is better), or"
-    " as anything between worst and best.",
+    help="How samples without a score count in means: excluded, zero (the worst value where lower is better), or bounds"
+    " (from worst to best value).",
 )
 
-force_option = click.option("--force", is_flag=True, help="Overwrite a file that exists.")
+force_option = click.option("--force", is_flag=True, help="Overwrite an existing file.")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
-markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
+markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown for a pull request.")
 
 plugin_option = click.option(
     "--plugin",
@@ -117,23 +115,23 @@ plugin_option = click.option(
 metrics_option = click.option(
     "--metrics",
     "names",
-    help="Names separated by commas, metrics or sources; else ragas's three.  [ragchecker, ragas.faithfulness, ...]",
+    help="Metrics or sources, separated by commas; else the three of ragas.  [ragchecker, ragas.faithfulness, ...]",
 )
 
 _CEILINGS = (
-    click.option("--max-calls", type=click.IntRange(0), help="Maximum number of requests to models."),
-    click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
-    click.option("--max-minutes", type=click.FloatRange(0), help="Stop after so many minutes."),
+    click.option("--max-calls", type=click.IntRange(0), help="Stop after this many requests to models."),
+    click.option("--max-cost", type=click.FloatRange(0), help="Stop at this cost in US dollars."),
+    click.option("--max-minutes", type=click.FloatRange(0), help="Stop after this many minutes."),
 )
 _LIMITS = (
-    click.option("--sample", type=click.IntRange(1), help="Evaluate so many samples, drawn at random, not all."),
-    click.option("--seed", type=int, default=0, show_default=True, help="For drawing these samples."),
+    click.option("--sample", type=click.IntRange(1), help="Evaluate this many samples, drawn at random."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of this random choice."),
     *_CEILINGS,
 )
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Everything that says how much is asked; the command gets it as `limits`, as `Terms` calls them."""
+    """Everything that says how much is asked; the command gets it as `limits`, as `EvaluationOptions` calls them."""
 
     @wraps(command)
     def limited(
@@ -160,7 +158,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ceiling_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What ends it early; the command gets it as `limits`, as `Terms` calls them."""
+    """What ends it early; the command gets it as `limits`, as `EvaluationOptions` calls them."""
 
     @wraps(command)
     def limited(*, max_calls: int | None, max_cost: float | None, max_minutes: float | None, **others: Any) -> Any:
@@ -178,58 +176,60 @@ _JUDGING = (
         envvar="RAGBOARD_JUDGE",
         show_default=True,
         show_envvar=True,
-        help="Who fills every role: embedded, openai:MODEL, trained:FOLDER (for ARES's metrics), or replay:FILE.",
+        help="Judge for every task: embedded, openai:MODEL, trained:FOLDER (for ARES metrics), or replay:FILE.",
     ),
-    click.option("--extract", envvar="RAGBOARD_EXTRACT", show_envvar=True, help="Who splits texts into statements."),
+    click.option(
+        "--extract", envvar="RAGBOARD_EXTRACT", show_envvar=True, help="Judge that splits texts into statements."
+    ),
     click.option(
         "--verify",
         envvar="RAGBOARD_VERIFY",
         show_envvar=True,
-        help="Who verifies statements.  [nli:MODEL, ...]",
+        help="Judge that verifies statements.  [nli:MODEL, ...]",
     ),
     click.option(
         "--embed",
         envvar="RAGBOARD_EMBED",
         show_envvar=True,
-        help="Who compares texts, where the judge does not: embedded, openai:MODEL, st:MODEL or ce:MODEL.",
+        help="Embedder, if the judge does not compare texts: embedded, openai:MODEL, st:MODEL or ce:MODEL.",
     ),
     click.option(
         "--judge-param",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Sent to the chat models as it is: reasoning_effort=low; repeatable.",
+        help="Parameter to send to chat models, such as reasoning_effort=low; repeatable.",
     ),
     click.option(
         "--prompts",
         type=click.Path(path_type=Path, file_okay=False),
-        help="Folder whose files stand in place of ragboard's prompts.",
+        help="Folder of prompt files that replace ragboard's.",
     ),
     click.option(
         "--examples",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="ARES TSV of a person's examples, for chat models: to judge by (metrics of ARES), to write by (synth).",
+        help="ARES TSV with labelled examples for chat models: for ARES metrics and synth.",
     ),
     click.option(
         "--base-url",
         envvar="OPENAI_BASE_URL",
         show_envvar=True,
-        help="Where the models are.  [default: OpenAI]",
+        help="URL of the model server.  [default: OpenAI]",
     ),
     click.option(
         "--concurrency",
         type=click.IntRange(1),
         default=32,
         show_default=True,
-        help="Requests under way at a time.",
+        help="Maximum number of concurrent requests.",
     ),
-    click.option("--requests-per-minute", type=click.FloatRange(0, min_open=True), help="At most so many."),
-    click.option("--tokens-per-minute", type=click.FloatRange(0, min_open=True), help="At most so many."),
+    click.option("--requests-per-minute", type=click.FloatRange(0, min_open=True), help="Maximum request rate."),
+    click.option("--tokens-per-minute", type=click.FloatRange(0, min_open=True), help="Maximum token rate."),
     click.option(
         "--deadline",
         type=click.FloatRange(0, min_open=True),
         default=120.0,
         show_default=True,
-        help="Seconds for one request; then it is given up and sent again.",
+        help="Seconds until a request is cancelled and sent again.",
     ),
 )
 
@@ -276,14 +276,14 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _READING = (
-    click.option("--name", help="The run's name; else the file's own, else the file's stem."),
+    click.option("--name", help="Run name; else the name in the file, else the file name."),
     click.option("--config", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the run; repeatable."),
     click.option(
         "--config-file",
         type=click.Path(path_type=Path, dir_okay=False),
         help="JSON or TOML file with the run's settings.",
     ),
-    click.option("--dataset", help="What the set of questions is called."),
+    click.option("--dataset", help="Name of the question set."),
     click.option(
         "--map",
         "maps",
@@ -292,7 +292,7 @@ _READING = (
         help="Read FIELD from COLUMN; FIELD= ignores the field; repeatable.",
     ),
     click.option("--run-column", metavar="COLUMN", help="Split the file into one run for each value of COLUMN."),
-    click.option("--skip-bad", is_flag=True, help="Leave bad rows out and list them, instead of refusing the file."),
+    click.option("--skip-bad", is_flag=True, help="Skip bad rows and list them, instead of refusing the file."),
     click.option("--tag", "tags", multiple=True, help="A tag for the run; repeatable."),
 )
 

@@ -97,7 +97,7 @@ def add_file(
 @store_option
 @as_json
 def import_runs(file: Path, store: Store, as_json: bool, **reading: Any) -> None:
-    """Read a run FILE (JSONL, JSON, CSV, Parquet) and keep it, without judging it.
+    """Import a run FILE (JSONL, JSON, CSV, Parquet) without evaluating it.
 
     \b
     ragboard import answers.jsonl --name rerank --config k=5 --config model=small
@@ -110,7 +110,7 @@ def import_runs(file: Path, store: Store, as_json: bool, **reading: Any) -> None
         return
     print_report(report)
     for run in added:
-        said = "kept" if run.added else "was there already, unchanged"
+        said = "imported" if run.added else "already in the store"
         click.echo(f"{one_line(run.name)}: {run.samples} samples {said}")
 
 
@@ -118,8 +118,8 @@ def print_report(report: ImportReport) -> None:
     """What was read, dropped, coerced and renamed."""
     click.echo(one_line(f"{report.path}: {report.format}, {report.encoding}, {report.rows_read} rows read"), err=True)
     for row in report.dropped[:NOTED]:
-        click.echo(one_line(f"  left out, line {row.line}: {row.field or 'row'}: {row.message}"), err=True)
-    _more("left out", len(report.dropped))
+        click.echo(one_line(f"  skipped line {row.line}: {row.field or 'row'}: {row.message}"), err=True)
+    _more("rows skipped", len(report.dropped))
     for change in report.coerced:
         lines = ", ".join(str(line) for line in change.lines)
         click.echo(one_line(f"  {change.count} x {change.what} (line {lines})"), err=True)
@@ -140,7 +140,7 @@ def _more(what: str, count: int) -> None:
 @store_option
 @as_json
 def runs(unscored: UnscoredPolicy, store: Store, as_json: bool) -> None:
-    """List the runs with their means, 95% CIs and how many samples were scored.
+    """List the runs with their means, 95% CIs and number of scored samples.
 
     \b
     ragboard runs
@@ -151,7 +151,7 @@ def runs(unscored: UnscoredPolicy, store: Store, as_json: bool) -> None:
     if as_json:
         print_json({"runs": [run_json(run) for run in found]})
     elif not found:
-        click.echo("no run yet: `ragboard demo` brings the sample, `ragboard import FILE` your own")
+        click.echo("no run yet: `ragboard demo` loads sample runs, `ragboard import FILE` your own")
     else:
         print_runs(store, found)
 
@@ -190,14 +190,14 @@ def _run_cells(run: RunSummary, specs: Sequence[str]) -> list[str]:
 def _judge(run: RunSummary) -> str:
     if run.judged is None:
         return "-"
-    judge = f"{run.judged.judge} (heuristic)" if run.judged.heuristic else run.judged.judge
+    judge = f"{run.judged.judge} (rule-based)" if run.judged.heuristic else run.judged.judge
     return f"{judge}, {run.judged.part}" if run.judged.part else judge
 
 
 @click.command()
 @click.argument("run")
 @click.argument("sample", required=False)
-@click.option("--calls", is_flag=True, help="Of a SAMPLE: what judges were asked, their raw replies, tokens and cost.")
+@click.option("--calls", is_flag=True, help="For a SAMPLE: prompts, raw replies, tokens and cost.")
 @plugin_option
 @unscored_option
 @store_option
@@ -255,7 +255,7 @@ def _print_run(summary: RunSummary, people: Overruled) -> None:
     for origin, count in summary.origins.items():
         click.echo(f"  {count:>5} {ORIGINS[origin]}")
     if summary.spending:
-        click.echo(one_line(f"spent: {summary.spending}"))
+        click.echo(one_line(f"cost: {summary.spending}"))
 
 
 def _print_metrics(summary: RunSummary, people: Overruled) -> None:
@@ -266,7 +266,7 @@ def _print_metrics(summary: RunSummary, people: Overruled) -> None:
         if spec in people.metrics:
             click.echo(f"  with {people.in_words}: {show_summary(people.metrics[spec])}")
     for spec, metric in summary.file_scores.items():
-        click.echo(one_line(f"{spec}: {show_summary(metric)} (from the file, not counted here)"))
+        click.echo(one_line(f"{spec}: {show_summary(metric)} (from the run file)"))
 
 
 def _print_sample(report: SampleReport) -> None:
@@ -278,7 +278,7 @@ def _print_sample(report: SampleReport) -> None:
     for spec, outcome in report.file_scores.items():
         click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
     if report.judged and report.judged.heuristic:
-        click.echo(f"  judged by {report.judged.judge}, a heuristic")
+        click.echo(f"  judge: {report.judged.judge} (rule-based)")
     for number, said in enumerate(report.statements, 1):
         _print_statement(number, said)
     for one in report.judgements:
@@ -287,13 +287,13 @@ def _print_sample(report: SampleReport) -> None:
 
 def _print_statement(number: int, said: JudgedStatement) -> None:
     label = said.verdict.label if said.verdict else said.alone
-    word = label if said.verdict else "by itself" if label else "not judged"
+    word = label if said.verdict else "one passage" if label else "not judged"
     click.echo(f"{number:>3} {MARKS[label] if label else ' '} {word:<12} {one_line(said.statement.text)}")
     notes = [
         said.verdict.reason if said.verdict else said.alone_in_words,
         ORIGINS[said.origin] if said.origin else "",
     ]
-    notes += [f"{one.label}, says {one.annotator}{f': {one.note}' if one.note else ''}" for one in said.people]
+    notes += [f"{one.label}, label by {one.annotator}{f': {one.note}' if one.note else ''}" for one in said.people]
     for note in filter(None, notes):
         click.echo(f"{'':<18} {one_line(note)}")
 
@@ -302,7 +302,7 @@ def whole_run(store: Store, name: str) -> RunRef:
     """The run of that name. Raises SettingError where one evaluation of it is named."""
     ref = store.resolve(name)
     if name not in (ref.name, ref.run_id):
-        raise SettingError(f"{name!r} names an evaluation, expected a run: {ref.name!r}")
+        raise SettingError(f"{name!r} is an evaluation; give its run: {ref.name!r}")
     return ref
 
 
@@ -311,21 +311,21 @@ def whole_run(store: Store, name: str) -> RunRef:
 @click.argument("name")
 @store_option
 def rename(run: str, name: str, store: Store) -> None:
-    """Call a RUN by another NAME; what was found about it stays.
+    """Rename a RUN to NAME; its evaluations stay.
 
     \b
     ragboard rename answers rerank-k5
     """
     store.rename_run(whole_run(store, run).run_id, name)
-    click.echo(one_line(f"{run} is now called {name}"))
+    click.echo(one_line(f"{run} is now {name}"))
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @store_option
 def rm(runs: tuple[str, ...], yes: bool, store: Store) -> None:
-    """Delete each RUN with its samples and every evaluation of it, after asking.
+    """Delete each RUN with its samples and evaluations, after asking for confirmation.
 
     \b
     ragboard rm rerank-k5
@@ -333,11 +333,9 @@ def rm(runs: tuple[str, ...], yes: bool, store: Store) -> None:
     """
     found = {ref.run_id: ref for ref in (whole_run(store, name) for name in runs)}
     for ref in found.values():
-        click.echo(
-            one_line(f"{ref.name}: {store.sample_count(ref.run_id):,} samples, and all that was found about them")
-        )
+        click.echo(one_line(f"{ref.name}: {store.sample_count(ref.run_id):,} samples and all their evaluations"))
     if not yes:
-        click.confirm("Delete for good?", abort=True)
+        click.confirm("Delete permanently?", abort=True)
     store.remove_runs(found)
     click.echo(f"{len(found)} run{'' if len(found) == 1 else 's'} deleted")
 
@@ -347,7 +345,7 @@ def rm(runs: tuple[str, ...], yes: bool, store: Store) -> None:
 @click.argument("changes", nargs=-1, required=True, metavar="+TAG|-TAG...", type=click.UNPROCESSED)
 @store_option
 def tag(run: str, changes: tuple[str, ...], store: Store) -> None:
-    """Give a RUN tags (+TAG) and take tags from it (-TAG).
+    """Add tags (+TAG) to a RUN and remove tags (-TAG).
 
     \b
     ragboard tag rerank-k5 +baseline -draft
@@ -367,7 +365,7 @@ def tag(run: str, changes: tuple[str, ...], store: Store) -> None:
 def show_calls(store: Store, run: RunRef, sample_id: str | None, known: Mapping[str, Metric], *, as_json: bool) -> None:
     """Print every task of a sample with its messages. Raises SettingError where no sample is named."""
     if sample_id is None:
-        raise SettingError("--calls is of one sample; name it: ragboard show RUN SAMPLE --calls")
+        raise SettingError("--calls needs a sample: ragboard show RUN SAMPLE --calls")
     found = sample_calls(store, run, sample_id, known=known)
     if as_json:
         print_json(asdict(found) | {"cost": found.cost})
@@ -385,4 +383,4 @@ def _print_call(number: int, one: Call) -> None:
     for message in one.messages:
         click.echo(f"   --- {message.role}")
         click.echo(plain(message.text))
-    click.echo(plain(f"   --- {'failed' if one.failed else 'read as'}: {one.outcome}"))
+    click.echo(plain(f"   --- {'failed' if one.failed else 'parsed as'}: {one.outcome}"))

@@ -24,37 +24,41 @@ __all__ = ["demo", "serve"]
 
 HEALTHY_SECONDS = 90.0
 
-port_option = click.option("--port", type=click.IntRange(1, 65535), help="Else the first free one from 8501.")
+port_option = click.option("--port", type=click.IntRange(1, 65535), help="Port; else the first free one from 8501.")
 browser_option = click.option("--no-browser", is_flag=True, help="Do not open a browser.")
-check_option = click.option("--check", is_flag=True, help="Start, exit with 0 once the dashboard answers.")
+check_option = click.option("--check", is_flag=True, help="Start, check that the dashboard answers, and exit.")
 
 
 @click.command()
 @port_option
 @browser_option
 @check_option
-@click.option("--read-only", is_flag=True, help="Change nothing: no upload, no evaluation, no renaming, no label.")
+@click.option("--read-only", is_flag=True, help="Allow no change: no upload, evaluation, renaming or label.")
 @click.option(
-    "--max-upload", type=click.IntRange(1), default=200, show_default=True, help="Megabytes an uploaded file may have."
+    "--max-upload",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Maximum size of an upload in megabytes.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--unsafe-bind", is_flag=True, help="Let other machines in; there is no password.")
-@click.option("--allow-evaluate", is_flag=True, help="With --unsafe-bind: whoever comes in may start evaluations.")
+@click.option("--unsafe-bind", is_flag=True, help="Allow access from other machines; there is no password.")
+@click.option("--allow-evaluate", is_flag=True, help="With --unsafe-bind: allow every visitor to start evaluations.")
 @click.option(
-    "--allowed-host", "allowed_hosts", multiple=True, help="A name it answers to, as that of a proxy; repeatable."
+    "--allowed-host", "allowed_hosts", multiple=True, help="Host name to accept, such as a proxy's; repeatable."
 )
 @click.option(
     "--prices",
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="RAGBOARD_PRICES",
-    help="TOML file with what models cost.",
+    help="TOML file with model prices.",
 )
 @plugin_option
 @store_option
 def serve(
     store: Store, port: int | None, no_browser: bool, check: bool, unsafe_bind: bool, allow_evaluate: bool, **given: Any
 ) -> None:
-    """Open the dashboard over what is kept, on this machine only.
+    """Open the dashboard, on this machine only.
 
     \b
     ragboard serve
@@ -64,8 +68,8 @@ def serve(
     alone = import_module("ragboard_dashboard.settings").is_loopback(given["host"])
     if not (alone or unsafe_bind):
         raise SettingError(
-            f"--host {given['host']} lets other machines in, and there is no password:"
-            " leave it out, or add --unsafe-bind if that is meant"
+            f"--host {given['host']} opens the dashboard to other machines, without a password:"
+            " drop the option, or add --unsafe-bind if you mean it"
         )
     metrics_with(given["plugins"])
     if check:
@@ -78,12 +82,12 @@ def serve(
 @port_option
 @browser_option
 @check_option
-@click.option("--remove", is_flag=True, help="Take the sample runs out of the store again, and stop.")
+@click.option("--remove", is_flag=True, help="Delete the sample runs from the store and exit.")
 @store_option
 def demo(store: Store, port: int | None, no_browser: bool, check: bool, remove: bool) -> None:
-    """Keep and evaluate the sample runs, then open the dashboard.
+    """Load and evaluate the sample runs, then open the dashboard.
 
-    The runs carry the tag `sample`; `ragboard demo --remove` takes them out.
+    The runs have the tag `sample`; `ragboard demo --remove` deletes them.
     """
     if remove:
         ours = {found for run in sample_runs() if (found := store.same_run(run))}
@@ -103,7 +107,7 @@ def _evaluate_sample(store: Store) -> None:
     for added in store.add_runs(sample_runs()):
         ref = RunRef(run_id=added.id, name=added.name, evaluation_id=None)
         evaluate_with_bar(store, ref, DEFAULT_METRICS, panel)
-        click.echo(f"sample run {added.name}: {added.samples} samples, evaluated on the embedded judge (a heuristic)")
+        click.echo(f"sample run {added.name}: {added.samples} samples, evaluated by the embedded judge (rule-based)")
 
 
 def _serve(store: Store, port: int | None, no_browser: bool, **given: Any) -> None:

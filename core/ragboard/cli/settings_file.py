@@ -52,7 +52,7 @@ def _check_names(path: Path, given: Mapping[str, Any]) -> None:
             raise SettingError(f"{path}: {key} holds a key or password; keep keys in the environment (OPENAI_API_KEY)")
     unknown = [key for key in given if key not in _READ]
     if unknown:
-        raise SettingError(f"{path}: there is no setting {unknown[0]!r}; there are {', '.join(_READ)}")
+        raise SettingError(f"{path}: unknown setting {unknown[0]!r}; known settings: {', '.join(_READ)}")
 
 
 def _is_secret(key: str, value: object) -> bool:

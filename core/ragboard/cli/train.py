@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from ragboard.cli.options import as_json, ceiling_options, force_option, judging_options, prices_option
 from ragboard.cli.output import one_line, print_json
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.prices import Prices
 from ragboard.readers.ares import read_ares
@@ -43,16 +43,26 @@ STOPPED = 3
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
 @click.option("--kind", type=click.Choice(get_args(Kind)), default="ares", show_default=True)
-@click.option("--passages", type=click.IntRange(1), help="Write questions to so many, drawn at random; else to all.")
-@click.option("--questions", type=click.IntRange(1), default=3, show_default=True, help="To a passage, at most.")
+@click.option("--passages", type=click.IntRange(1), help="Write questions for this many random passages; else for all.")
 @click.option(
-    "--words", type=click.IntRange(10), default=120, show_default=True, help="Cut documents into passages of."
+    "--questions", type=click.IntRange(1), default=3, show_default=True, help="Maximum questions per passage."
 )
-@click.option("--least-words", type=click.IntRange(1), default=30, show_default=True, help="Of a passage to ask about.")
-@click.option("--plan", "only_plan", is_flag=True, help="Say how many calls it would take, and stop.")
+@click.option(
+    "--words",
+    type=click.IntRange(10),
+    default=120,
+    show_default=True,
+    help="Words per passage when documents are split.",
+)
+@click.option(
+    "--least-words", type=click.IntRange(1), default=30, show_default=True, help="Skip passages with fewer words."
+)
+@click.option("--plan", "only_plan", is_flag=True, help="Print the number of calls and exit.")
 @force_option
 @judging_options
-@click.option("--seed", type=int, default=0, show_default=True, help="For drawing passages and splitting documents.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed for drawing passages and splitting documents."
+)
 @ceiling_options
 @prices_option
 @as_json
@@ -72,10 +82,9 @@ def synth(
     prices: Prices,
     as_json: bool,
 ) -> None:
-    """Make questions, answers and wrong answers from a folder of texts or a table of passages.
+    """Write questions, answers and wrong answers for a folder of texts or a table of passages.
 
-    The embedded judge writes by rules; any chat model can write instead. The same command goes on where it
-    was stopped.
+    The embedded judge writes them by rules; a chat model can write them instead. Run the same command to resume.
 
     \b
     ragboard synth documents/ --out synthetic
@@ -96,7 +105,7 @@ def synth(
         click.echo(f"at most {tasks:,} tasks for {chosen:,} passages")
         return
     panel = panel_named(replace(judging, examples=None))
-    result = synthesise(read, config, panel, out, Terms(prices=prices, **limits), force=force)
+    result = synthesise(read, config, panel, out, EvaluationOptions(prices=prices, **limits), force=force)
     if as_json:
         print_json(result)
     else:
@@ -115,17 +124,17 @@ def _examples(path: Path | None) -> tuple[Example, ...]:
 
 def _print_synth(result: SynthResult) -> None:
     click.echo(
-        f"{result.written:,} questions to {result.passages:,} passages; {result.kept:,} kept, {result.elsewhere:,}"
-        f" lead to another passage, {result.repeated:,} repeated; {result.calls:,} calls of at most {result.planned:,}"
+        f"{result.written:,} questions for {result.passages:,} passages; {result.kept:,} kept, {result.elsewhere:,}"
+        f" retrieve another passage, {result.repeated:,} repeated; {result.calls:,} calls of at most {result.planned:,}"
     )
     for quality, counts in result.labels.items():
         click.echo(f"  {quality}: {counts['Yes']:,} Yes, {counts['No']:,} No")
     for reason, count in result.failed.items():
         click.echo(f"  {count:,} without a usable reply: {one_line(reason)}")
     if result.stopped:
-        click.echo(f"stopped: {result.stopped}; the same command goes on", err=True)
+        click.echo(f"stopped: {result.stopped}; run the same command to resume", err=True)
     card = result.file.with_name("card.md")
-    click.echo(f"{result.rows:,} rows in {one_line(str(result.file))}; how they were made: {one_line(str(card))}")
+    click.echo(f"{result.rows:,} rows in {one_line(str(result.file))}; details: {one_line(str(card))}")
 
 
 DEFAULT = TrainConfig()
@@ -134,31 +143,33 @@ DEFAULT = TrainConfig()
 @click.command("train-judge")
 @click.argument("data", type=click.Path(path_type=Path, exists=True))
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
-@click.option("--model", help="Folder or name on Hugging Face of what is fine-tuned.  [default: all-MiniLM-L6-v2]")
+@click.option("--model", help="Base model: a folder or a Hugging Face name.  [default: all-MiniLM-L6-v2]")
 @click.option(
     "--labels",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    help="What people said, ARES TSV, to score on as well; repeatable.",
+    help="ARES TSV of human labels to test on as well; repeatable.",
 )
-@click.option("--epochs", type=click.IntRange(1), default=DEFAULT.epochs, show_default=True, help="At most.")
+@click.option(
+    "--epochs", type=click.IntRange(1), default=DEFAULT.epochs, show_default=True, help="Maximum number of epochs."
+)
 @click.option(
     "--patience",
     type=click.IntRange(1),
     default=DEFAULT.patience,
     show_default=True,
-    help="Stop after so many epochs without a lower loss on validation documents.",
+    help="Stop after this many epochs without a lower validation loss.",
 )
-@click.option("--batch", type=click.IntRange(1), default=DEFAULT.batch, show_default=True, help="Examples a step.")
+@click.option("--batch", type=click.IntRange(1), default=DEFAULT.batch, show_default=True, help="Examples per step.")
 @click.option(
     "--learning-rate",
     type=click.FloatRange(0, min_open=True),
     default=DEFAULT.learning_rate,
     show_default=True,
-    help="The highest. DeBERTa-v3-large takes 5e-6 to 1e-5.",
+    help="Peak learning rate; 5e-6 to 1e-5 for DeBERTa-v3-large.",
 )
-@click.option("--max-length", type=click.IntRange(64), help="Tokens read at once.  [default: 256, or the model's]")
-@click.option("--seed", type=int, default=0, show_default=True, help="For the order of examples and new weights.")
+@click.option("--max-length", type=click.IntRange(64), help="Maximum tokens per input.  [default: 256, or the model's]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the example order and new weights.")
 @force_option
 @as_json
 def train(
@@ -175,10 +186,10 @@ def train(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Train a judge on DATA, the folder that `ragboard synth` wrote or a TSV of ARES.
+    """Train a judge on DATA: the folder that `ragboard synth` wrote, or a TSV of ARES.
 
-    One cross-encoder a quality: context relevance, answer faithfulness, answer relevance. The folder --out then
-    judges as `trained:OUT`; its card.md says how good it is beside word overlap. Needs ragboard[local].
+    Fine-tunes one cross-encoder per quality: context relevance, answer faithfulness, answer relevance. Use the
+    result as `--judge trained:OUT`; OUT/card.md compares it with word overlap. Needs ragboard[local].
 
     \b
     ragboard train-judge synthetic --out judge
@@ -232,7 +243,7 @@ def _print(trained: TrainResult) -> None:
     for fitted in trained.pupils:
         kept = fitted.epochs[fitted.kept - 1]
         click.echo(
-            f"{fitted.quality}: {len(fitted.epochs)} epochs, kept {fitted.kept}, validation loss"
+            f"{fitted.quality}: {len(fitted.epochs)} epochs, best {fitted.kept}, validation loss"
             f" {kept.validation_loss:.3f}, {fitted.seconds:,.0f} s"
         )
         for scored in fitted.scores:
@@ -240,4 +251,4 @@ def _print(trained: TrainResult) -> None:
                 click.echo(f"  {said.replace('**', '')}")
     for quality, why in trained.left_out.items():
         click.echo(f"{quality}: not trained: {why}")
-    click.echo(one_line(f"judge: trained:{trained.folder}; how good it is: {trained.folder / 'card.md'}"))
+    click.echo(one_line(f"judge: trained:{trained.folder}; quality: {trained.folder / 'card.md'}"))

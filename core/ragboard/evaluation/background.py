@@ -11,13 +11,14 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ragboard.errors import SettingError, StoreBusyError
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.identity import Choice, evaluation_of, header_data
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import Plan, plan_run
 from ragboard.evaluation.progress import Progress, live_evaluation, read_progress, write_progress
-from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.llm.endpoint import OFFICIAL, require_address
 from ragboard.judges.panel import Panel
@@ -65,7 +66,7 @@ class LaunchContext:
         """Raise where nothing may be started: SettingError, StoreError of a store that is read only."""
         store.require_writable()
         if not self.may_start:
-            raise SettingError("this dashboard starts no evaluation: start it with --allow-evaluate")
+            raise SettingError("this dashboard does not start evaluations; serve it with --allow-evaluate")
 
 
 def plan_choice(store: Store, run: RunRef, choice: Choice, around: LaunchContext | None = None) -> Plan:
@@ -74,9 +75,17 @@ def plan_choice(store: Store, run: RunRef, choice: Choice, around: LaunchContext
     Raises as `start_evaluation` does.
     """
     around = around or LaunchContext()
-    panel, metrics, terms = _meant(choice, around, UNSENT)
-    sample = None if terms.sample is None else int(terms.sample)
-    return plan_run(store, run.run_id, metrics, panel, known=terms.known, prices=terms.prices, sample=sample)
+    panel, metrics, options = _meant(choice, around, UNSENT)
+    sample = None if options.sample is None else int(options.sample)
+    return plan_run(
+        store,
+        run.run_id,
+        metrics,
+        panel,
+        known=options.known,
+        prices=options.prices,
+        sample=sample,
+    )
 
 
 def start_evaluation(
@@ -92,13 +101,13 @@ def start_evaluation(
     """
     around = around or LaunchContext()
     around.require_start(store)
-    panel, metrics, terms = _meant(choice, around, key)
-    evaluation = evaluation_of(store, run.run_id, panel, metrics, terms.known)
+    panel, metrics, options = _meant(choice, around, key)
+    evaluation = evaluation_of(store, run.run_id, panel, metrics, options.known)
     _refuse_second(store, evaluation.id)
     header = store.journal_path(evaluation.id).with_suffix(".json")
     header.parent.mkdir(parents=True, exist_ok=True)
-    header.write_text(json.dumps(header_data(evaluation, terms), indent=1), encoding="utf-8")
-    total = min(store.sample_count(run.run_id), terms.sample or sys.maxsize)
+    header.write_text(json.dumps(header_data(evaluation, options), indent=1), encoding="utf-8")
+    total = min(store.sample_count(run.run_id), options.sample or sys.maxsize)
     _start(store, evaluation.id, total, evaluation_command(store, run, choice, around), choice.judging, key)
     return evaluation.id
 
@@ -141,21 +150,24 @@ def lends_key(judging: JudgeOptions) -> bool:
     return KEY in os.environ and (judging.base_url or own).strip().rstrip("/") == own.rstrip("/")
 
 
-def _meant(choice: Choice, around: LaunchContext, key: str | None) -> tuple[Panel, tuple[Metric, ...], Terms]:
-    """Judges, metrics and terms by their names; all that can be refused is refused here."""
+def _meant(
+    choice: Choice, around: LaunchContext, key: str | None
+) -> tuple[Panel, tuple[Metric, ...], EvaluationOptions]:
+    """Judges, metrics and options by their names; all that can be refused is refused here."""
     if choice.judging.base_url:
         require_address(choice.judging.base_url)
     panel = panel_named(choice.judging, evaluation_environment(choice.judging, key))
     known = metrics_with(around.plugins)
-    terms = Terms(prices=read_prices(around.prices), known=known, judging=choice.judging, **choice.limits)  # type: ignore[arg-type]
-    Budget.of(terms, panel)
-    return panel, tuple(metrics_named(choice.metrics, known)), terms
+    limits: dict[str, Any] = dict(choice.limits)
+    options = EvaluationOptions(prices=read_prices(around.prices), known=known, judging=choice.judging, **limits)
+    Budget.of(options, panel)
+    return panel, tuple(metrics_named(choice.metrics, known)), options
 
 
 def _refuse_second(store: Store, evaluation_id: str) -> None:
     there = live_evaluation(store, evaluation_id)
     if there is not None and there.under_way:
-        raise StoreBusyError("this evaluation is under way already; wait for it or stop it")
+        raise StoreBusyError("this evaluation is already running; wait for it or stop it")
 
 
 def _ragboard(command: str, run: str, store: Store) -> list[str]:

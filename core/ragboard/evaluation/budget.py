@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ragboard.errors import SettingError
 from ragboard.evaluation.journal import Answers, Usage
-from ragboard.evaluation.terms import Expected, Terms
+from ragboard.evaluation.options import EvaluationOptions, Expected
 from ragboard.judges.base import ModelJudge, NotAskedError, RequestSize
 from ragboard.judges.panel import Panel
 from ragboard.prices import Prices, cost
@@ -49,7 +49,7 @@ class _Reservation:
 class Budget:
     """What was spent since the start, and, once that was enough, why nothing more is asked."""
 
-    terms: Terms
+    options: EvaluationOptions
     models: dict[type[Task], str] = field(default_factory=dict[type[Task], str])
     """Who is asked each type of task, by the name prices are listed under; nobody outside: not there."""
     clock: Callable[[], float] = time.monotonic
@@ -82,22 +82,22 @@ class Budget:
         self._started = self.clock()
 
     @classmethod
-    def of(cls, terms: Terms, panel: Panel) -> Budget:
+    def of(cls, options: EvaluationOptions, panel: Panel) -> Budget:
         """A budget of which nothing is spent. Raises SettingError for a limit of cost where a price is not known."""
         models: dict[type[Task], str] = {}
         for kind in TASKS:
             judge = panel.answering(kind)
             if judge is not None and isinstance(judge, ModelJudge):
                 models[kind] = judge.model
-        unknown = sorted({model for model in models.values() if model not in terms.prices})
-        if terms.max_cost is not None and unknown:
-            raise SettingError(f"--max-cost needs the price of {unknown[0]}; give it with --prices FILE")
-        return cls(terms, models)
+        unknown = sorted({model for model in models.values() if model not in options.prices})
+        if options.max_cost is not None and unknown:
+            raise SettingError(f"--max-cost needs a price for {unknown[0]}: pass it with --prices FILE")
+        return cls(options, models)
 
     @property
     def over_limit(self) -> float:
         """US dollars by which calls exceeded the limit of cost: they took more than was set aside for them."""
-        limit = self.terms.max_cost
+        limit = self.options.max_cost
         over = 0.0 if limit is None else (self.cost or 0.0) - limit
         return over if over > ROUNDING * (limit or 0.0) else 0.0
 
@@ -112,14 +112,14 @@ class Budget:
 
         As the end of the budget comes near, fewer samples are under way, so that calls are not spent on halves.
         """
-        terms, after = self.terms, begun + 1
-        planned = sum(one.calls for one in terms.expected) / max(1, terms.planned_samples)
+        options, after = self.options, begun + 1
+        planned = sum(one.calls for one in options.expected) / max(1, options.planned_samples)
         answered = self.calls - self._under_way
         calls = answered / done if done else planned
-        if terms.max_calls is not None and answered + after * calls > terms.max_calls:
+        if options.max_calls is not None and answered + after * calls > options.max_calls:
             return False
         cost = (self.cost or 0.0) / done if done else 0.0
-        return terms.max_cost is None or (self.cost or 0.0) + begun * cost <= terms.max_cost
+        return options.max_cost is None or (self.cost or 0.0) + begun * cost <= options.max_cost
 
     async def admit(self, task: Task, size: RequestSize) -> _Reservation:
         """Count a request that is to be sent; under a limit of cost, once what it may cost is left.
@@ -151,7 +151,7 @@ class Budget:
         self.tokens += (exchange.prompt_tokens or 0) + (exchange.completion_tokens or 0)
         usage = Usage()
         usage.add(exchange)
-        price = usage.cost(self.terms.prices.get(self.models.get(type(task), "")))
+        price = usage.cost(self.options.prices.get(self.models.get(type(task), "")))
         self.cost = None if price is None or self.cost is None else self.cost + price
         if reservation:
             self._release(reservation)
@@ -168,18 +168,18 @@ class Budget:
         model = self.models.get(type(task), "")
         self._failures[model] = self._failures[model] + 1 if isinstance(reply, Failure) else 0
         if isinstance(reply, Failure) and self._failures[model] >= FAILURES and not self.stopped:
-            self.stopped = f"the last {FAILURES} tasks all failed, at last: {reply.detail}"
+            self.stopped = f"the last {FAILURES} tasks all failed; last error: {reply.detail}"
 
     def _reached(self) -> str:
-        terms = self.terms
-        if terms.max_calls is not None and self.calls >= terms.max_calls:
-            return f"the limit of {terms.max_calls} calls is reached"
-        if terms.max_cost is not None and self.cost is None:
-            return f"the limit of ${terms.max_cost:g} cannot be held: the server does not say the tokens of every call"
-        if terms.max_cost is not None and self._spent() > terms.max_cost * (1 + ROUNDING):
-            return f"the limit of ${terms.max_cost:g} is reached"
-        if terms.max_minutes is not None and self.clock() - self._started >= 60 * terms.max_minutes:
-            return f"the limit of {terms.max_minutes:g} minutes is reached"
+        options = self.options
+        if options.max_calls is not None and self.calls >= options.max_calls:
+            return f"the limit of {options.max_calls} calls is reached"
+        if options.max_cost is not None and self.cost is None:
+            return f"the limit of ${options.max_cost:g} cannot be enforced: the server does not report all tokens"
+        if options.max_cost is not None and self._spent() > options.max_cost * (1 + ROUNDING):
+            return f"the limit of ${options.max_cost:g} is reached"
+        if options.max_minutes is not None and self.clock() - self._started >= 60 * options.max_minutes:
+            return f"the limit of {options.max_minutes:g} minutes is reached"
         return ""
 
     def _spent(self) -> float:
@@ -192,12 +192,12 @@ class Budget:
         Without an output limit it is the longest reply to such a task. As long as there is none it cannot be known.
         """
         kind, model = type(task), self.models.get(type(task), "")
-        price = self.terms.prices.get(model)
+        price = self.options.prices.get(model)
         reply = self._longest.get(kind) if size.reply_tokens is None else size.reply_tokens
         prompt = size.prompt_bytes * self._tokens_per_byte.get(model, 1.0)
         dollars = cost(price, prompt=prompt, completion=reply or 0)
         likely = cost(price, prompt=size.prompt_bytes * self._tokens_per_byte.get(model, 1 / BYTES), completion=0)
-        limited = self.terms.max_cost is not None and dollars is not None
+        limited = self.options.max_cost is not None and dollars is not None
         return _Reservation(
             dollars=dollars if limited and dollars else 0.0,
             likely=likely or 0.0,
@@ -207,7 +207,7 @@ class Budget:
 
     def _fits(self, reservation: _Reservation) -> bool:
         """Whether what it may cost is left; where that cannot be known, what its prompt likely costs: one at a time."""
-        limit = self.terms.max_cost
+        limit = self.options.max_cost
         if limit is None:
             return True
         committed = self._spent() + self._reserved
@@ -216,7 +216,7 @@ class Budget:
         return committed + reservation.dollars <= limit * (1 + ROUNDING)
 
     def _too_dear(self, reservation: _Reservation) -> str:
-        limit = f"the limit of ${self.terms.max_cost:g} is"
+        limit = f"the limit of ${self.options.max_cost:g} is"
         if self.calls:
             return f"{limit} reached"
         return f"{limit} too low: a single call can cost up to ${reservation.dollars:.2g}"

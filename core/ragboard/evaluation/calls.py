@@ -36,8 +36,8 @@ asked."""
 
 _ORIGINS: dict[Origin, str] = {
     "asked": "asked for this sample",
-    "shared": "asked for another sample with the same task, which counts it",
-    "elsewhere": "taken from the cache: another evaluation asked, and the raw reply is in its journal",
+    "shared": "shared with another sample that asked the same and counts the cost",
+    "elsewhere": "from the cache: another evaluation asked, and its journal has the raw reply",
     "nobody": "no call to a model",
 }
 
@@ -86,7 +86,7 @@ class Call:
         if not self.calls:
             return f"{self.judge}; {_ORIGINS[self.origin]}"
         counted = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens"
-        tokens = "tokens not known" if self.uncounted else counted
+        tokens = "tokens unknown" if self.uncounted else counted
         dollars = "cost unknown" if self.cost is None else f"${self.cost:,.6f}"
         repairs = f", {self.calls - 1} to repair the reply" if self.calls > 1 and self.messages else ""
         calls = f"{self.calls} call{'' if self.calls == 1 else 's'}{repairs}"
@@ -117,7 +117,7 @@ class SampleCalls:
         paid = self.paid
         tokens = sum(one.prompt_tokens + one.completion_tokens for one in paid)
         unknown = sum(one.uncounted for one in paid)
-        said = f"{tokens:,} tokens" + (f" (without those of {unknown} that are not known)" if unknown else "")
+        said = f"{tokens:,} tokens" + (f" (unknown for {unknown})" if unknown else "")
         dollars = "cost unknown" if self.cost is None else f"${self.cost:,.4f}"
         calls = sum(one.calls for one in paid)
         return f"{len(self.tasks)} tasks, {calls} calls to models" + (f", {said}, {dollars}" if calls else "")
@@ -131,7 +131,7 @@ def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[st
     """
     position, sample = store.sample(run, sample_id)
     if not run.evaluations:
-        return SampleCalls(tasks=(), missing="this run was never evaluated")
+        return SampleCalls(tasks=(), missing="this run is not evaluated yet")
     found = [_calls_of(store, store.evaluation(one), position, sample, known) for one in run.evaluations]
     tasks = tuple(task for one in found for task in one.tasks)
     return SampleCalls(tasks=tasks, missing="" if tasks else found[0].missing)
@@ -152,7 +152,7 @@ def _calls_of(
 
 def _nothing(store: Store, evaluation: Evaluation, position: int) -> str:
     if evaluation.imported:
-        return "these scores came with the run file: nobody here was asked"
+        return "these scores come from the run file: no judge was asked"
     if position not in store.covered(evaluation.id):
         return "this evaluation does not cover this sample"
     return (

@@ -20,9 +20,9 @@ from ragboard.evaluation.budget import Budget, spent
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.identity import evaluation_of, header_data, tasks_by_metric
 from ragboard.evaluation.journal import is_being_written, open_journal
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.runner import TaskRunner, wait_for
-from ragboard.evaluation.terms import Terms
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
@@ -225,7 +225,7 @@ def evaluate_run(
     run_id: str,
     metrics: Sequence[Metric],
     panel: Panel,
-    terms: Terms | None = None,
+    options: EvaluationOptions | None = None,
     *,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> Finished:
@@ -235,19 +235,19 @@ def evaluate_run(
     before anything is asked where a role is not filled, and where no call can succeed; StoreBusyError where
     the same evaluation is under way elsewhere.
     """
-    terms = terms or Terms()
-    evaluation = evaluation_of(store, run_id, panel, metrics, terms.known)
-    metrics = with_earlier(store, evaluation, metrics, terms.known)
+    options = options or EvaluationOptions()
+    evaluation = evaluation_of(store, run_id, panel, metrics, options.known)
+    metrics = with_earlier(store, evaluation, metrics, options.known)
     check_roles(panel, metrics)
     evaluation = replace(evaluation, metrics=tuple(metric.spec for metric in metrics))
-    budget = Budget.of(terms, panel)
-    positions = positions_meant(store, evaluation, terms)
+    budget = Budget.of(options, panel)
+    positions = positions_meant(store, evaluation, options)
     with _opened(store, evaluation, panel, budget) as (asker, results):
         path, total = store.journal_path(evaluation.id), len(positions)
         with StatusFile(path.with_suffix(".status.json"), total, watch, budget) as status:
             work = _Work(metrics, asker, results, status)
-            wait_for(work.run(_chosen(store.samples(run_id), positions), terms.together))
-            spending = spent(asker.journal, panel, terms.prices, terms.expected)
+            wait_for(work.run(_chosen(store.samples(run_id), positions), options.concurrency))
+            spending = spent(asker.journal, panel, options.prices, options.expected)
             results.spent(spending)
             results.close()
             asker.journal.sync()
@@ -259,7 +259,7 @@ def evaluate_run(
                 map(describe, metrics),
                 tasks=tasks_by_metric(metrics),
                 covered=work.covered,
-                judging=terms.judging,
+                judging=options.judging,
             )
     return Finished(
         evaluation=evaluation,
@@ -282,28 +282,28 @@ def _opened(
     store: Store, evaluation: Evaluation, panel: Panel, budget: Budget
 ) -> Generator[tuple[TaskRunner, ResultFiles]]:
     """Journal, cache and result files, open for as long as the evaluation runs."""
-    terms = budget.terms
-    cached = terms.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
+    options = budget.options
+    cached = options.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
     with ExitStack() as stack:
         path = store.journal_path(evaluation.id)
-        journal = stack.enter_context(open_journal(path, header_data(evaluation, terms)))
+        journal = stack.enter_context(open_journal(path, header_data(evaluation, options)))
         cache = stack.enter_context(open_cache(store.cache_path, path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging", path))
-        yield TaskRunner(panel, journal, budget, cache, retry=terms.retry), results
+        yield TaskRunner(panel, journal, budget, cache, retry=options.retry), results
 
 
-def positions_meant(store: Store, evaluation: Evaluation, terms: Terms) -> Sequence[int]:
+def positions_meant(store: Store, evaluation: Evaluation, options: EvaluationOptions) -> Sequence[int]:
     """The samples to evaluate: all, or those drawn and those that were evaluated before.
 
     A larger number draws all that a smaller one does. Where nothing new is to be asked nothing is drawn.
     """
     everything = range(store.sample_count(evaluation.run_id))
-    if terms.retry:
+    if options.retry:
         return sorted(store.covered(evaluation.id))
-    if terms.sample is None or terms.sample >= len(everything):
+    if options.sample is None or options.sample >= len(everything):
         return everything
-    order = random.Random(terms.seed).sample(everything, len(everything))  # noqa: S311 - a sample, not a secret
-    return sorted({*order[: terms.sample], *store.covered(evaluation.id)})
+    order = random.Random(options.seed).sample(everything, len(everything))  # noqa: S311 - a sample, not a secret
+    return sorted({*order[: options.sample], *store.covered(evaluation.id)})
 
 
 def _chosen(samples: Iterable[tuple[int, Sample]], positions: Sequence[int]) -> Iterable[tuple[int, Sample]]:
@@ -323,7 +323,7 @@ def with_earlier(
 def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
     """Raise SettingError where no metric was chosen, JudgeError where a role that they need is not filled."""
     if not metrics:
-        raise SettingError(f"no metric was chosen; there are {', '.join(METRICS)}")
+        raise SettingError(f"no metric chosen; there are {', '.join(METRICS)}")
     for metric in metrics:
         for kind in sorted(tasks_for(metric.needs()), key=lambda kind: kind.__name__):
             try:
@@ -346,7 +346,7 @@ class _Work:
         self._begun = 0
         self._done = 0
 
-    async def run(self, samples: Iterable[tuple[int, Sample]], together: int) -> None:
+    async def run(self, samples: Iterable[tuple[int, Sample]], concurrency: int) -> None:
         """Judge every sample; once the budget is spent, those whose answers are there."""
         waiting = iter(samples)
 
@@ -362,7 +362,7 @@ class _Work:
             async with asyncio.TaskGroup() as group:
                 beating = group.create_task(self._beat())
                 async with asyncio.TaskGroup() as workers:
-                    for _ in range(together):
+                    for _ in range(concurrency):
                         workers.create_task(work())
                 beating.cancel()
         except ExceptionGroup as errors:

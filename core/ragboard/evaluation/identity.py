@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ragboard.evaluation.terms import LIMITS, Terms
+from ragboard.evaluation.options import LIMITS, EvaluationOptions
 from ragboard.judges.options import JudgeOptions, options_from_json, options_to_json
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, metric_of
@@ -33,7 +33,7 @@ class Choice:
     metrics: tuple[str, ...]
     judging: JudgeOptions = field(default_factory=JudgeOptions)
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By the names of `terms.LIMITS`; what is not there is not limited."""
+    """By the names of `options.LIMITS`; what is not there is not limited."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ def _new_id(run_id: str, setup: Mapping[str, str], taken: Collection[str]) -> st
     raise AssertionError
 
 
-def header_data(evaluation: Evaluation, terms: Terms) -> dict[str, Any]:
+def header_data(evaluation: Evaluation, options: EvaluationOptions) -> dict[str, Any]:
     """The header as JSON-ready data; nothing in it is secret."""
     return {
         "evaluation": evaluation.id,
@@ -144,8 +144,8 @@ def header_data(evaluation: Evaluation, terms: Terms) -> dict[str, Any]:
         "judge": evaluation.judge,
         "identity": evaluation.identity,
         "metrics": evaluation.metrics,
-        "judging": None if terms.judging is None else options_to_json(terms.judging),
-        "limits": {name: value for name in LIMITS if (value := getattr(terms, name)) is not None},
+        "judging": None if options.judging is None else options_to_json(options.judging),
+        "limits": {name: value for name in LIMITS if (value := getattr(options, name)) is not None},
     }
 
 

@@ -323,9 +323,7 @@ def _opened(path: Path, header: Mapping[str, object], stack: ExitStack) -> Journ
         reader = stack.enter_context(path.open("rb"))
         return Journal(path, reader, stack.enter_context(path.open("ab", buffering=0)))
     except Timeout:
-        raise StoreBusyError(
-            f"{path}: this evaluation is under way in another process; wait for it or stop it"
-        ) from None
+        raise StoreBusyError(f"{path}: this evaluation is running in another process; wait for it or stop it") from None
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror or error}") from error
 

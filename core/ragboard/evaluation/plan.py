@@ -19,8 +19,8 @@ from ragboard.evaluation.cache import AnswerCache, read_cache
 from ragboard.evaluation.engine import check_roles, with_earlier
 from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.journal import Answers, read_answers
+from ragboard.evaluation.options import Expected
 from ragboard.evaluation.runner import wait_for
-from ragboard.evaluation.terms import Expected
 from ragboard.judges.base import ModelJudge, Request
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.llm.dialogue import ECHOED, REPAIRS
@@ -409,22 +409,22 @@ def plan_notes(found: Plan) -> tuple[str, ...]:
     assumed = found.assumptions
     likely, worst = assumed.expected, assumed.worst
     notes = [
-        "each metric as if it were alone; all together ask once what several need",
-        f"assumed: statements of an answer {_count(likely.statements)}, of a reference"
+        "each metric is planned on its own; the total counts shared tasks once",
+        f"assumed: statements per answer {_count(likely.statements)}, per reference"
         f" {_count(likely.reference_statements)};"
-        f" {assumed.characters_per_token:g} characters a token ({assumed.dense_characters_per_token:g} in scripts such"
-        f" as Chinese); reasons of {likely.reason} characters, quotes of {likely.quote}; no repairs",
-        f"at worst: {worst.statements} statements or more a side, reasons of {worst.reason} characters, quotes of"
-        f" {worst.quote} in every cell, {worst.repairs} repairs of every reply",
+        f" {assumed.characters_per_token:g} characters per token ({assumed.dense_characters_per_token:g} in scripts"
+        f" such as Chinese); reasons of {likely.reason} characters, quotes of {likely.quote}; no repairs",
+        f"worst case: {worst.statements} or more statements per side, reasons of {worst.reason} characters, quotes of"
+        f" {worst.quote} in every cell, {worst.repairs} repairs per reply",
     ]
     if found.looked_at < found.samples:
-        notes.append(f"reckoned from {found.looked_at:,} samples drawn at random (seed {assumed.seed})")
+        notes.append(f"extrapolated from {found.looked_at:,} samples drawn at random (seed {assumed.seed})")
     if found.asks_nobody:
-        notes.append(f"{', '.join(found.asks_nobody)}: asks nobody outside and costs nothing")
+        notes.append(f"{', '.join(found.asks_nobody)}: runs here and costs nothing")
     if found.unpriced:
-        notes.append(f"no price is known of {', '.join(found.unpriced)}; give one with --prices or RAGBOARD_PRICES")
+        notes.append(f"no price for {', '.join(found.unpriced)}: pass one with --prices or RAGBOARD_PRICES")
     return tuple(notes)
 
 
 def _count(statements: int | None) -> str:
-    return "as many as the embedded judge finds" if statements is None else str(statements)
+    return "as the embedded judge finds" if statements is None else str(statements)

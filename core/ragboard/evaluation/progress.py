@@ -127,7 +127,7 @@ class StatusFile:
         elif error is None:
             self._now = replace(self._now, state="finished")
         elif isinstance(error, KeyboardInterrupt):
-            self._now = replace(self._now, state="stopped", message="stopped; the same command goes on from here")
+            self._now = replace(self._now, state="stopped", message="stopped; run the same command to resume")
         else:
             self._now = replace(self._now, state="failed", message=str(error))
         self._now = replace(self._now, updated=self._moment())
@@ -165,7 +165,7 @@ class StatusFile:
         self._watch(self._now)
         self._write()
         if not budget.stopped and stop_file(self._path).exists():
-            budget.stopped = "stopped by a person; the same command goes on from here"
+            budget.stopped = "stopped by the user; run the same command to resume"
 
     def _moment(self) -> float:
         """Now, whatever happened to the clock since the start."""
@@ -189,7 +189,7 @@ def write_progress(path: Path, progress: Progress) -> None:
         draft.write_text(json.dumps(asdict(progress)), encoding="utf-8")
         draft.replace(path)
     except OSError as error:
-        raise StoreError(f"{draft}: cannot say how far it is: {error.strerror or error}") from error
+        raise StoreError(f"{draft}: cannot write the progress: {error.strerror or error}") from error
 
 
 def stop_file(status: Path) -> Path:

@@ -281,10 +281,10 @@ class TaskRunner:
 
 async def run_all(
     work: Sequence[Callable[[], Awaitable[T]]],
-    together: int,
+    concurrency: int,
     watch: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> list[T]:
-    """What comes of each part, in order, `together` of them at a time.
+    """What comes of each part, in order, `concurrency` of them at a time.
 
     `watch` is called with how many are done, of how many. Raises what the first part that fails raises.
     """
@@ -299,7 +299,7 @@ async def run_all(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(together):
+            for _ in range(concurrency):
                 group.create_task(worker())
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from errors

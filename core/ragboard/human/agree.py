@@ -15,8 +15,8 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.engine import check_roles
 from ragboard.evaluation.journal import open_journal
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.runner import TaskRunner, run_all, wait_for
-from ragboard.evaluation.terms import Terms
 from ragboard.human.pairwise import choose_better, comparable
 from ragboard.human.scorers import GPT_RANKING, QUALITIES, LineUp, judge_scorers, line_up, trivial_outcomes
 from ragboard.judges.panel import Panel
@@ -59,7 +59,7 @@ def agree(
     metrics: Sequence[Metric] = (),
     *,
     seed: int = 0,
-    terms: Terms | None = None,
+    options: EvaluationOptions | None = None,
     watch: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Agreed:
     """Score what people labelled with every scorer, and keep it under a name of its own in the store.
@@ -67,7 +67,7 @@ def agree(
     The same file by the same judges goes on where it stopped, and replaces what was kept. `watch` is called with how
     many parts are done, of how many. Raises JudgeError before anything is asked if nobody can answer.
     """
-    terms = terms or Terms()
+    options = options or EvaluationOptions()
     lined = line_up(labelled, panel, metrics)
     _check_judges(labelled, panel, lined)
     agreement = _agreement(labelled, panel, lined, seed)
@@ -76,9 +76,9 @@ def agree(
         open_journal(path, {"agreement": agreement.name, "judge": panel.name}) as journal,
         open_cache(store.cache_path, path) as cache,
     ):
-        asker = TaskRunner(panel, journal, Budget.of(terms, panel), cache if terms.cache else None)
+        asker = TaskRunner(panel, journal, Budget.of(options, panel), cache if options.cache else None)
         work = _work(labelled, panel, lined, asker)
-        scored = wait_for(run_all(work, terms.together, watch))
+        scored = wait_for(run_all(work, options.concurrency, watch))
         results = [*(one for part in scored for one in part), *_unasked(labelled, seed)]
     names = {one.scorer for one in results}
     agreement = replace(agreement, contenders=tuple(one for one in agreement.contenders if one.name in names))

@@ -200,7 +200,7 @@ def add_labels(store: Store, answers: Iterable[LabelledAnswer], labels: Iterable
         for answer in answers:
             keep_answer(connection, answer.key, answer.sample)
         for label in new:
-            row = asdict(label) | {"annotator": label.annotator.strip(), "note": label.note.strip()}
+            row: dict[str, Any] = asdict(label) | {"annotator": label.annotator.strip(), "note": label.note.strip()}
             span = row.pop("span") or {}
             append_label(connection, row | {f"span_{name}": span.get(name) for name in ("start", "end", "how")})
 

@@ -17,8 +17,8 @@ from typing import Literal, TypeAlias
 
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.journal import open_journal
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.runner import TaskRunner, run_all, wait_for
-from ragboard.evaluation.terms import Terms
 from ragboard.judges.panel import Panel
 from ragboard.metrics.base import AnswerTask
 from ragboard.records import Sample
@@ -114,7 +114,7 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     with open_journal(
         store.journal_path(f"prefer-{key}"), {"runs": [a.run_id, b.run_id], "quality": quality}
     ) as journal:
-        asker = TaskRunner(panel, journal, Budget.of(Terms(), panel))
+        asker = TaskRunner(panel, journal, Budget.of(EvaluationOptions(), panel))
         asked = [partial(choose_better, quality, one, other, asker.for_sample(one.id)) for one, other in unlike]
         choices = tuple(wait_for(run_all(asked, TOGETHER)))
     return Preferences(

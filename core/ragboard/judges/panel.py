@@ -17,11 +17,12 @@ NOBODY = "none"
 
 ROLES: tuple[Role, ...] = get_args(Role)
 OPTIONS: Mapping[Role, str] = {
-    "extract": ": --extract embedded",
-    "verify": ": --verify embedded",
-    "embed": ": --embed embedded, or an embedding model, --embed openai:MODEL",
+    "extract": "--extract embedded",
+    "verify": "--verify embedded",
+    "ask": "a chat model, --judge openai:MODEL",
+    "embed": "--embed embedded, or an embedding model, --embed openai:MODEL",
 }
-"""The option that sets the judge of a role, if there is one."""
+"""What fills each role."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +38,7 @@ class Panel:
         if judge is None:
             name = self._in_role(kind).name
             raise JudgeError(
-                f"{name} does not answer {kind.__name__}; name another judge for the role '{kind.role}'"
-                + OPTIONS.get(kind.role, "")
+                f"{name} does not answer {kind.__name__} tasks (role '{kind.role}'); use {OPTIONS[kind.role]}"
             )
         return judge
 

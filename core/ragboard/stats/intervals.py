@@ -182,9 +182,9 @@ def interval_text(found: Interval | NoInterval | None, form: str = ".3f") -> str
 
 
 def ci_text(found: Interval | NoInterval, form: str = ".3f") -> str:
-    """Format an interval: `95% CI 0.530 to 0.730`, or `no interval: fewer than 5 scored samples`."""
+    """Format an interval: `95% CI 0.530 to 0.730`, or `no CI: fewer than 5 scored samples`."""
     if isinstance(found, NoInterval):
-        return f"no interval: {found.reason}"
+        return f"no CI: {found.reason}"
     return f"{found.level:.0%} CI {interval_text(found, form)}"
 
 

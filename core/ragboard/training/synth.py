@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple
 from ragboard.errors import SettingError
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.journal import open_journal
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.runner import TaskRunner, wait_for
-from ragboard.evaluation.terms import Terms
 from ragboard.export.ares import ares_tsv
 from ragboard.judges.panel import Panel
 from ragboard.outputs import check_output, write_output
@@ -89,7 +89,7 @@ def synthesise(
     config: SynthConfig,
     panel: Panel,
     out: Path,
-    terms: Terms | None = None,
+    options: EvaluationOptions | None = None,
     *,
     force: bool = False,
 ) -> SynthResult:
@@ -102,12 +102,12 @@ def synthesise(
     for kind in (WriteQuestions, WriteAnswer, *((Similarity,) if _by_meaning(panel) else ())):
         panel.for_task(kind)
     chosen = choose(corpus, config)
-    terms = terms or Terms()
+    options = options or EvaluationOptions()
     journal_path = out / "journal" / "answers.jsonl"
     for name in (FILES[config.kind], CARD):
         check_output(out / name, force=force or journal_path.exists())
     with open_journal(journal_path, {"kind": config.kind, "seed": config.seed}) as journal:
-        runner = TaskRunner(panel, journal, Budget.of(terms, panel), retry=terms.retry)
+        runner = TaskRunner(panel, journal, Budget.of(options, panel), retry=options.retry)
         asked = wait_for(_ask_all(corpus, chosen, config, runner))
     rows = labelled_rows(corpus, asked.trip.kept, config.seed) if config.kind == "ares" else ()
     lines = ares_tsv(rows) if config.kind == "ares" else wikieval_lines(corpus, asked.trip.kept, config.seed)

@@ -90,7 +90,7 @@ def _item(key: int | list[Any], look: VerdictStyle, run: str, sample_id: str, nu
 
 def _hallucination(row: Hallucination) -> dict[str, Any]:
     said = row.said
-    judge = row.judged.judge + (" (heuristic)" if row.judged.heuristic else "")
+    judge = row.judged.judge + (" (rule-based)" if row.judged.heuristic else "")
     key = [row.run, row.sample_id, row.number]
     return _item(key, statement_style(said), row.run, row.sample_id, row.number) | {
         "text": inert(said.statement.text),

@@ -107,8 +107,10 @@ def test_another_judge_prompt_dataset_and_part_are_said(store: Store) -> None:
     keep(store, answers("prompt", [HALF, NONE]), PlainJudge(version="2"))
     keep(store, answers("questions", [HALF, NONE, ALL]))
     assert "different judges (plain in A, strict in B)" in compare(store, "a", "judge").cautions[0]
-    assert "plain in both, with other prompts, settings or versions" in compare(store, "a", "prompt").cautions[0]
-    assert "do not ask the same set of questions" in compare(store, "a", "questions").cautions[0]
+    assert (
+        "plain in both, but with different prompts, settings or versions" in compare(store, "a", "prompt").cautions[0]
+    )
+    assert "use different question sets" in compare(store, "a", "questions").cautions[0]
     assert "same run" in compare(store, "a", "a").cautions[0]
 
 
@@ -135,7 +137,7 @@ def test_that_samples_of_one_id_ask_something_else_is_said(store: Store) -> None
     turn = replace(other.samples[1], history=(Turn(role="user", text="Before?"),))
     keep(store, replace(other, samples=(other.samples[0], turn, replace(other.samples[2], question="Other?"))))
     assert compare(store, "a", "b").cautions[-1] == (
-        "Not paired: 2 samples have the same id in A and B, but another question or conversation history."
+        "Not paired: 2 samples have the same id in A and B, but a different question or conversation history."
     )
 
 
@@ -146,15 +148,15 @@ def test_other_settings_of_a_metric_and_metrics_of_one_run_alone_are_said(store:
     found = compare(store, "a", "b")
     assert found.metrics == ()
     assert "retrieval.recall(k=1) in A, retrieval.recall(k=2) in B" in found.cautions[0]
-    assert found.cautions[1] == "Only in A, so not compared: ragas.faithfulness."
+    assert found.cautions[1] == "Not compared, only in A: ragas.faithfulness."
     assert "cannot be compared" in found.sentence
 
 
 def test_a_run_that_was_never_evaluated_is_said(store: Store) -> None:
     keep(store, answers("a", [ALL]))
     store.add_runs([answers("b", [HALF])])
-    assert "B was not evaluated here" in compare(store, "a", "b").cautions[0]
-    assert "A and B were not evaluated here" in compare(store, "b", "b").cautions[1]
+    assert "B is not evaluated" in compare(store, "a", "b").cautions[0]
+    assert "A and B are not evaluated" in compare(store, "b", "b").cautions[1]
 
 
 def test_unpaired_samples_are_counted_and_named(store: Store) -> None:

@@ -118,7 +118,7 @@ def invoke(store: Store, *words: str) -> str:
 def test_the_command_line_says_whose_they_are(scored: Store) -> None:
     ref = evaluated(scored)
     assert "Faithfulness (ragas file)" in invoke(scored, "runs")
-    assert f"{THEIRS}: 0.25 1/2 (from the file, not counted here)" in invoke(scored, "show", "scored")
+    assert f"{THEIRS}: 0.25 1/2 (from the run file)" in invoke(scored, "show", "scored")
     sample = sample_rows(scored, ref, SampleQuery()).rows[0].sample_id
     assert f"{THEIRS}: 0.25 (as the file has it)" in invoke(scored, "show", "scored", sample)
     assert f",{THEIRS},0.25,as the file has it," in invoke(scored, "export", "scored")
@@ -217,7 +217,7 @@ def test_what_each_passage_says_by_itself_is_shown_apart_from_a_joint_verdict(st
         "unsupported",
     ]
     assert [one.alone_in_words for one in said] == [
-        f"{words} (each by itself; not judged together)"
+        f"{words} (each passage judged on its own)"
         for words in (
             "supported by passages 1 and 2",
             "supported by passage 2",
@@ -228,5 +228,5 @@ def test_what_each_passage_says_by_itself_is_shown_apart_from_a_joint_verdict(st
         )
     ]
     shown = invoke(store, "show", "six", "1")
-    assert f"  2 ✓ by itself    Two.\n{'':<19}supported by passage 2 (each by itself; not judged together)" in shown
+    assert f"  2 ✓ one passage  Two.\n{'':<19}supported by passage 2 (each passage judged on its own)" in shown
     assert "not judged  " not in shown

@@ -44,7 +44,7 @@ def test_a_name_is_enough_where_one_metric_has_it(name: str, spec: str) -> None:
 
 
 def test_an_ambiguous_or_unknown_name_is_refused_with_the_candidates() -> None:
-    with pytest.raises(SettingError, match=r"may mean ragas\.faithfulness or ragchecker\.faithfulness"):
+    with pytest.raises(SettingError, match=r"ambiguous: ragas\.faithfulness or ragchecker\.faithfulness"):
         spec_named("faithfulness", SPECS)
     with pytest.raises(SettingError, match=r"there are ragas\.faithfulness, "):
         spec_named("nope", SPECS)

@@ -78,7 +78,7 @@ def test_a_metric_without_a_mean_is_named(mean: float | None) -> None:
 
 def test_one_metric_is_too_few() -> None:
     assert ragas_score(summaries(ragas__faithfulness=0.5)) == Unscored(
-        reason="undefined", detail="it takes 2 of ragas's metrics, 1 were evaluated"
+        reason="undefined", detail="needs 2 ragas metrics, 1 evaluated"
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.core.conftest import PlainJudge, make_sample
 from tests.core.human.test_estimates import label
 
-from ragboard import DEFAULT_METRICS, Interval, JudgeOptions, Panel, Run, Store, Terms, evaluate_run
+from ragboard import DEFAULT_METRICS, EvaluationOptions, Interval, JudgeOptions, Panel, Run, Store, evaluate_run
 from ragboard.analysis import (
     breakdown,
     compare_runs,
@@ -136,7 +136,7 @@ def test_the_noise_of_a_judge(both: Store) -> None:
     for name in ("turns", "alone"):
         judging = JudgeOptions(judge="plain", parameters={"seed": 2})
         other = Panel(judge=PlainJudge(version="2"))
-        evaluate_run(both, both.resolve(name).run_id, DEFAULT_METRICS, other, Terms(judging=judging))
+        evaluate_run(both, both.resolve(name).run_id, DEFAULT_METRICS, other, EvaluationOptions(judging=judging))
     (turns,), (alone,) = (
         [one for one in judge_noise(both, both.resolve(name)) if one.metric == FAITHFULNESS]
         for name in ("turns", "alone")
@@ -165,7 +165,7 @@ def test_no_estimate_is_not_said_to_have_narrow_intervals(both: Store) -> None:
 def test_of_a_part_the_conversations_in_it_are_counted(both: Store, store: Store) -> None:
     samples = tuple(replace(make_sample(number), metadata={"chat_id": conversation(number)}) for number in range(24))
     (run,) = store.add_runs([Run(name="part", samples=samples)])
-    evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), Terms(sample=8))
+    evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), EvaluationOptions(sample=8))
     (part,) = {one.clustered for one in leaderboard(both) if one.name == "part"}
     scored = store.resolve("part")
     with store.database.read() as connection:

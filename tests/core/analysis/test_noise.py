@@ -9,7 +9,7 @@ from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import JudgeOptions, Panel, Run, Store, Verdict, evaluate_run
 from ragboard.analysis import judge_noise
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.metrics import metrics_named
 from ragboard.stats import Interval
 from ragboard.tasks import Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
@@ -43,7 +43,9 @@ def evaluate(store: Store, run: str, seed: int, *names: str, judge: str = "waver
     asked = Wavering(name=judge, version=f"seed {seed}")
     asked.seed = seed
     judging = JudgeOptions(judge=judge, parameters={"seed": seed} if parameters else {})
-    evaluate_run(store, run, metrics_named(names or ["faithfulness"]), Panel(judge=asked), Terms(judging=judging))
+    evaluate_run(
+        store, run, metrics_named(names or ["faithfulness"]), Panel(judge=asked), EvaluationOptions(judging=judging)
+    )
 
 
 def test_one_evaluation_has_no_noise(store: Store, run: str) -> None:

@@ -49,13 +49,13 @@ def test_where_lower_is_better_the_good_side_is_below(store: Store) -> None:
 
 
 def test_what_can_be_no_threshold_is_refused(store: Store) -> None:
-    with pytest.raises(SettingError, match=r"1\.2 is no threshold of ragas\.faithfulness, which lies in 0 to 1"):
+    with pytest.raises(SettingError, match=r"1\.2 is out of range for ragas\.faithfulness: 0 to 1"):
         set_threshold(store, FAITHFULNESS, 1.2)
-    with pytest.raises(SettingError, match="is no threshold"):
+    with pytest.raises(SettingError, match="is out of range"):
         set_threshold(store, FAITHFULNESS, float("nan"))
-    with pytest.raises(SettingError, match="better neither way"):
+    with pytest.raises(SettingError, match="no better direction"):
         set_threshold(store, "ragchecker.self_knowledge", 0.5)
-    with pytest.raises(SettingError, match="no metric is called 'x'"):
+    with pytest.raises(SettingError, match="no metric 'x'"):
         set_threshold(store, "x", 0.5)
     assert thresholds(store) == {}
 

@@ -61,12 +61,12 @@ def test_each_policy_by_hand(store: Store) -> None:
     left_out, zero, bounds = (summary(store, policy) for policy in POLICIES)
     assert (left_out.mean, left_out.scored, left_out.total) == (pytest.approx(4 / 6), 6, 8)
     assert (left_out.note, left_out.bounds, left_out.stands_for) == ("", None, None)
-    assert (zero.mean, zero.stands_for, zero.note) == (0.5, 0.0, "2 unscored as 0")
+    assert (zero.mean, zero.stands_for, zero.note) == (0.5, 0.0, "2 unscored count as 0")
     assert isinstance(zero.interval, Interval)
     assert zero.interval.n == 8
     assert bounds.mean == left_out.mean
     assert bounds.bounds == (0.5, 0.75)
-    assert bounds.note == "2 unscored could be anything"
+    assert bounds.note == "2 unscored from worst to best value"
     assert isinstance(bounds.interval, Interval)
     assert bounds.interval.low == zero.interval.low
     assert bounds.interval.high > 0.75
@@ -84,7 +84,7 @@ def test_values_that_differ_in_the_last_digits_are_no_certainty(store: Store) ->
 def test_where_lower_is_better_the_worst_stands_for_zero(store: Store) -> None:
     store.add_runs([scored_run("run", VALUES, LOWER)])
     found = summary(store, "zero", LOWER)
-    assert (found.mean, found.stands_for, found.note) == (0.75, 1.0, "2 unscored as 1, the worst")
+    assert (found.mean, found.stands_for, found.note) == (0.75, 1.0, "2 unscored count as 1, the worst value")
 
 
 def test_a_metric_without_a_bound_says_that_nothing_can_stand_for_the_worst(store: Store) -> None:
@@ -143,7 +143,7 @@ def test_a_comparison_pairs_the_unscored_under_a_policy(store: Store) -> None:
     assert bounds.pairs
     assert (left_out.pairs.n, left_out.pairs.difference, left_out.note) == (20, 1.0, "")
     assert (zero.pairs.n, zero.pairs.difference) == (22, pytest.approx(19 / 22))
-    assert zero.note == "unscored as 0 in 2 pairs"
+    assert zero.note == "unscored samples in 2 pairs count as 0"
     assert (bounds.pairs.n, bounds.pairs.difference) == (20, 1.0)
     assert bounds.bounds == (pytest.approx(18 / 22), pytest.approx(21 / 22))
     assert bounds.change == "better"

@@ -33,7 +33,7 @@ def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval
     said = ragboard("agree", wikieval, "--store", tmp_path / "s")
     assert said.exit_code == 0
     lines = said.stdout.splitlines()
-    assert lines[0] == "30 pairs judged by embedded; a tie is a coin, seed 0"
+    assert lines[0] == "30 pairs judged by embedded; a tie is a coin flip, seed 0"
     assert lines[1].split() == ["accuracy", "faithfulness", "answer_relevance", "context_relevance"]
     assert [line.split("  ")[0] for line in lines[2:10]] == [
         "ragas",
@@ -45,8 +45,8 @@ def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval
         "GPT Score, published",
         "GPT Ranking, published",
     ]
-    assert "0.00 (0.00 to 0.28) of 10" in lines[3]
-    assert "another model on other pairs" in lines[10]
+    assert "0.00 [0.00, 0.28] of 10" in lines[3]
+    assert "another model and other pairs" in lines[10]
     assert lines[11].startswith("ragas is right more often than everything that reads nothing, beyond chance, in")
     assert "GPT Score and GPT Ranking are left out: embedded does not rate and compare" in said.stderr
     assert "heuristic" in said.stderr
@@ -88,8 +88,10 @@ def test_a_pair_that_the_file_brings_no_scores_for_is_unscored(tmp_path: Path) -
 def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
     said = ragboard("agree", sample_folder() / "labels" / "statements.jsonl", "--store", tmp_path / "s")
     assert said.exit_code == 0
-    assert said.stdout.startswith("288 items in 44 clusters, supported judged by embedded; 229 are good (from 0.5 on)")
-    assert "good by people" in said.stdout
+    assert said.stdout.startswith(
+        "288 items in 44 clusters, supported judged by embedded; annotators rated 229 of 288 at least 0.5"
+    )
+    assert "rated good" in said.stdout
 
 
 def test_graded_answers_take_a_dimension_a_grade_and_a_cut(tmp_path: Path) -> None:
@@ -106,7 +108,9 @@ def test_graded_answers_take_a_dimension_a_grade_and_a_cut(tmp_path: Path) -> No
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     given = ["--dimension", "faithfulness", "--at-least", "3", "--cut", "0.5", "--store", tmp_path / "s"]
     said = ragboard("agree", path, *given)
-    assert said.stdout.startswith("30 items in 30 clusters, faithfulness judged by embedded; 20 are good (from 3 on)")
+    assert said.stdout.startswith(
+        "30 items in 30 clusters, faithfulness judged by embedded; annotators rated 20 of 30 at least 3"
+    )
     assert "Krippendorff's alpha of 2 annotators" in said.stdout
     report = json.loads(ragboard("agree", path, *given, "--json").stdout)["report"]
     assert report["lines"][0]["cut"]["threshold"] == 0.5
@@ -140,7 +144,7 @@ def test_the_mock_systems_are_ordered_in_four_ways() -> None:
 def test_more_labels_than_items_are_refused_in_one_line() -> None:
     said = ragboard("simulate", "ranking", "--labels", "100", "--items", "50")
     assert said.exit_code == 2
-    assert "got 100 of 50 labelled" in said.stderr
+    assert "--labels 100 leaves fewer than 2 of 50 items unlabelled" in said.stderr
 
 
 @pytest.mark.parametrize(

@@ -71,4 +71,4 @@ def test_what_to_delete_is_not_said_without_deleting(store: Store) -> None:
 
 def test_a_store_without_a_cache_says_so(tmp_path: Path) -> None:
     said = ragboard(Store(tmp_path / "empty"))
-    assert (said.exit_code, said.stdout) == (0, "no answer of a model is kept yet\n")
+    assert (said.exit_code, said.stdout) == (0, "the cache is empty\n")

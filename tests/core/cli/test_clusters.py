@@ -83,7 +83,7 @@ def test_a_difference_of_turns_has_the_interval_and_the_p_of_conversations(store
     assert after["pairs"]["sign"]["method"] == "exact sign test of clusters"
     assert after["p"] > 100 * before["p"]
     assert (alone["clustered"], turns["clustered"]) == ("", "16 conversations")
-    assert "intervals are clustered by 16 conversations" in ragboard(store, "compare", "turns-a", "turns-b").stdout
+    assert "with 95% CIs clustered by 16 conversations" in ragboard(store, "compare", "turns-a", "turns-b").stdout
 
 
 def test_a_gate_that_turns_would_pass_is_inconclusive_for_conversations(store: Path) -> None:
@@ -134,7 +134,7 @@ def test_of_few_conversations_there_is_no_interval_and_the_reason_is_said(tmp_pa
     ragboard(tmp_path / "store", "evaluate", path, "--metrics", "overlap.exact_match")
     gated = ragboard(tmp_path / "store", "check", "few", "--min", "exact_match=0.1")
     assert gated.exit_code == 4
-    assert "no interval: an interval needs at least 5 clusters" in gated.stdout
+    assert "no CI: an interval needs at least 5 clusters" in gated.stdout
     assert "60 values in 4 clusters" in gated.stdout
 
 

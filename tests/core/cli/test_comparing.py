@@ -69,9 +69,9 @@ def test_a_difference_has_a_sign_and_a_mean_has_none(runs: Store) -> None:
 def test_a_limit_that_nothing_can_reach_is_refused_with_what_can_be_reached(runs: Store) -> None:
     """Meant in percent, it would let everything pass."""
     said = call(runs, "check", "a", "--max", "faithfulness=5").output
-    assert said == "ragboard: 5 is no limit of ragas.faithfulness: a mean of it lies in 0 to 1\n"
+    assert said == "ragboard: 5 is out of range for ragas.faithfulness: a mean is between 0 and 1\n"
     result = call(runs, "compare", "a", "c", "--fail-if", "faithfulness < -2")
-    assert (result.exit_code, "a difference of it lies in -1 to 1" in result.output) == (2, True)
+    assert (result.exit_code, "a difference is between -1 and 1" in result.output) == (2, True)
 
 
 def test_json_holds_the_comparison_the_gates_and_the_verdict(runs: Store) -> None:

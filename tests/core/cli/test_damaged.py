@@ -163,7 +163,7 @@ def test_writing_there_is_refused_in_one_line(read_only: Path, words: list[str])
 def test_doctor_says_that_it_can_be_read_and_not_written(read_only: Path) -> None:
     said = ragboard(read_only, "doctor").stdout
     assert "WRONG store: " in said
-    assert "can be read, not written; `ragboard serve --read-only` shows it" in said
+    assert "readable but not writable; use `ragboard serve --read-only`" in said
     assert "tables: 22 read in full" in said
 
 

@@ -23,19 +23,17 @@ def run(store: Store) -> Store:
 
 def test_a_verdict_is_overruled_and_taken_back(run: Store) -> None:
     words = ("label", "run", "s0", "2", "supported", "--annotator", "ada", "--note", HOSTILE)
-    assert ragboard(run, *words).stdout == "run s0, statement 2: supported, says ada\n"
+    assert ragboard(run, *words).stdout == "run s0, statement 2: labelled supported by ada\n"
     shown = ragboard(run, "show", "run", "s0").stdout
     assert (
         "ragas.faithfulness: 0.50 (1 of 2 statements)\n    with overruled verdicts: 1.00 (2 of 2 statements)" in shown
     )
-    assert "supported, says ada: \N{REPLACEMENT CHARACTER}[31mred" in shown
+    assert "supported, label by ada: \N{REPLACEMENT CHARACTER}[31mred" in shown
     assert "with 1 overruled verdict: 1.00 1/1" in ragboard(run, "show", "run").stdout
     assert json.loads(ragboard(run, "show", "run", "--json").stdout)["people"]["overruled"] == 1
-    assert "supported, says ada" in ragboard(run, "hallucinations", "--human", "overruled").stdout
-    assert ragboard(run, "label", "run", "s0", "2", "none", "--annotator", "ada").stdout.endswith("2: taken back\n")
-    assert ragboard(run, "label", "run", "s0", "2", "none", "--annotator", "ada").stdout.endswith(
-        "said nothing there\n"
-    )
+    assert "supported, label by ada" in ragboard(run, "hallucinations", "--human", "overruled").stdout
+    assert ragboard(run, "label", "run", "s0", "2", "none", "--annotator", "ada").stdout.endswith("2: label removed\n")
+    assert ragboard(run, "label", "run", "s0", "2", "none", "--annotator", "ada").stdout.endswith("no label by ada\n")
     assert "overruled" not in ragboard(run, "show", "run").stdout
 
 
@@ -72,8 +70,8 @@ def test_labels_are_drawn_for_exported_and_imported(run: Store, tmp_path: Path) 
     assert file.read_text(encoding="utf-8") == ragboard(run, "labels", "export", "run").stdout
     fresh = Store(tmp_path / "fresh")
     said = ragboard(fresh, "labels", "import", str(file), "--design", "not random")
-    assert said.stdout == "1 labels kept of 1 rows; 0 were there already\n"
-    assert "no run of the store gives" in said.stderr
+    assert said.stdout == "1 labels imported from 1 rows; 0 were already there\n"
+    assert "match no answer of a run in the store" in said.stderr
     found = json.loads(ragboard(fresh, "labels", "import", str(file), "--design", "not random", "--json").stdout)
     assert found["unchanged"] == 1
     (line,) = ragboard(fresh, "labels", "export").stdout.splitlines()

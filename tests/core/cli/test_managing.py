@@ -61,7 +61,7 @@ def test_deleting_an_evaluation_by_a_runs_command_is_refused(runs: Store) -> Non
     evaluate_run(runs, runs.resolve("first").run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
     said = ragboard(runs, "rm", f"first@{runs.resolve('first').evaluation_id}", "--yes")
     assert said.exit_code == 2
-    assert "names an evaluation, expected a run: 'first'" in said.stderr
+    assert "is an evaluation; give its run: 'first'" in said.stderr
     assert names(runs) == {"first", "second"}
 
 
@@ -120,4 +120,4 @@ def test_many_metrics_have_a_line_each_and_runs_a_column(store: Store) -> None:
 def test_the_list_of_metrics_is_short_and_their_names_explain_them() -> None:
     head = CliRunner().invoke(main, ["metrics"]).stdout.splitlines()[0]
     assert head.split() == ["metric", "title", "range", "better", "needs"]
-    assert "asks a judge" in CliRunner().invoke(main, ["metrics", "ragas.faithfulness"]).stdout
+    assert "judge calls" in CliRunner().invoke(main, ["metrics", "ragas.faithfulness"]).stdout

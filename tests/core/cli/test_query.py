@@ -32,7 +32,7 @@ def test_a_table_for_people_steers_no_terminal(kept: Store) -> None:
 def test_a_file_is_written_as_it_is_called_and_left_out_rows_are_said(kept: Store, tmp_path: Path) -> None:
     out = tmp_path / "names.parquet"
     said = query(kept, "SELECT name FROM runs ORDER BY name DESC", "--rows", "1", "-o", str(out))
-    assert (said.stdout, said.stderr) == ("", "the first 1 rows; --rows N gives more\n")
+    assert (said.stdout, said.stderr) == ("", "first 1 rows; show more with --rows N\n")
     assert pq.read_table(out).to_pylist() == [{"name": "b"}]
 
 

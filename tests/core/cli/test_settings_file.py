@@ -70,7 +70,7 @@ def test_the_environment_names_the_file(here: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('juge = "x"', "there is no setting 'juge'; there are store, judge, extract"),
+        ('juge = "x"', "unknown setting 'juge'; known settings: store, judge, extract"),
         ("judge = 3", "judge is 3, expected a text"),
         ('metrics = "ragas"', "metrics is 'ragas', expected a list of texts"),
         ("judge-param = 3", "judge-param is 3, expected a table of parameters"),
@@ -159,7 +159,7 @@ def test_a_role_that_nobody_fills_is_named_before_anything_is_sent() -> None:
     with chat_server() as server:
         done = ragboard("evaluate", "answers.jsonl", "--judge", "openai:m", "--base-url", server.url)
         assert (done.exit_code, server.asked) == (1, [])
-        assert "openai:m does not answer Similarity; name another judge for the role 'embed'" in done.stderr
+        assert "openai:m does not answer Similarity tasks (role 'embed'); use" in done.stderr
         assert "--embed embedded, or an embedding model, --embed openai:MODEL\n" in done.stderr
 
 

@@ -46,7 +46,7 @@ def test_a_file_that_is_there_is_written_over_only_by_force(folder: Path, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("report", "one", "-o", "x.html", "--metric", "faithfulness"), "--metric is for two runs"),
+        (("report", "one", "-o", "x.html", "--metric", "faithfulness"), "--metric needs two runs"),
         (("report", "nope", "-o", "x.html"), "nope"),
         (("report", "one", "-o", "absent/x.html"), "cannot write"),
         (("export", "one", "two", "--format", "ragchecker"), "takes one run, not 2"),

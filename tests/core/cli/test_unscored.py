@@ -29,7 +29,7 @@ def call(store: Store, *words: str) -> Result:
 
 @pytest.mark.parametrize(
     ("policy", "shown", "code"),
-    [("excluded", "1.00 (", 0), ("zero", "20 unscored as 0", 1), ("bounds", "0.75 to 1.00 (", 4)],
+    [("excluded", "1.00 [", 0), ("zero", "20 unscored count as 0", 1), ("bounds", "0.75 to 1.00 [", 4)],
 )
 def test_list_page_and_gate_count_the_unscored_alike(runs: Store, policy: str, shown: str, code: int) -> None:
     chosen = ("--unscored", policy)
@@ -45,16 +45,19 @@ def test_a_comparison_says_how_they_counted(runs: Store) -> None:
     assert call(runs, "compare", "gaps", "other", *condition).exit_code == 4
     zero = call(runs, "compare", "gaps", "other", *condition, "--unscored", "zero")
     assert zero.exit_code == 1
-    assert "Unscored samples count as zero, as the worst where lower is better." in zero.output
-    assert "could be anything" in call(runs, "compare", "gaps", "other", "--unscored", "bounds", "--markdown").output
+    assert "Unscored samples count as zero, or as the worst value where lower is better." in zero.output
+    assert (
+        "from worst to best value"
+        in call(runs, "compare", "gaps", "other", "--unscored", "bounds", "--markdown").output
+    )
 
 
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
         ("excluded", ("1.000", "Unscored samples are left out.")),
-        ("zero", ("0.750", "20 unscored as 0", "Unscored samples count as zero")),
-        ("bounds", ("0.750 to 1.000", "20 unscored could be anything", "Unscored samples could be anything")),
+        ("zero", ("0.750", "20 unscored count as 0", "Unscored samples count as zero")),
+        ("bounds", ("0.750 to 1.000", "20 unscored from worst to best value", "Unscored samples count as anything")),
     ],
 )
 def test_the_report_for_others_counts_them_so_and_says_so(
@@ -87,7 +90,7 @@ def test_tables_for_others_count_them_so_and_say_so(
 
 def test_a_run_is_checked_by_the_thresholds_that_are_set(runs: Store) -> None:
     assert call(runs, "check", "gaps").exit_code == 2
-    assert "no threshold is set" in call(runs, "threshold").output
+    assert "no thresholds" in call(runs, "threshold").output
     assert "at least 0.9" in call(runs, "threshold", "ragas.faithfulness", "0.9").output
     assert call(runs, "check", "gaps").exit_code == 0
     assert call(runs, "check", "gaps", "--unscored", "zero").exit_code == 1
@@ -113,7 +116,7 @@ def test_the_calls_of_a_sample_are_printed(store: Store) -> None:
     evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=PlainJudge(name="bad\x1b[2J")))
     printed = call(store, "show", "run", "s0", "--calls").output
     assert "1. Split the answer into statements" in printed
-    assert "read as: together: 1 supported, 1 unsupported" in printed
+    assert "parsed as: together: 1 supported, 1 unsupported" in printed
     assert "\x1b" not in printed
     kept = json.loads(call(store, "show", "run", "s0", "--calls", "--json").stdout)
     assert [one["origin"] for one in kept["tasks"]] == ["nobody", "nobody"]

@@ -159,7 +159,7 @@ def test_one_that_dies_before_its_first_word_says_why(store: Store, monkeypatch:
 def test_what_cannot_be_is_refused_before_anything_starts(store: Store) -> None:
     ref = kept(store)
     priceless = Choice(metrics=("faithfulness",), judging=JudgeOptions(judge="openai:j"), limits={"max_cost": 1})
-    with pytest.raises(SettingError, match="needs the price of j"):
+    with pytest.raises(SettingError, match="needs a price for j"):
         start_evaluation(store, ref, priceless)
     with pytest.raises(SettingError, match="no judge is called 'nobody'"):
         start_evaluation(store, ref, Choice(metrics=("faithfulness",), judging=JudgeOptions(judge="nobody")))

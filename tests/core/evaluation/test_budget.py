@@ -12,7 +12,7 @@ from tests.core.conftest import PlainJudge
 
 from ragboard import Panel, SettingError
 from ragboard.evaluation.budget import FAILURES, Budget
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.base import NotAskedError, RequestSize
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.prices import Price
@@ -61,8 +61,8 @@ def admitted(spent: Budget, size: RequestSize = SMALL) -> bool:
 
 
 def budget(clock: Clock | None = None, **limits: float) -> Budget:
-    terms = Terms(prices=PRICES, **limits)  # type: ignore[arg-type]
-    return Budget(terms, {GenerateQuestions: "m"}, clock=clock or Clock())
+    options = EvaluationOptions(prices=PRICES, **limits)  # type: ignore[arg-type]
+    return Budget(options, {GenerateQuestions: "m"}, clock=clock or Clock())
 
 
 def test_without_limits_nothing_stops_it() -> None:
@@ -162,7 +162,7 @@ def test_a_limit_of_cost_that_cannot_be_held_stops_rather_than_is_ignored() -> N
     called(spent, Exchange(said="x"))
     assert spent.cost is None
     assert not admitted(spent)
-    assert "cannot be held" in spent.stopped
+    assert "cannot be enforced" in spent.stopped
 
 
 def test_an_unknown_cost_stops_nothing_where_no_limit_is_set_on_it() -> None:
@@ -203,7 +203,7 @@ def test_it_stops_after_fifty_failures_in_a_row_and_says_the_last() -> None:
     assert spent.allows()
     spent.note(TASK, ILL)
     assert not spent.allows()
-    assert spent.stopped == "the last 50 tasks all failed, at last: status 500"
+    assert spent.stopped == "the last 50 tasks all failed; last error: status 500"
 
 
 def test_who_answers_at_home_does_not_hide_that_a_model_never_does() -> None:
@@ -216,13 +216,13 @@ def test_who_answers_at_home_does_not_hide_that_a_model_never_does() -> None:
 
 def test_a_limit_of_cost_needs_the_price_of_every_model_and_names_the_missing_one() -> None:
     panel = Panel(judge=LlmJudge("unheard-of", Endpoint("http://127.0.0.1:9/v1", "key")))
-    with pytest.raises(SettingError, match=r"^--max-cost needs the price of unheard-of; give it with --prices FILE$"):
-        Budget.of(Terms(max_cost=1), panel)
-    assert Budget.of(Terms(max_calls=1), panel).models
+    with pytest.raises(SettingError, match=r"^--max-cost needs a price for unheard-of: pass it with --prices FILE$"):
+        Budget.of(EvaluationOptions(max_cost=1), panel)
+    assert Budget.of(EvaluationOptions(max_calls=1), panel).models
 
 
 def test_who_asks_nobody_outside_needs_no_price() -> None:
-    kinds: dict[type[Task], str] = Budget.of(Terms(max_cost=1), Panel(judge=PlainJudge())).models
+    kinds: dict[type[Task], str] = Budget.of(EvaluationOptions(max_cost=1), Panel(judge=PlainJudge())).models
     assert kinds == {}
 
 

@@ -16,7 +16,7 @@ from ragboard import Panel, Score, Store, StoreError, evaluate_run
 from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.cache import cache_contents, open_cache, prune_cache
 from ragboard.evaluation.engine import Finished
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.metrics import metrics_named
@@ -47,10 +47,10 @@ def judge(server: ChatServer, model: str = "m", **given: Any) -> LlmJudge:
     return LlmJudge(model, Endpoint(server.url, "key", pause=no_pause), **given)
 
 
-def evaluate(store: Store, name: str, panel: Panel, **terms: Any) -> Finished:
+def evaluate(store: Store, name: str, panel: Panel, **options: Any) -> Finished:
     """A run of the same samples under a name of its own."""
     run_id = store.add_runs([make_run(name=name)])[0].id
-    return evaluate_run(store, run_id, FAITHFULNESS, panel, Terms(**terms))
+    return evaluate_run(store, run_id, FAITHFULNESS, panel, EvaluationOptions(**options))
 
 
 def test_an_answer_is_found_at_once_and_after_reopening(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import SampleQuery, sample_report, sample_rows
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.metrics import metrics_named, outcome
 from ragboard.metrics.base import resolve, tasks_for
 from ragboard.metrics.needs import (
@@ -257,7 +257,7 @@ def test_cells_that_failed_are_asked_again_together_with_the_rest(store: Store) 
     evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=out))
     judge = PlainJudge()
     metrics = metrics_named(["ragchecker.faithfulness"])
-    evaluate_run(store, run_id, metrics, Panel(judge=judge), Terms(retry=True))
+    evaluate_run(store, run_id, metrics, Panel(judge=judge), EvaluationOptions(retry=True))
     assert asked_ways(judge.asked) == [TOGETHER]
 
 

@@ -10,8 +10,8 @@ from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run
 from ragboard.evaluation import progress
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import Progress, cancel_evaluation, live_evaluations
-from ragboard.evaluation.terms import Terms
 from ragboard.tasks import Failure, Task
 
 HOUR = 3600.0
@@ -49,7 +49,9 @@ def test_progress_goes_on_and_the_rate_stays_what_it_is(store: Store, clocks: Cl
     run = store.add_runs([make_run(samples=20)])[0]
     seen: list[Progress] = []
     judge = PlainJudge(before=pass_a_second)
-    evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=judge), Terms(together=1), watch=seen.append)
+    evaluate_run(
+        store, run.id, DEFAULT_METRICS, Panel(judge=judge), EvaluationOptions(concurrency=1), watch=seen.append
+    )
     told = [(one.done, one.updated) for one in seen]
     assert {done for done, _ in told} >= set(range(1, 21))
     assert all(0 <= after - before < 60 for (_, before), (_, after) in pairwise(told))
@@ -66,6 +68,6 @@ def test_who_says_stop_is_heard_after_the_clock_was_set_back(store: Store, clock
 
     run = store.add_runs([make_run(samples=20)])[0]
     judge = PlainJudge(before=stop)
-    done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=judge), Terms(together=1))
-    assert done.stopped == "stopped by a person; the same command goes on from here"
+    done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=judge), EvaluationOptions(concurrency=1))
+    assert done.stopped == "stopped by the user; run the same command to resume"
     assert done.samples < 20

@@ -25,7 +25,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import SampleQuery, sample_report, sample_rows
-from ragboard.evaluation.terms import Expected, Terms
+from ragboard.evaluation.options import EvaluationOptions, Expected
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import metrics_named
 from ragboard.records import Run
@@ -87,7 +87,7 @@ def test_a_second_evaluation_asks_nothing_and_changes_nothing(store: Store) -> N
 
 def test_judges_that_were_named_once_stay_named_when_python_goes_on(store: Store) -> None:
     run_id, panel = add(store, make_run(samples=1)), Panel(judge=PlainJudge())
-    done = evaluate_run(store, run_id, ALL, panel, Terms(judging=JudgeOptions(judge="embedded")))
+    done = evaluate_run(store, run_id, ALL, panel, EvaluationOptions(judging=JudgeOptions(judge="embedded")))
     evaluate_run(store, run_id, ALL, panel)
     assert store.judging(done.evaluation.id) == JudgeOptions(judge="embedded")
 
@@ -140,7 +140,7 @@ def test_a_rerun_asks_nothing_and_a_retry_only_what_failed(store: Store) -> None
     rerun, judge = PlainJudge(), PlainJudge()
     assert evaluate_run(store, run_id, ALL, Panel(judge=rerun)).failed == 3
     assert rerun.asked == []
-    done = evaluate_run(store, run_id, ALL, Panel(judge=judge), Terms(retry=True))
+    done = evaluate_run(store, run_id, ALL, Panel(judge=judge), EvaluationOptions(retry=True))
     assert {type(task) for task in judge.asked} == {Verify}
     assert done.failed == 0
     assert isinstance(scores(store, run_id, done.evaluation.id)["s0"]["ragas.faithfulness"], Score)
@@ -251,9 +251,9 @@ def test_what_a_judge_said_beside_verdicts_is_kept_with_its_reason(store: Store)
 def test_near_the_end_of_a_budget_samples_are_finished_not_begun(store: Store) -> None:
     run_id = add(store, make_run(samples=40))
     expected = (Expected(model="m", embedding=False, calls=80, tokens=0),)
-    terms = Terms(max_calls=20, expected=expected, planned_samples=40)
+    options = EvaluationOptions(max_calls=20, expected=expected, planned_samples=40)
     judge = Calling()
-    done = evaluate_run(store, run_id, metrics_named(["faithfulness"]), Panel(judge=judge), terms)
+    done = evaluate_run(store, run_id, metrics_named(["faithfulness"]), Panel(judge=judge), options)
     assert "20 calls" in done.stopped
     assert len(judge.asked) == 20
     assert done.samples - done.unscored == 10

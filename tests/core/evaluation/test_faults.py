@@ -15,7 +15,7 @@ from tests.core.conftest import make_run
 
 from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run
 from ragboard.analysis import SampleQuery, sample_rows
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder
 from ragboard.records import Outcome, Score, Unscored
 from ragboard.store import RunRef
@@ -62,7 +62,7 @@ def outcomes(store: Store, server: ChatServer, samples: int, deadline: float) ->
     run_id = store.add_runs([replace(run, samples=tuple(own))])[0].id
     endpoint = Endpoint(server.url, "key", timeout=deadline, limits=Limits(concurrency=CONCURRENCY), pause=no_pause)
     panel = Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
-    done = evaluate_run(store, run_id, DEFAULT_METRICS, panel, Terms(together=CONCURRENCY))
+    done = evaluate_run(store, run_id, DEFAULT_METRICS, panel, EvaluationOptions(concurrency=CONCURRENCY))
     ref = RunRef(run_id=run_id, name="run", evaluation_id=done.evaluation.id)
     rows = sample_rows(store, ref, SampleQuery(limit=samples)).rows
     return {row.sample_id: dict(row.scores) for row in rows}

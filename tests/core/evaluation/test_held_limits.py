@@ -82,7 +82,7 @@ def test_replies_longer_than_those_before_exceed_it_by_what_is_printed(
     server.faults = [replies("no"), replies("no"), counts(25)]
     done = evaluate(store, server, "--max-cost", "3", "--prices", prices, "--concurrency", "1")
     assert (done.exit_code, server.count) == (3, 3)
-    assert "the limit of cost was exceeded by $1.5" in done.stderr
+    assert "the cost limit was exceeded by $1.5" in done.stderr
 
 
 @pytest.mark.parametrize("limit", [7, 15, 31])

@@ -15,7 +15,7 @@ from ragboard import NotFoundError, Panel, Score, Store, Turn, evaluate_run
 from ragboard.analysis import SampleQuery, leaderboard, run_summary, sample_rows
 from ragboard.cli import main
 from ragboard.evaluation.engine import Finished
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.metrics import metrics_named
 from ragboard.tasks import TASKS, Similarity
 
@@ -36,7 +36,7 @@ def evaluated(
     sample: int | None = None,
 ) -> Finished:
     panel = Panel(judge=PlainJudge(name=judge, version=judge), roles={"embed": PlainJudge(name=embed, version=embed)})
-    return evaluate_run(store, run_id, metrics_named(metrics), panel, Terms(sample=sample))
+    return evaluate_run(store, run_id, metrics_named(metrics), panel, EvaluationOptions(sample=sample))
 
 
 def command(store: Store, *arguments: str) -> Result:
@@ -96,7 +96,7 @@ def test_metrics_scored_before_are_still_shown_after_another_evaluation(store: S
     (row, *_) = sample_rows(store, store.resolve("run"), SampleQuery(column=FAITHFULNESS)).rows
     assert all(isinstance(row.scores[spec], Score) for spec in (FAITHFULNESS, RELEVANCE))
     checked = command(store, "check", "run", "--min", "faithfulness=0.0")
-    assert checked.exit_code == 0 or "no metric is called" not in checked.output
+    assert checked.exit_code == 0 or "no metric '" not in checked.output
 
 
 def test_an_evaluation_without_statements_does_not_hide_those_there_are(store: Store, run_id: str) -> None:
@@ -202,7 +202,7 @@ def test_turns_judged_without_their_conversation_by_an_older_version_are_not_com
         connection.execute("UPDATE evaluations SET reads_history = false WHERE evaluation_id = ?", [older])
     found = command(store, "compare", "a", "b")
     assert found.exit_code == 2
-    assert "different judges (plain in both, with other prompts, settings or versions)" in found.output
+    assert "different judges (plain in both, but with different prompts, settings or versions)" in found.output
     evaluated(store, store.resolve("a").run_id, ["faithfulness"])
     assert command(store, "compare", "a", "b").exit_code == 0
 

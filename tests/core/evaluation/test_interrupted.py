@@ -194,7 +194,7 @@ def test_ctrl_c_keeps_all_that_was_answered(tmp_path: Path, server: ChatServer) 
     (status,) = (store.folder / "journals").glob("*.status.json")
     last = read_progress(status)
     assert last is not None
-    assert (last.state, last.message) == ("stopped", "stopped; the same command goes on from here")
+    assert (last.state, last.message) == ("stopped", "stopped; run the same command to resume")
     server.rules = []
     known, before = set(answered), len(server.asked)
     assert ended(start(store, server))[0] == 0
@@ -264,6 +264,6 @@ def test_a_second_evaluation_of_a_run_at_once_is_refused(tmp_path: Path, server:
     code, said = ended(start(store, server))
     go_on.set()
     assert (code, said.count("\n")) == (75, 1), said
-    assert "under way in another process" in said
+    assert "running in another process" in said
     assert ended(first)[0] == 0
     assert len(journalled(store)) == len(server.asked) == 100

@@ -72,7 +72,11 @@ def test_damage_in_the_middle_is_said_with_its_place(tmp_path: Path) -> None:
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
-    with open_journal(path, {}), pytest.raises(StoreBusyError, match="under way"), open_journal(path, {}):
+    with (
+        open_journal(path, {}),
+        pytest.raises(StoreBusyError, match="another process"),
+        open_journal(path, {}),
+    ):
         pass
 
 

@@ -17,8 +17,8 @@ from ragboard import Panel, Store, evaluate_run
 from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.cli import main
 from ragboard.evaluation.engine import Finished
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import Progress, read_progress, stop_file
-from ragboard.evaluation.terms import Terms
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.metrics import metrics_named
 from ragboard.prices import Price
@@ -61,8 +61,8 @@ def found(store: Store, done: Finished) -> dict[str, dict[str, Outcome]]:
 
 def test_calls_are_never_more_than_allowed_and_the_rest_comes_later(store: Store, server: ChatServer) -> None:
     run_id = kept(store)
-    terms = Terms(max_calls=15, together=4)
-    first = evaluate_run(store, run_id, FAITHFULNESS, panel(server), terms)
+    options = EvaluationOptions(max_calls=15, concurrency=4)
+    first = evaluate_run(store, run_id, FAITHFULNESS, panel(server), options)
     assert (len(server.asked), first.asked) == (15, 15)
     assert first.stopped == "the limit of 15 calls is reached"
     scored = {name for name, row in found(store, first).items() if isinstance(row["ragas.faithfulness"], Score)}
@@ -74,33 +74,33 @@ def test_calls_are_never_more_than_allowed_and_the_rest_comes_later(store: Store
 
 
 def test_nothing_is_asked_where_nothing_may_be(store: Store, server: ChatServer) -> None:
-    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), Terms(max_calls=0))
+    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), EvaluationOptions(max_calls=0))
     assert (done.samples, done.asked, server.asked) == (0, 0, [])
 
 
 def test_cost_stops_it_once_it_is_reached(store: Store, server: ChatServer) -> None:
     """The server counts 100 tokens of every prompt, so a longer prompt than those before is expected to cost more."""
-    terms = Terms(max_cost=0.002, prices=PRICES, together=1)
-    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), terms)
+    options = EvaluationOptions(max_cost=0.002, prices=PRICES, concurrency=1)
+    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), options)
     assert done.stopped == "the limit of $0.002 is reached"
     assert 0.0018 <= (done.spent[0].cost or 0) <= 0.002
     assert done.samples == 4
 
 
 def test_minutes_that_are_over_stop_it(store: Store, server: ChatServer) -> None:
-    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), Terms(max_minutes=0))
+    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), EvaluationOptions(max_minutes=0))
     assert (done.stopped, server.asked) == ("the limit of 0 minutes is reached", [])
 
 
 def test_an_evaluation_stopped_before_its_first_task_is_still_its_judges(store: Store, server: ChatServer) -> None:
-    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), Terms(max_minutes=0))
+    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), EvaluationOptions(max_minutes=0))
     assert (done.asked, done.evaluation.judge) == (0, "openai:m")
 
 
 def test_what_was_covered_before_stays_when_a_later_metric_is_cut_short(store: Store, server: ChatServer) -> None:
     run_id = kept(store)
     whole = evaluate_run(store, run_id, FAITHFULNESS, panel(server))
-    done = evaluate_run(store, run_id, BOTH, panel(server), Terms(max_calls=5))
+    done = evaluate_run(store, run_id, BOTH, panel(server), EvaluationOptions(max_calls=5))
     rows = found(store, done)
     assert {name: row["ragas.faithfulness"] for name, row in rows.items()} == {
         name: row["ragas.faithfulness"] for name, row in found(store, whole).items()
@@ -113,7 +113,7 @@ def test_what_was_covered_before_stays_when_a_later_metric_is_cut_short(store: S
 def test_samples_that_lack_a_column_do_not_count_as_reached(store: Store, server: ChatServer) -> None:
     """Without references RAGChecker's recall is skipped of itself; that is no reason to say a sample was done."""
     metrics = metrics_named(["ragas.faithfulness", "ragchecker.recall"])
-    done = evaluate_run(store, kept(store), metrics, panel(server), Terms(max_calls=4, together=1))
+    done = evaluate_run(store, kept(store), metrics, panel(server), EvaluationOptions(max_calls=4, concurrency=1))
     assert done.samples == 2
     assert len(found(store, done)) == 2
 
@@ -124,26 +124,30 @@ def test_failures_stay_in_what_is_covered_when_a_retry_is_cut_short(store: Store
 
     run_id = kept(store, 6)
     evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge(before=refuse)))
-    done = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), Terms(retry=True, max_calls=0))
+    done = evaluate_run(
+        store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), EvaluationOptions(retry=True, max_calls=0)
+    )
     assert done.samples == 6
     assert {row["ragas.faithfulness"] for row in found(store, done).values()} == {
         Unscored(reason="failed", detail="silent")
     }
-    again = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), Terms(retry=True))
+    again = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), EvaluationOptions(retry=True))
     assert all(isinstance(row["ragas.faithfulness"], Score) for row in found(store, again).values())
 
 
 def test_a_retry_asks_nothing_of_samples_that_were_not_evaluated(store: Store) -> None:
     run_id = kept(store, 12)
-    evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), Terms(sample=4))
+    evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), EvaluationOptions(sample=4))
     judge = PlainJudge()
-    done = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(retry=True))
+    done = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), EvaluationOptions(retry=True))
     assert (done.samples, judge.asked) == (4, [])
 
 
 @pytest.mark.parametrize("number", [1, 7, 20, 25])
 def test_exactly_the_samples_drawn_are_evaluated_and_a_seed_draws_the_same(store: Store, number: int) -> None:
-    done = evaluate_run(store, kept(store), FAITHFULNESS, Panel(judge=PlainJudge()), Terms(sample=number, seed=3))
+    done = evaluate_run(
+        store, kept(store), FAITHFULNESS, Panel(judge=PlainJudge()), EvaluationOptions(sample=number, seed=3)
+    )
     wanted = random.Random(3).sample(range(20), 20)[:number]
     assert set(found(store, done)) == {f"s{position}" for position in wanted}
     assert done.samples == len(wanted) == min(number, 20)
@@ -151,15 +155,15 @@ def test_exactly_the_samples_drawn_are_evaluated_and_a_seed_draws_the_same(store
 
 def test_another_seed_draws_others(store: Store) -> None:
     run_id, judge = kept(store), PlainJudge()
-    first = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(sample=7, seed=3))
-    both = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(sample=7, seed=4))
+    first = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), EvaluationOptions(sample=7, seed=3))
+    both = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), EvaluationOptions(sample=7, seed=4))
     assert 7 == first.samples < both.samples <= 14
 
 
 def test_a_later_evaluation_of_all_asks_only_the_rest(store: Store) -> None:
     run_id, judge = kept(store), PlainJudge()
-    first = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(sample=5, seed=1))
-    more = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(sample=8, seed=1))
+    first = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), EvaluationOptions(sample=5, seed=1))
+    more = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), EvaluationOptions(sample=8, seed=1))
     assert (first.samples, more.samples) == (5, 8)
     assert set(found(store, first)) <= set(found(store, more))
     whole = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge))
@@ -169,8 +173,8 @@ def test_a_later_evaluation_of_all_asks_only_the_rest(store: Store) -> None:
 
 def test_a_breaker_ends_what_only_fails_and_says_why(store: Store, server: ChatServer) -> None:
     server.faults = [status(400, "out of order")] * 500
-    done = evaluate_run(store, kept(store, 300), FAITHFULNESS, panel(server), Terms(together=8))
-    assert done.stopped.startswith("the last 50 tasks all failed, at last: status 400")
+    done = evaluate_run(store, kept(store, 300), FAITHFULNESS, panel(server), EvaluationOptions(concurrency=8))
+    assert done.stopped.startswith("the last 50 tasks all failed; last error: status 400")
     assert 50 <= len(server.asked) <= 50 + 8
     assert done.samples == len(server.asked)
 
@@ -183,12 +187,12 @@ def test_a_stop_file_ends_it_with_what_is_done_kept(store: Store) -> None:
             stop_file(status_path(store)).touch()
 
     judge = PlainJudge()
-    done = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(together=1), watch=stop)
-    assert done.stopped == "stopped by a person; the same command goes on from here"
+    done = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), EvaluationOptions(concurrency=1), watch=stop)
+    assert done.stopped == "stopped by the user; run the same command to resume"
     last = read_progress(status_path(store))
     assert last is not None
     assert (last.state, last.message) == ("stopped", done.stopped)
-    again = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(together=1))
+    again = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), EvaluationOptions(concurrency=1))
     assert (again.stopped, again.samples) == ("", 20)
     assert len(judge.asked) == len(set(judge.asked)) == 40
 
@@ -215,7 +219,7 @@ def test_a_limit_on_the_command_line_ends_with_exit_code_3(store: Store, server:
     kept(store)
     stopped = command(store, server, "--max-calls", "6")
     assert stopped.exit_code == 3
-    assert "stopped: the limit of 6 calls is reached; what is done is kept" in stopped.stderr
+    assert "stopped: the limit of 6 calls is reached; answers so far are saved" in stopped.stderr
     by_cost = command(store, server, "--max-cost", "0.001", "--prices", prices(tmp_path), "--concurrency", "1")
     assert by_cost.exit_code == 3
     assert 6 + 4 <= len(server.asked) <= 6 + 5
@@ -228,7 +232,7 @@ def test_an_unknown_price_is_one_line_before_anything_is_asked(store: Store, ser
     kept(store)
     refused = command(store, server, "--max-cost", "1")
     assert refused.exit_code == 2
-    assert refused.stderr == "ragboard: --max-cost needs the price of m; give it with --prices FILE\n"
+    assert refused.stderr == "ragboard: --max-cost needs a price for m: pass it with --prices FILE\n"
     assert server.asked == []
 
 
@@ -255,12 +259,12 @@ def test_a_request_that_is_refused_for_what_it_says_is_sent_once(store: Store, s
 
 def test_a_metric_added_later_and_a_rerun_ask_the_server_only_what_is_new(store: Store, server: ChatServer) -> None:
     run_id = kept(store, 6)
-    evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(cache=False))
+    evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(cache=False))
     assert len(server.asked) == 12
-    evaluate_run(store, run_id, BOTH, panel(server), Terms(cache=False))
+    evaluate_run(store, run_id, BOTH, panel(server), EvaluationOptions(cache=False))
     assert len(server.asked) == 18
     assert all("Choose the sentences" in _prompt(asked) for asked in server.asked[12:])
-    done = evaluate_run(store, run_id, BOTH, panel(server), Terms(cache=False))
+    done = evaluate_run(store, run_id, BOTH, panel(server), EvaluationOptions(cache=False))
     assert (len(server.asked), done.asked) == (18, 0)
     assert SelectSentences.__name__ in done.evaluation.identity
 

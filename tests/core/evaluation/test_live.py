@@ -13,6 +13,7 @@ from tests.core.conftest import PlainJudge, make_run
 from ragboard import DEFAULT_METRICS, JudgeOptions, Panel, Store, evaluate_run
 from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.journal import open_journal
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import (
     START_SECONDS,
     Progress,
@@ -22,7 +23,6 @@ from ragboard.evaluation.progress import (
     read_progress,
     write_progress,
 )
-from ragboard.evaluation.terms import Terms
 from ragboard.tasks import Failure, Task
 
 JUDGING = JudgeOptions(judge="openai:m", base_url="https://me:secret@host/v1", parameters={"seed": 3})
@@ -106,8 +106,8 @@ def test_one_that_was_told_to_stop_stops_and_says_so(store: Store) -> None:
 
 def test_it_can_be_taken_up_again_by_what_was_chosen_but_for_a_password(store: Store) -> None:
     run = store.add_runs([make_run()])[0]
-    terms = Terms(judging=JUDGING, sample=2, max_cost=1.5)
-    evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), terms)
+    options = EvaluationOptions(judging=JUDGING, sample=2, max_cost=1.5)
+    evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), options)
     (live,) = live_evaluations(store)
     assert (live.run_id, live.state) == (run.id, "finished")
     assert live.choice == Choice(
@@ -134,7 +134,7 @@ def test_a_spoiled_file_is_passed_over(store: Store) -> None:
 
 def test_a_stopped_one_counts_the_samples_it_reached_alone(store: Store) -> None:
     run = store.add_runs([make_run(samples=5)])[0]
-    done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), Terms(max_minutes=0))
+    done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), EvaluationOptions(max_minutes=0))
     (live,) = live_evaluations(store)
     assert done.stopped
     assert (live.state, live.progress.done, live.progress.total) == ("stopped", 0, 5)

@@ -12,7 +12,7 @@ from tests.core.conftest import PlainJudge, make_run, make_sample
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Run, Store, evaluate_run
 from ragboard.evaluation.calls import SampleCalls, sample_calls
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges import JudgeOptions
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
 from ragboard.judges.llm.prompts import Prompts
@@ -42,7 +42,7 @@ def found(store: Store, run: str = "run", sample: str = "s0") -> SampleCalls:
 def test_every_message_is_the_one_that_was_sent_and_heard(store: Store, server: ChatServer) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
     server.faults = [replies("no object at all")]
-    evaluate_run(store, run_id, DEFAULT_METRICS, panel(server), Terms(prices=PRICES))
+    evaluate_run(store, run_id, DEFAULT_METRICS, panel(server), EvaluationOptions(prices=PRICES))
     calls = found(store)
     sent = [asked["messages"] for asked in server.asked if "messages" in asked]
     shown = [[message.text for message in one.messages if message.role == "prompt"] for one in calls.tasks]
@@ -58,7 +58,7 @@ def test_every_message_is_the_one_that_was_sent_and_heard(store: Store, server: 
 
 def test_tokens_and_dollars_of_the_sample_are_those_the_server_counted(store: Store, server: ChatServer) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
-    done = evaluate_run(store, run_id, DEFAULT_METRICS, panel(server), Terms(prices=PRICES))
+    done = evaluate_run(store, run_id, DEFAULT_METRICS, panel(server), EvaluationOptions(prices=PRICES))
     calls = found(store)
     assert sum(one.calls for one in calls.paid) == sum(spend.calls for spend in done.spent)
     asked = [one for one in calls.tasks if one.judge == "openai:m"]
@@ -70,30 +70,30 @@ def test_tokens_and_dollars_of_the_sample_are_those_the_server_counted(store: St
     assert embedding.messages == ()
     assert "embedding model" in embedding.no_prompt
     assert embedding.uncounted == 1, "the server does not say what embeddings took"
-    assert str(calls) == "5 tasks, 5 calls to models, 440 tokens (without those of 1 that are not known), cost unknown"
+    assert str(calls) == "5 tasks, 5 calls to models, 440 tokens (unknown for 1), cost unknown"
 
 
 @pytest.mark.parametrize("model", ["llama3:8b", "ft:gpt-4o-mini:org::id"])
 def test_a_model_with_a_colon_in_its_name_is_named_and_priced(store: Store, server: ChatServer, model: str) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
     judge = LlmJudge(model, Endpoint(server.url, "key"))
-    done = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), Terms(prices={model: PRICES["m"]}))
+    done = evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=judge), EvaluationOptions(prices={model: PRICES["m"]}))
     assert {one.judge for one in found(store).tasks} == {f"openai:{model}"}
     assert found(store).cost == pytest.approx(done.spent[0].cost)
 
 
 def test_the_cost_stays_at_the_prices_that_were_used(store: Store, server: ChatServer) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
-    evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(prices={}))
+    evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(prices={}))
     assert found(store).cost is None
-    evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(prices=PRICES))
+    evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(prices=PRICES))
     assert found(store).cost == pytest.approx(2 * (100 * 1 + 10 * 10) / 1e6)
 
 
 def test_a_task_that_another_sample_paid_for_is_shown_and_not_counted_twice(store: Store, server: ChatServer) -> None:
     same = [replace(make_sample(0), id=name) for name in ("first", "second")]
     run_id = store.add_runs([Run(name="run", samples=tuple(same))])[0].id
-    evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(prices=PRICES))
+    evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(prices=PRICES))
     origins = [{one.origin for one in found(store, sample=sample.id).tasks} for sample in same]
     assert origins == [{"asked"}, {"shared"}]
     assert found(store, sample="second").cost == 0
@@ -103,7 +103,7 @@ def test_a_task_that_another_sample_paid_for_is_shown_and_not_counted_twice(stor
 def test_an_answer_from_the_cache_has_its_prompt_and_no_raw_reply(store: Store, server: ChatServer) -> None:
     for name in ("run", "again"):
         run_id = store.add_runs([make_run(name, samples=1)])[0].id
-        evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(prices=PRICES))
+        evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(prices=PRICES))
     calls = found(store, "again")
     assert {one.origin for one in calls.tasks} == {"elsewhere"}
     assert [[message.role for message in one.messages] for one in calls.tasks] == [["prompt"], ["prompt"]]
@@ -120,7 +120,7 @@ def test_other_prompts_than_those_that_were_used_are_not_shown(
     own.write_text(f"{packaged}\nMine.", encoding="utf-8")
     run_id = store.add_runs([make_run(samples=1)])[0].id
     judging = JudgeOptions(judge="openai:m", prompts=folder)
-    evaluate_run(store, run_id, FAITHFULNESS, panel(server, folder), Terms(judging=judging))
+    evaluate_run(store, run_id, FAITHFULNESS, panel(server, folder), EvaluationOptions(judging=judging))
     assert found(store).tasks[0].messages[0].text.endswith("Mine.")
     own.write_text(f"{packaged}\nChanged.", encoding="utf-8")
     changed = found(store).tasks[0]
@@ -138,7 +138,7 @@ def test_a_verdict_on_a_quality_is_shown_with_the_examples_that_were_sent(
     run_id = store.add_runs([make_run(samples=1)])[0].id
     judging = JudgeOptions(judge="openai:m", examples=few)
     metrics = metrics_named(["ares.answer_relevance"])
-    evaluate_run(store, run_id, metrics, panel(server, examples=few), Terms(judging=judging))
+    evaluate_run(store, run_id, metrics, panel(server, examples=few), EvaluationOptions(judging=judging))
     (call,) = found(store).tasks
     assert (call.task, call.outcome) == ("Decide whether answer relevance holds", "no: r")
     (sent,) = server.asked
@@ -179,8 +179,8 @@ def test_tasks_of_a_metric_that_is_not_at_hand_are_said_to_be_such(store: Store)
 
 def test_what_cannot_be_shown_is_said(store: Store) -> None:
     run_id = store.add_runs([make_run(samples=2)])[0].id
-    assert found(store).missing == "this run was never evaluated"
-    evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), Terms(sample=1))
+    assert found(store).missing == "this run is not evaluated yet"
+    evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), EvaluationOptions(sample=1))
     covered = store.covered(store.resolve("run").evaluation_id or "")
     left = next(n for n in (0, 1) if n not in covered)
     assert found(store, sample=f"s{left}").missing == "this evaluation does not cover this sample"

@@ -12,8 +12,8 @@ from tests.core.conftest import make_run
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run
 from ragboard.analysis import run_summary
 from ragboard.analysis.runs import spending_of
+from ragboard.evaluation.options import EvaluationOptions, Expected
 from ragboard.evaluation.plan import plan_run
-from ragboard.evaluation.terms import Expected, Terms
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
 from ragboard.metrics import metrics_named
 from ragboard.prices import Price
@@ -41,7 +41,7 @@ def kept(store: Store, samples: int = 2) -> str:
 
 def test_the_spend_is_what_the_server_counted(store: Store, server: ChatServer) -> None:
     run_id = kept(store)
-    done = evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(prices=PRICES))
+    done = evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(prices=PRICES))
     (spend,) = done.spent
     assert (spend.model, spend.embedding, spend.calls, spend.uncounted) == ("m", False, 4, 0)
     assert (spend.prompt_tokens, spend.completion_tokens) == (400, 40)
@@ -53,15 +53,15 @@ def test_repairs_failures_and_second_attempts_are_paid_too(store: Store, server:
     server.faults = [replies("no")] * 3
     first = evaluate_run(store, run_id, FAITHFULNESS, panel(server))
     assert (first.failed, first.spent[0].calls) == (1, 3)
-    second = evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(retry=True))
+    second = evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(retry=True))
     assert (second.failed, second.spent[0].calls) == (0, 5)
     assert len(server.asked) == 5
 
 
 def test_a_rerun_spends_nothing_and_still_knows_what_was_spent(store: Store, server: ChatServer) -> None:
     run_id = kept(store)
-    first = evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(prices=PRICES))
-    again = evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(prices=PRICES))
+    first = evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(prices=PRICES))
+    again = evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(prices=PRICES))
     assert again.asked == 0
     assert again.spent == first.spent
 
@@ -69,7 +69,9 @@ def test_a_rerun_spends_nothing_and_still_knows_what_was_spent(store: Store, ser
 def test_tokens_that_a_server_does_not_say_make_the_cost_unknown(store: Store, server: ChatServer) -> None:
     """The server says how many tokens a reply took, and does not for embeddings."""
     metrics = metrics_named(["ragas.answer_relevance"])
-    done = evaluate_run(store, kept(store), metrics, panel(server), Terms(prices=PRICES | {"e": Price(prompt=1)}))
+    done = evaluate_run(
+        store, kept(store), metrics, panel(server), EvaluationOptions(prices=PRICES | {"e": Price(prompt=1)})
+    )
     by_model = {spend.model: spend for spend in done.spent}
     assert (by_model["e"].calls, by_model["e"].uncounted, by_model["e"].cost) == (2, 2, None)
     assert by_model["m"].cost is not None
@@ -82,7 +84,7 @@ def test_judges_that_ask_no_model_leave_no_spend(store: Store) -> None:
 def test_the_report_says_how_near_the_plan_was(store: Store, server: ChatServer) -> None:
     run_id = kept(store)
     expected = plan_run(store, run_id, FAITHFULNESS, panel(server)).models
-    done = evaluate_run(store, run_id, FAITHFULNESS, panel(server), Terms(expected=expected, prices=PRICES))
+    done = evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(expected=expected, prices=PRICES))
     ref = RunRef(run_id=run_id, name="run", evaluation_id=done.evaluation.id)
     spending = run_summary(store, ref).spending
     assert spending is not None
@@ -94,7 +96,7 @@ def test_the_report_says_how_near_the_plan_was(store: Store, server: ChatServer)
 
 def test_a_model_that_was_planned_and_never_answered_is_named(store: Store, server: ChatServer) -> None:
     expected = (Expected(model="other", embedding=False, calls=4, tokens=100),)
-    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), Terms(expected=expected))
+    done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), EvaluationOptions(expected=expected))
     other, asked = done.spent
     assert (other.model, other.calls, other.cost, other.planned_calls) == ("other", 0, 0.0, 4)
     assert (asked.model, asked.planned_calls) == ("m", None)
@@ -128,14 +130,14 @@ def test_models_are_summed() -> None:
     both = spending_of([spend(), spend(model="e", embedding=True, calls=6, cost=0.25)])
     assert (both.calls, both.prompt_tokens, both.completion_tokens, both.cost) == (16, 1800, 200, 0.75)
     assert (both.calls_of_plan, both.tokens_of_plan) == (1.0, 0.5)
-    assert str(both) == "16 calls, 2,000 tokens, $0.7500; 100% of the calls and 50% of the tokens that were planned"
+    assert str(both) == "16 calls, 2,000 tokens, $0.7500; 100% of the calls and 50% of the tokens planned"
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ({"cost": None}, "10 calls, 1,000 tokens, cost unknown (m); 125% of the calls and 50% of the tokens"),
-        ({"uncounted": 3}, "10 calls, 1,000 tokens (those of 3 calls are not known), $0.5000; 125% of the calls that"),
+        ({"uncounted": 3}, "10 calls, 1,000 tokens (unknown for 3 calls), $0.5000; 125% of the calls planned"),
         ({"planned_calls": None, "planned_tokens": None}, "10 calls, 1,000 tokens, $0.5000"),
     ],
     ids=["no price", "no count", "no plan"],

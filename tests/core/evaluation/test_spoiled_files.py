@@ -23,9 +23,9 @@ from ragboard import Panel, Store, StoreError, evaluate_run
 from ragboard.cli import main
 from ragboard.evaluation.cache import cache_contents
 from ragboard.evaluation.calls import sample_calls
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import plan_run
 from ragboard.evaluation.progress import live_evaluations
-from ragboard.evaluation.terms import Terms
 from ragboard.judges import JudgeOptions
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.judges.registry import asks_models
@@ -58,7 +58,7 @@ def panel(server: ChatServer) -> Panel:
 
 def evaluate(store: Store, server: ChatServer) -> None:
     judging = JudgeOptions(judge="openai:m", base_url=server.url)
-    evaluate_run(store, store.resolve("run").run_id, METRICS, panel(server), Terms(judging=judging))
+    evaluate_run(store, store.resolve("run").run_id, METRICS, panel(server), EvaluationOptions(judging=judging))
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_a_run_says_who_judged_it_and_every_metric_with_its_interval(store: Stor
 def test_a_comparison_says_the_result_and_shows_what_got_worse(store: Store) -> None:
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
     found = comparison_report(store, a, b, samples=2)
-    assert "bm25-rerank-k5 against bm25-k3 over 60 pairs" in found
+    assert "bm25-rerank-k5 vs bm25-k3, 60 pairs" in found
     assert "chunk_words" in found
     assert "largest losses in Context relevance first" in found
     assert "<del>" in found

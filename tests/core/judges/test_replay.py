@@ -24,8 +24,8 @@ from ragboard import (
 from ragboard.cli import main
 from ragboard.errors import SettingError
 from ragboard.evaluation.budget import Budget
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import plan_run
-from ragboard.evaluation.terms import Terms
 from ragboard.judges import judge_named
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.llm import Endpoint, LlmJudge
@@ -95,7 +95,7 @@ def test_a_recorder_around_a_judge_that_asks_nobody_outside_asks_nobody_outside(
     run_id = store.add_runs([make_run()])[0].id
     panel = Panel(judge=RecordingJudge(EmbeddedJudge(), tmp_path / "recording.jsonl"))
     assert plan_run(store, run_id, ALL, panel).asks_nobody == ("embedded",)
-    done = evaluate_run(store, run_id, ALL, panel, Terms(max_cost=0.01))
+    done = evaluate_run(store, run_id, ALL, panel, EvaluationOptions(max_cost=0.01))
     assert (done.stopped, done.failed) == ("", 0)
     assert not store.cache_path.exists()
 
@@ -107,4 +107,4 @@ def test_a_recorder_around_a_model_is_that_model(tmp_path: Path) -> None:
     assert (recorder.model, recorder.name) == ("m", "openai:m")
     assert recorder.request(ExtractStatements(question="q", text="A b.")) is not None
     with pytest.raises(SettingError, match="--max-cost needs the price of m"):
-        Budget.of(Terms(max_cost=1, prices={}), Panel(judge=recorder))
+        Budget.of(EvaluationOptions(max_cost=1, prices={}), Panel(judge=recorder))

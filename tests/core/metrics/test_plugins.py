@@ -10,7 +10,7 @@ from tests.plugin_file import BREVITY, write_plugin
 
 from ragboard import METRICS, Panel, Score, SettingError, Store, evaluate_run
 from ragboard.analysis import SampleQuery, metric_descriptions, run_summary, sample_rows
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.metrics import describe, metrics_named
 from ragboard.metrics.plugins import metrics_with
 
@@ -96,7 +96,7 @@ def test_its_scores_are_shown_and_kept_by_those_who_do_not_know_it(tmp_path: Pat
     known = metrics_with([write_plugin(tmp_path)])
     run_id = store.add_runs([make_run()])[0].id
     panel = Panel(judge=PlainJudge())
-    evaluate_run(store, run_id, metrics_named(["brevity"], known), panel, Terms(known=known))
+    evaluate_run(store, run_id, metrics_named(["brevity"], known), panel, EvaluationOptions(known=known))
     evaluate_run(store, run_id, metrics_named(["faithfulness"]), panel)
     ref = store.resolve("run")
     assert set(run_summary(store, ref).metrics) == {"ragas.faithfulness", "mine.brevity"}
@@ -110,7 +110,11 @@ def test_its_range_bounds_the_interval_though_its_code_is_gone(tmp_path: Path, s
     known = metrics_with([write_plugin(tmp_path)])
     run_id = store.add_runs([make_run()])[0].id
     evaluate_run(
-        store, run_id, metrics_named(["brevity(most=2)"], known), Panel(judge=PlainJudge()), Terms(known=known)
+        store,
+        run_id,
+        metrics_named(["brevity(most=2)"], known),
+        Panel(judge=PlainJudge()),
+        EvaluationOptions(known=known),
     )
     assert metric_descriptions(store)["mine.brevity(most=2)"].high == 1.0
     store.remove_runs([run_id])
@@ -122,4 +126,6 @@ def test_a_number_outside_its_range_ends_the_evaluation_with_one_line(tmp_path: 
     known = metrics_with([write_plugin(tmp_path, BREVITY.replace("min(1.0, self.most / count)", value))])
     run_id = store.add_runs([make_run()])[0].id
     with pytest.raises(SettingError, match=r"mine\.brevity gives .* for sample 's0'; its range is 0\.0 to 1\.0"):
-        evaluate_run(store, run_id, metrics_named(["brevity"], known), Panel(judge=PlainJudge()), Terms(known=known))
+        evaluate_run(
+            store, run_id, metrics_named(["brevity"], known), Panel(judge=PlainJudge()), EvaluationOptions(known=known)
+        )

@@ -280,4 +280,4 @@ def test_every_interval_is_worded_in_one_way() -> None:
     assert ci_text(found) == "95% CI -0.061 to 0.050"
     assert estimate_text(found.estimate, found, ".2f") == "0.63 (-0.06 to 0.05)"
     assert (interval_text(none), interval_text(None), estimate_text(0.5, none, ".2f")) == ("", "", "0.50")
-    assert ci_text(none) == "no interval: an interval needs at least 5 values, got 2"
+    assert ci_text(none) == "no CI: an interval needs at least 5 values, got 2"

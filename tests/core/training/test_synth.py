@@ -12,7 +12,7 @@ import pytest
 from tests.chat_server import ChatServer, chat_server, closes_midway, replies, status
 
 from ragboard.errors import JudgeError, SettingError
-from ragboard.evaluation.terms import Terms
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges import EmbeddedJudge, JudgeOptions, Panel, panel_named
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
 from ragboard.readers.corpus import CorpusPassage, read_corpus
@@ -227,7 +227,7 @@ def test_what_was_answered_is_not_asked_again_and_a_stopped_one_goes_on(
     config = SynthConfig(passages=6, questions=2)
     whole = synthesise(corpus, config, panel_at(server), tmp_path / "whole")
     asked = server.count
-    part = synthesise(corpus, config, panel_at(server), tmp_path / "part", Terms(max_calls=7))
+    part = synthesise(corpus, config, panel_at(server), tmp_path / "part", EvaluationOptions(max_calls=7))
     assert part.stopped
     assert "not complete" in (tmp_path / "part" / "card.md").read_text(encoding="utf-8")
     rest = synthesise(corpus, config, panel_at(server), tmp_path / "part")

@@ -74,7 +74,7 @@ def test_the_folder_holds_a_card_a_file_and_no_pickle(folder: Path) -> None:
         "On held-out synthetic documents: 24 examples, of which 12 hold, in 12 clusters.",
         "On people's labels: 72 examples",  # not the 24 of validation, which are the same
         "people.tsv; examples that it learnt from are left out, but labelled passages may be of documents",
-        "| word overlap | 0.500 (no interval: every draw gives the same value)",
+        "| word overlap | 0.500 (no CI: every draw gives the same value)",
         "| the commoner class | 0.5 | 0.5 | |",
         "**not trained**: answer_relevance",
     ):
@@ -272,7 +272,7 @@ def test_an_evaluation_is_judged_by_it_in_either_place(folder: Path, tmp_path: P
 
 
 def test_a_metric_that_needs_more_names_the_role_that_nobody_fills(folder: Path, tmp_path: Path) -> None:
-    said = f"trained:{folder} does not answer {{}}; name another judge for the role '{{}}'"
+    said = f"trained:{folder} does not answer {{}} tasks (role '{{}}'); use"
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--judge", f"trained:{folder}")
     assert done.exit_code == 1
     assert said.format("ExtractStatements", "extract") in done.output

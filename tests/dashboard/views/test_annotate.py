@@ -29,7 +29,7 @@ def test_no_empty_answer_of_a_question_asked_twice_is_put_beside_another(draw: D
     page = draw("annotate", run="one", against="two", what="pairs", annotator="ada")
     while better := [button for button in page.button if button.label == "A is better"]:
         better[0].click().run()
-    assert [one.value for one in page.header] == ["Everything here has your label"]
+    assert [one.value for one in page.header] == ["You have labelled everything in this queue"]
     with fresh.database.read() as connection:
         assert connection.execute("SELECT answer FROM labelled_answers ORDER BY 1").fetchall() == [
             ("It is new.",),

@@ -48,7 +48,7 @@ def test_a_page_of_a_run_offers_its_evaluations(draw: Draw, view: str) -> None:
     page = draw(view, run="bm25-k3")
     newest, *others = choice(page, "run")
     assert newest == NEWEST
-    assert [one.split(",")[0] for one in others] == ["replay:recording.jsonl", "embedded (heuristic)"]
+    assert [one.split(",")[0] for one in others] == ["replay:recording.jsonl", "embedded (rule-based)"]
 
 
 @pytest.mark.usefixtures("twice")
@@ -63,7 +63,7 @@ def test_a_chosen_evaluation_goes_into_the_address_and_is_shown(draw: Draw, twic
     box.select(rule_based).run()
     oldest = twice.evaluations(twice.resolve("bm25-k3").run_id)[-1]
     assert page.query_params["run"] == f"bm25-k3@{oldest.id}"
-    assert any("embedded judge (heuristic)" in one.proto.body for one in page.get("html"))
+    assert any("embedded judge (rule-based)" in one.proto.body for one in page.get("html"))
 
 
 @pytest.mark.usefixtures("twice")
@@ -74,7 +74,7 @@ def test_comparing_offers_the_evaluations_and_takes_the_judge_that_both_have(dra
     said = " ".join(one.proto.body for one in page.get("html"))
     assert "different judges" not in said
     assert "p = " in said
-    assert "Judge: embedded (heuristic)" in said
+    assert "Judge: embedded (rule-based)" in said
 
 
 def test_comparing_other_judges_gives_no_verdict(draw: Draw, twice: Store) -> None:

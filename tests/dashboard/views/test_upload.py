@@ -56,7 +56,7 @@ def test_what_is_chosen_is_imported(kept: Store) -> None:
     assert not page.warning
     next(button for button in page.button if button.label == "Import only").click()
     page.run()
-    assert [success.value for success in page.success] == ["1 samples kept in 1 run(s)."]
+    assert [success.value for success in page.success] == ["Imported 1 samples in 1 run."]
     ((_, sample),) = kept.samples(kept.resolve("chosen").run_id)
     assert (sample.answer, sample.reference) == ("It opened in 1990.", "It opened in 2000.")
 
@@ -84,4 +84,4 @@ def test_a_printed_object_that_was_cut_is_refused_on_the_page() -> None:
     page = uploaded("cut.jsonl", row)
     next(button for button in page.button if button.label == "Import only").click()
     page.run()
-    assert [error.value for error in page.error] == ["This file cannot be imported so. Nothing was stored."]
+    assert [error.value for error in page.error] == ["This file cannot be imported. Nothing was stored."]

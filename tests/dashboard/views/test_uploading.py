@@ -32,7 +32,7 @@ def test_an_address_that_leads_out_of_the_store_reads_and_writes_nothing(
     placed(fresh.journal_path("real"))
     before = sorted(tmp_path.rglob("*"))
     page = draw("upload", watch=watch.format(folder=tmp_path), run="r")
-    assert [one.value for one in page.error] == ["The evaluation in this address is not in the store."]
+    assert [one.value for one in page.error] == ["The evaluation in this link is not in the store."]
     assert not page.exception
     assert sorted(tmp_path.rglob("*")) == before
     assert live_evaluation(fresh, "real") is not None

@@ -43,8 +43,8 @@ class JudgedBy:
 
     @property
     def in_words(self) -> str:
-        """`embedded (heuristic)`."""
-        return f"{self.judge}{' (heuristic)' if self.heuristic else ''}"
+        """`embedded (rule-based)`."""
+        return f"{self.judge}{' (rule-based)' if self.heuristic else ''}"
 
     @property
     def part(self) -> str:

@@ -67,7 +67,7 @@ SELECT run, question, statement, reason
 FROM statement_verdicts
 WHERE shown AND verdict = 'contradicted'
 ORDER BY run, position, number""",
-    "Which passages stand behind most unsupported statements?": """\
+    "Which passages are behind the most unsupported statements?": """\
 SELECT min(p.passage_id) AS passage_id, count(DISTINCT (v.evaluation_id, v.position, v.number)) AS statements,
        p.text[:200] AS passage
 FROM statement_verdicts v

@@ -112,7 +112,7 @@ class JudgedStatement:
         said = [f"{label} by {passages_named(ranks)}" for label in _STRONGEST[:2] if (ranks := self.ranks(label))]
         if not self.single:
             return ""
-        return f"{'; '.join(said) or 'supported by no single passage'} (each by itself; not judged together)"
+        return f"{'; '.join(said) or 'supported by no single passage'} (each passage judged on its own)"
 
     def ranks(self, label: Label) -> tuple[int, ...]:
         """The ranks of passages that separately support it, in order."""

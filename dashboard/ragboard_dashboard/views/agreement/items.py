@@ -1,4 +1,4 @@
-"""What people judged, item by item: the list of it, disagreements first, and one item opened."""
+"""The labelled items: their list, disagreements first, and one item opened."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ __all__ = ["grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows"
 PAGE_SIZE = 15
 
 
-def list_pairs(kept: StoredAgreement, dimension: str, contender: str) -> None:
-    """The pairs that people decided, those that the contender got wrong first."""
-    verdicts = get_pair_verdicts(kept.agreement.id, dimension, contender)
+def list_pairs(stored: StoredAgreement, dimension: str, contender: str) -> None:
+    """The pairs that people decided, those that the scorer got wrong first."""
+    verdicts = get_pair_verdicts(stored.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     wrong = sum(one.contender is not None and one.contender * one.people < 0 for one in verdicts)
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
-    rows = pair_rows(shown, get_texts(kept.agreement.id, [one.position for one in shown]), dict(st.query_params))
-    caption = f"{wrong:,} of {len(verdicts):,} pairs wrong; these come first. Open one to see both sides."
-    _list({"change": "Outcome", "a": "People prefer", "b": "It prefers"}, rows, caption)
+    rows = pair_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
+    caption = f"{wrong:,} of {len(verdicts):,} pairs are wrong; they come first. Click one to see both sides."
+    _list({"change": "Result", "a": "Annotators prefer", "b": "Scorer prefers"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
 
 
-def list_grades(kept: StoredAgreement, dimension: str, contender: str) -> None:
-    """Graded items, those first on which the contender is farthest from people."""
-    verdicts = get_grade_verdicts(kept.agreement.id, dimension, contender)
+def list_grades(stored: StoredAgreement, dimension: str, contender: str) -> None:
+    """Graded items, those first on which the scorer is farthest from the annotators."""
+    verdicts = get_grade_verdicts(stored.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
-    rows = grade_rows(shown, get_texts(kept.agreement.id, [one.position for one in shown]), dict(st.query_params))
-    caption = "By how far the place of a score among scores is from that of the grade among grades, from -1 to 1."
-    _list({"change": "Outcome", "a": "People", "b": "Score"}, rows, caption)
+    rows = grade_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
+    caption = "Largest gap between score rank and grade rank first; gaps are from -1 to 1."
+    _list({"change": "Result", "a": "Mean grade", "b": "Score"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
 
 
@@ -60,7 +60,7 @@ def _list(titles: Mapping[str, str], rows: Sequence[Mapping[str, Any]], caption:
 def pair_rows(
     verdicts: Sequence[PairVerdict], questions: Mapping[int, tuple[str, str]], query: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Pairs as rows of the list: what became of each, what people prefer, how far the contender sees them apart."""
+    """Pairs as rows of the list: the result, what annotators prefer, the score difference."""
     return [
         _row(
             one.item_id,
@@ -118,8 +118,8 @@ def _gap(gap: float | None) -> tuple[str, str]:
     if gap is None:
         return "unscored", "none"
     if abs(gap) < 0.005:
-        return "= alike", "none"
-    return (f"▲ too kind {gap:+.2f}", "worse") if gap > 0 else (f"▼ too strict {gap:+.2f}", "worse")
+        return "= agrees", "none"
+    return (f"▲ too high {gap:+.2f}", "worse") if gap > 0 else (f"▼ too low {gap:+.2f}", "worse")
 
 
 def _row(
@@ -143,27 +143,27 @@ def _row(
     }
 
 
-def show_item(kept: StoredAgreement, wanted: str) -> None:
-    """One item: its texts, what people said, and what every contender made of it."""
-    if st.button("Back to the agreement", icon=":material/arrow_back:"):
+def show_item(stored: StoredAgreement, wanted: str) -> None:
+    """One item: its texts, its labels, and what every scorer gave it."""
+    if st.button("Back to agreement", icon=":material/arrow_back:"):
         del st.query_params["item"]
         st.rerun()
     try:
-        found = get_item(kept.agreement.id, wanted)
+        found = get_item(stored.agreement.id, wanted)
     except NotFoundError as error:
-        st.error("This address names an item that is not there.", icon=":material/search_off:")
+        st.error("The item in this link does not exist.", icon=":material/search_off:")
         plain(str(error))
         return
     plain(found.sides[0].question or found.item_id, "title")
     facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.human_ratings.items()])
     if len(found.sides) == 2:
         plain("Struck through: only in A. Bold and underlined: only in B.", "note")
-        pair_view(opened_data(found), key=safe_key("opened", kept.agreement.id, wanted))
+        pair_view(opened_data(found), key=safe_key("opened", stored.agreement.id, wanted))
     else:
         _alone(found)
     for dimension in found.human_ratings:
-        st.subheader(f"What contenders make of it: {escaped(dimension)}", anchor=False)
-        facts(_contenders(kept, found, dimension))
+        st.subheader(f"Scores for {escaped(dimension.replace('_', ' '))}", anchor=False)
+        facts(_contenders(stored, found, dimension))
 
 
 def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
@@ -171,12 +171,12 @@ def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple
     mean = sum(given) / len(given) if given else None
     shown = "nothing" if mean is None else preferred(mean) if pair else f"{mean:.3g}"
     note = ", ".join("\N{EN DASH}" if opinion is None else f"{opinion:g}" for opinion in said)
-    return shown, f"{'people prefer' if pair else 'people'}, {dimension.replace('_', ' ')}", note
+    return shown, f"{'annotators prefer' if pair else 'annotators'}, {dimension.replace('_', ' ')}", note
 
 
-def _contenders(kept: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
+def _contenders(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
     heard: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
-    return [_fact(one, heard[one.name]) for one in kept.agreement.contenders if one.name in heard]
+    return [_fact(one, heard[one.name]) for one in stored.agreement.contenders if one.name in heard]
 
 
 def _fact(contender: Scorer, outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
@@ -190,7 +190,7 @@ def _fact(contender: Scorer, outcomes: Sequence[Outcome]) -> tuple[str, str, str
 def _alone(found: ItemDetail) -> None:
     side = found.sides[0]
     st.subheader("Answer", anchor=False)
-    plain(side.answer or "It is empty.")
+    plain(side.answer or "(empty)")
     passages = side.contexts or ()
     st.subheader(f"Passages: {len(passages)}", anchor=False)
     for passage in passages:
@@ -217,7 +217,7 @@ def _side(found: ItemDetail, letter: str, other: str) -> dict[str, Any]:
     words = changed_words(found.changes, but=other)
     side = found.sides["AB".index(letter)]
     what = "Passages of" if side.answer is None else "Answer"
-    return {"title": f"{what} {letter}", "note": "" if words else "It is empty.", "words": words}
+    return {"title": f"{what} {letter}", "note": "" if words else "(empty)", "words": words}
 
 
 def _passages(found: ItemDetail, side: int, title: str) -> dict[str, Any]:

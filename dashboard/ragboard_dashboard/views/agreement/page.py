@@ -1,4 +1,4 @@
-"""Agreement: can a metric be trusted? Contenders held against what people said."""
+"""Agreement: can a metric be trusted? Scorers compared with human labels."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from ragboard_dashboard.views.agreement.tables import (
 __all__ = ["draw"]
 
 ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
-SAMPLE = {"The sample's pairs": "pairs.jsonl", "The sample's statements": "statements.jsonl"}
-FORMS = {"pairs": "Preferences of two", "grades": "Grades and labels"}
+SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
+FORMS = {"pairs": "Pairwise preferences", "grades": "Grades and labels"}
 TIES: dict[Ties, str] = {
-    "random": "A tie is a coin",
+    "random": "A tie is a coin flip",
     "half": "A tie is half right",
     "loss": "A tie is wrong",
     "exclude": "Ties are left out",
 }
 CORRELATIONS = ("pearson", "spearman", "kendall")
 BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
-"""What was chosen for one contender or dimension and means nothing for another."""
+"""What is reset with the scorer or the dimension."""
 
 
 def draw() -> None:
@@ -59,26 +59,26 @@ def draw() -> None:
     if not every:
         _empty()
         return
-    kept = _chosen(every)
-    if kept is None:
+    stored = _chosen(every)
+    if stored is None:
         return
     wanted = st.query_params.get("item")
     if wanted is not None:
-        show_item(kept, wanted)
+        show_item(stored, wanted)
         return
-    if kept.agreement.form == "pairs":
-        _pairs(kept)
+    if stored.agreement.form == "pairs":
+        _pairs(stored)
     else:
-        _graded(kept)
-    offer_deletion(kept)
+        _graded(stored)
+    offer_deletion(stored)
 
 
-def _graded(kept: StoredAgreement) -> None:
+def _graded(stored: StoredAgreement) -> None:
     try:
-        _grades(kept)
+        _grades(stored)
     except SettingError as error:
         plain(str(error))
-        if "at_least" in st.query_params and st.button("Good from halfway up the scale", icon=":material/undo:"):
+        if "at_least" in st.query_params and st.button("Reset to the middle of the scale", icon=":material/undo:"):
             del st.query_params["at_least"]
             st.rerun()
 
@@ -86,8 +86,8 @@ def _graded(kept: StoredAgreement) -> None:
 def _empty() -> None:
     st.header("Can a metric be trusted?", anchor=False)
     st.markdown(
-        "Hold it against what people said: preferences of two, grades of answers, or labels of statements. Beside it"
-        " stand length, shared words, a coin, and people with each other."
+        "Compare it with human labels: preferences between two answers, grades of answers, or labels of statements."
+        " The table adds baselines (length, word overlap, a coin) and the agreement between annotators."
     )
     offer_files()
 
@@ -96,45 +96,45 @@ def _chosen(every: Sequence[StoredAgreement]) -> StoredAgreement | None:
     """The agreement of the address, else the newest."""
     wanted = st.query_params.get("agreement", "")
     try:
-        kept = get_agreement(wanted) if wanted else every[0]
+        stored = get_agreement(wanted) if wanted else every[0]
     except NotFoundError as error:
-        st.error("The address names an agreement that is not in the store.", icon=":material/search_off:")
+        st.error("The agreement in this link is not in the store.", icon=":material/search_off:")
         plain(str(error))
-        kept = None
+        stored = None
     form, choice, more = st.columns([3, 4, 2], vertical_alignment="bottom")
     names = {one.agreement.id: _called(one) for one in every}
     with form:
-        _forms(every, kept)
+        _forms(every, stored)
     with choice:
-        shown = [one.agreement.id for one in every if kept is None or _form(one) == _form(kept)]
+        shown = [one.agreement.id for one in every if stored is None or _form(one) == _form(stored)]
         others = [name for name in st.query_params if name != "agreement"]
         st.selectbox(
             "Agreement",
             shown,
             format_func=lambda one: names[one],
-            **bound("agreement", kept.agreement.id if kept else shown[0], key="agreement-agreement", drops=others),
+            **bound("agreement", stored.agreement.id if stored else shown[0], key="agreement-agreement", drops=others),
         )
     if writable():
         with more, st.popover("Another file", icon=":material/add:", width="stretch"):
             offer_files()
-    return kept
+    return stored
 
 
-def _form(kept: StoredAgreement) -> str:
-    return "pairs" if kept.agreement.form == "pairs" else "grades"
+def _form(stored: StoredAgreement) -> str:
+    return "pairs" if stored.agreement.form == "pairs" else "grades"
 
 
-def _forms(every: Sequence[StoredAgreement], kept: StoredAgreement | None) -> None:
+def _forms(every: Sequence[StoredAgreement], stored: StoredAgreement | None) -> None:
     there = [form for form in FORMS if any(_form(one) == form for one in every)]
     newest = {form: next(one.agreement.id for one in every if _form(one) == form) for form in there}
-    st.session_state["agreement-form"] = _form(kept) if kept else there[0]
+    st.session_state["agreement-form"] = _form(stored) if stored else there[0]
 
     def turn() -> None:
         st.query_params.clear()
         st.query_params["agreement"] = newest[st.session_state["agreement-form"]]
 
     st.segmented_control(
-        "What people said",
+        "Kind of labels",
         there,
         format_func=lambda form: FORMS[form],
         required=True,
@@ -143,11 +143,10 @@ def _forms(every: Sequence[StoredAgreement], kept: StoredAgreement | None) -> No
     )
 
 
-def _called(kept: StoredAgreement) -> str:
-    made = kept.agreement
-    return (
-        f"{made.name} by {made.judge}, {kept.items:,} items, {ago(kept.made, datetime.now(UTC).replace(tzinfo=None))}"
-    )
+def _called(stored: StoredAgreement) -> str:
+    made = stored.agreement
+    when = ago(stored.made, datetime.now(UTC).replace(tzinfo=None))
+    return f"{made.name} by {made.judge}, {stored.items:,} items, {when}"
 
 
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
@@ -161,70 +160,73 @@ def _bound(key: str, value: Any) -> dict[str, Any]:
     return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
 
 
-def _title(kept: StoredAgreement, said: str) -> None:
+def _title(stored: StoredAgreement, said: str) -> None:
     st.header("Agreement", anchor=False)
     plain(said)
-    lines = list(kept.agreement.notes)
-    if kept.agreement.heuristic:
-        lines.append("The embedded judge is a heuristic: rules of thumb on shared words.")
+    lines = list(stored.agreement.notes)
+    if stored.agreement.heuristic:
+        lines.append("The embedded judge is rule-based: treat its scores as hints.")
     if lines:
         plain("\n".join(lines), "note")
 
 
-def _pairs(kept: StoredAgreement) -> None:
-    names = [one.name for one in kept.agreement.contenders]
+def _pairs(stored: StoredAgreement) -> None:
+    names = [one.name for one in stored.agreement.contenders]
     table = st.container()
     policy, against = st.columns(2)
     with policy:
         ties: Any = _select("Ties", "ties", get_args(Ties), format_func=lambda one: TIES[one])
     with against:
-        reference = _select("Tested against", "against", names)
-    found = get_preferences(kept.agreement.id, ties, reference)
+        reference = _select("Compared with", "against", names)
+    found = get_preferences(stored.agreement.id, ties, reference)
     undecided = sum(people.undecided for people in found.people.values())
-    left = f" {undecided:,} times people prefer neither side; these are left out." if undecided else ""
+    left = f" Left out: {undecided:,} on which annotators prefer neither side." if undecided else ""
     with table:
-        _title(kept, f"{kept.items:,} pairs of {kept.agreement.source}, judged by {kept.agreement.judge}.{left}")
+        _title(
+            stored, f"{stored.items:,} pairs of {stored.agreement.source}, judged by {stored.agreement.judge}.{left}"
+        )
         plain(found.sentence)
         contender_table(pairs_data(found), key="pairs")
     if any(cell.votes for line in found.lines for cell in line.cells.values()):
-        st.subheader("How much better, against how much better by votes", anchor=False)
+        st.subheader("Correlation of score differences with votes", anchor=False)
         kind = _select("Correlation", "correlation", CORRELATIONS, format_func=str.capitalize)
         contender_table(votes_data(found, kind) or {}, key="votes")
     st.subheader("Disagreements", anchor=False)
     first, second = st.columns(2)
     with first:
-        dimension = _select("Dimension", "dimension", kept.dimensions)
+        dimension = _select("Dimension", "dimension", stored.dimensions)
     with second:
-        contender = _select("Contender", "contender", names)
-    list_pairs(kept, dimension, contender)
+        contender = _select("Scorer", "contender", names)
+    list_pairs(stored, dimension, contender)
 
 
-def _grades(kept: StoredAgreement) -> None:
+def _grades(stored: StoredAgreement) -> None:
     table = st.container()
     first, second, third = st.columns(3)
     with first:
-        dimension = _select("Dimension", "dimension", kept.dimensions)
-    names = [one.name for one in kept.agreement.contenders]
+        dimension = _select("Dimension", "dimension", stored.dimensions)
+    names = [one.name for one in stored.agreement.contenders]
     with third:
-        contender = _select("Contender", "contender", names)
-    found = get_grades(kept.agreement.id, dimension, _number("at_least"), _cuts(contender))
+        contender = _select("Scorer", "contender", names)
+    found = get_grades(stored.agreement.id, dimension, _number("at_least"), _cuts(contender))
     with second:
-        st.number_input("Good from grade", format="%g", **_bound("at_least", found.at_least))
+        st.number_input("Lowest good grade", format="%g", **_bound("at_least", found.at_least))
     with table:
         _title(
-            kept,
-            f"{found.graded:,} items of {kept.agreement.source}, {dimension.replace('_', ' ')}, judged by"
-            f" {kept.agreement.judge}; {found.good:,} are good.",
+            stored,
+            f"{found.graded:,} items of {stored.agreement.source}, {dimension.replace('_', ' ')}, judged by"
+            f" {stored.agreement.judge}. Annotators rated {found.good:,} of {found.graded:,} at least"
+            f" {found.at_least:g}.",
         )
         contender_table(grades_data(found), key="grades")
         _alpha(found)
     line = next((one for one in found.lines if one.contender.name == contender), None)
     if line is None:
-        plain(f"{contender} has no score in {dimension}.")
+        plain(f"{contender} has no score for {dimension}.")
         return
     _one(found, line)
     st.subheader("Disagreements", anchor=False)
-    list_grades(kept, dimension, contender)
+    list_grades(stored, dimension, contender)
 
 
 def _alpha(found: GradeReport) -> None:
@@ -247,14 +249,14 @@ def _cuts(contender: str) -> dict[str, float]:
 
 
 def _one(found: GradeReport, line: GradeLine) -> None:
-    st.subheader("One contender", anchor=False)
+    st.subheader("One scorer in detail", anchor=False)
     contender_pictures(line, found.people, key="one")
     if line.cut:
         st.number_input(
-            "It says good from score",
+            "Lowest good score",
             format="%.4g",
             step=0.05,
-            help="Chosen beforehand, it tells how the metric does; fitted, it looks better than it is.",
+            help="Choose it before you look: a score fitted to these labels makes the metric look better than it is.",
             **_bound("cut", line.cut.threshold),
         )
 
@@ -267,11 +269,11 @@ def offer_files() -> None:
     if not writable():
         return
     file = st.file_uploader(
-        "A file of what people said: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
+        "A file of human labels: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
     )
     row = st.container(horizontal=True)
     taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]
-    st.markdown("Judged here by the embedded judge, which needs no key and is a heuristic. By another judge:")
+    st.markdown("The embedded judge (rule-based, no key needed) scores the file here. To use another judge:")
     st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None, wrap_lines=True)
     if file is not None and file.file_id != st.session_state.get("opinions-taken"):
         with uploaded(file) as path:
@@ -281,7 +283,7 @@ def offer_files() -> None:
 
 
 def _judge(path: Path, taken: str) -> None:
-    """Hold the embedded judge against the file, and show what came of it; or say why that cannot be."""
+    """Compare the embedded judge with the labels in the file, and show the result or why there is none."""
     bar = st.progress(0.0, "Reading")
 
     def watch(done: int, total: int) -> None:
@@ -306,13 +308,13 @@ def _open(agreement_id: str) -> NoReturn:
     st.rerun()
 
 
-def offer_deletion(kept: StoredAgreement) -> None:
+def offer_deletion(stored: StoredAgreement) -> None:
     """Draw where an agreement can be deleted, once a person has confirmed; an uploaded file goes with it."""
     if not writable():
         return
     with st.expander("Delete this agreement", icon=":material/delete:"):
-        sure = st.checkbox("Delete it for good, with what the judges answered", key=f"sure-{kept.agreement.id}")
+        sure = st.checkbox("Delete permanently, with the answers of the judges", key=f"sure-{stored.agreement.id}")
         if st.button("Delete", icon=":material/delete_forever:", disabled=not sure):
-            store().remove_agreement(kept.agreement.id)
+            store().remove_agreement(stored.agreement.id)
             st.query_params.clear()
             st.rerun()

@@ -42,7 +42,7 @@ function line(row, columns) {
 
 export default function (component) {
   const { data, parentElement } = component
-  const titles = ["Contender", ...data.columns.map((column) => column.title)]
+  const titles = ["Scorer", ...data.columns.map((column) => column.title)]
   const grid = table(data.caption, titles, data.rows.map((row) => line(row, data.columns)))
   grid.className = "grid"
   parentElement.querySelector("#agreement").replaceChildren(grid)

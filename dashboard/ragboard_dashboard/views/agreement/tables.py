@@ -1,4 +1,4 @@
-"""Agreement with people, as components: the table of contenders, and pictures of one of them."""
+"""Agreement with annotators, as components: the table of scorers, and pictures of one of them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _HERE = Path(__file__).parent
 _draw_table = widget("agreement", "agreement", _HERE / "table.js", _HERE / "tables.css")
 _draw_plots = widget("agreement_plots", "agreement", _HERE / "plots.js", _HERE / "tables.css")
 
-_WHO = {"metric": "", "baseline": "a model asked at once", "trivial": "reads nothing", "published": "from the file"}
-_PEOPLE = "people, each with the others"
+_WHO = {"metric": "", "baseline": "one direct prompt", "trivial": "trivial baseline", "published": "from the file"}
+_PEOPLE = "annotators, each vs the others"
 
 MEASURES: dict[str, Callable[[Ratings], Measure]] = {
     "AUROC": lambda ratings: ratings.auroc,
@@ -42,17 +42,17 @@ MEASURES: dict[str, Callable[[Ratings], Measure]] = {
 
 
 def contender_table(data: Mapping[str, Any], *, key: str) -> None:
-    """Draw contenders with their figures."""
+    """Draw scorers with their figures."""
     _draw_table(key=key, data=data)
 
 
 def contender_pictures(line: GradeLine, people: GradePeople, *, key: str) -> None:
-    """Draw one contender's ROC, calibration and confusion."""
+    """Draw one scorer's ROC, calibration and confusion."""
     _draw_plots(key=key, data=pictures_data(line, people))
 
 
 def pairs_data(found: PreferenceReport) -> dict[str, Any]:
-    """Accuracy by contender and dimension, as JSON-ready data."""
+    """Accuracy by scorer and dimension, as JSON-ready data."""
     dimensions = found.kept.dimensions
     ceiling = any(people.accuracy for people in found.people.values())
     rows = [
@@ -66,12 +66,12 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     ]
     if ceiling:
         cells = [_ceiling_cell(found.people[name]) for name in dimensions]
-        rows.append({"name": _PEOPLE, "kind": "people", "note": "the human ceiling", "cells": cells})
+        rows.append({"name": _PEOPLE, "kind": "people", "note": "human ceiling", "cells": cells})
     rows += [
         {
             "name": f"{line.name} (RAGAS paper)",
             "kind": "published",
-            "note": "published, another model; not reproduced here",
+            "note": "published for another model; not reproduced here",
             "cells": [
                 None if (value := line.accuracy.get(name)) is None else _cell(f"{value:.2f}", value, None, [])
                 for name in dimensions
@@ -80,9 +80,9 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
         for line in found.published
     ]
     return {
-        "caption": "How often the side that people prefer has the higher score, with 95% CIs."
-        f" Dashed: a coin. {'Solid: people with each other. ' if ceiling else ''}"
-        f"p: McNemar against {inert(found.against)}, of questions where pairs share one, corrected (Holm).",
+        "caption": "How often the side that annotators prefer has the higher score, with 95% CIs."
+        f" Dashed: a coin. {'Solid: annotators with each other. ' if ceiling else ''}"
+        f"p: McNemar test against {inert(found.against)}, by question where pairs share one, Holm-corrected.",
         "columns": [
             {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.people[name])}
             for name in dimensions
@@ -103,7 +103,7 @@ def _pair_cell(cell: PairCell | None, against: str) -> dict[str, Any] | None:
     unscored = f"{found.unscored} unscored" if found.unscored else ""
     notes = [", ".join(filter(None, (f"{found.n} pairs", ties, unscored)))]
     if cell.p is not None and cell.duel is not None:
-        notes.append(f"p {cell.p:.2g}: {cell.duel.wins} right alone, {against} {cell.duel.losses}")
+        notes.append(f"p = {cell.p:.2g}: right alone {cell.duel.wins}, {against} alone {cell.duel.losses}")
     if found.accuracy is None:
         return {"shown": "unscored", "bounds": "", "value": None, "low": None, "high": None, "notes": notes}
     return _cell(f"{found.accuracy:.2f}", found.accuracy, cell.interval, notes)
@@ -145,10 +145,10 @@ def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
         return None
     people = {name: found.people[name].votes for name in dimensions}
     cells = [_correlation_cell(one, kind) for one in people.values()]
-    rows.append({"name": "people with each other", "kind": "people", "note": "the human ceiling", "cells": cells})
+    rows.append({"name": "annotators with each other", "kind": "people", "note": "human ceiling", "cells": cells})
     return {
-        "caption": f"{kind.capitalize()} correlation of the score of B less that of A with every vote on the pair."
-        " Dashed: none. Solid: people with each other.",
+        "caption": f"{kind.capitalize()} correlation between the score difference (B - A) and each vote on the pair."
+        " Dashed: no correlation. Solid: annotators with each other.",
         "columns": [
             _correlation_column(_titled(name), getattr(one, kind) if one else None) for name, one in people.items()
         ],
@@ -174,7 +174,7 @@ def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
 
 
 def grades_data(found: GradeReport) -> dict[str, Any]:
-    """Contenders against the mean grade, as JSON-ready data."""
+    """Scorers against the mean grade, as JSON-ready data."""
     people = found.people.ratings
     rows = [
         {
@@ -186,12 +186,13 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         for line in found.lines
     ]
     if people:
-        note = f"the human ceiling: {found.people.raters} annotators"
+        note = f"human ceiling: {found.people.raters} annotators"
         cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
         rows.append({"name": _PEOPLE, "kind": "people", "note": note, "cells": cells})
     return {
-        "caption": f"Held against the mean grade of {found.graded:,} items in {found.clusters:,} clusters, drawn whole"
-        " for the 95% CIs. Dashed: a coin. Solid: one annotator against the mean of the others.",
+        "caption": f"Compared with the mean grade of {found.graded:,} items; 95% CIs by bootstrap over"
+        f" {found.clusters:,} clusters. Dashed: a coin."
+        + (" Solid: one annotator vs the mean of the others." if people else ""),
         "columns": [
             {
                 "title": title,
@@ -211,7 +212,7 @@ def _unscored(line: GradeLine) -> str:
 
 
 def pictures_data(line: GradeLine, people: GradePeople) -> dict[str, Any]:
-    """ROC, calibration and confusion of one contender, as JSON-ready data."""
+    """ROC, calibration and confusion of one scorer, as JSON-ready data."""
     plots = [_roc_plot(line, people)] if line.roc else []
     return {"plots": [*plots, *_calibration_plots(line)], "counts": _counts(line)}
 
@@ -223,20 +224,20 @@ def _rates(agreement: Any) -> tuple[float, float]:
 
 def _roc_plot(line: GradeLine, people: GradePeople) -> dict[str, Any]:
     area = line.ratings.auroc.value
-    said = [] if area is None else [f"Area {area:.2f}."]
+    said = [] if area is None else [f"AUROC {area:.2f}."]
     marks: list[dict[str, Any]] = []
     if line.cut:
         x, y = _rates(line.cut.agreement)
         marks.append(_mark(x, y))
-        said.append(f"Dot: good from {line.cut.threshold:.3g} on.")
+        said.append(f"Dot: good from score {line.cut.threshold:.3g}.")
     if people.ratings and people.ratings.agreement:
         x, y = _rates(people.ratings.agreement)
         marks.append(_mark(x, y, kind="person"))
-        said.append("Ring: one annotator against the others.")
+        said.append("Ring: one annotator vs the others.")
     return {
         "title": "ROC",
-        "x": "of what is not good: said good",
-        "y": "of what is good: said good",
+        "x": "false positive rate",
+        "y": "true positive rate",
         "said": " ".join(said),
         "line": [(0.0, 0.0), *(_rates(cut.agreement) for cut in line.roc)],
         "marks": marks,
@@ -251,9 +252,9 @@ def _calibration_plots(line: GradeLine) -> list[dict[str, Any]]:
         {
             "title": "Calibration",
             "x": "mean score",
-            "y": "share that people call good",
-            "said": f"Expected calibration error {found.error:.2f}, Brier score {found.brier:.2f}; on the dashed line a"
-            " score is a probability.",
+            "y": "share rated good",
+            "said": f"Expected calibration error {found.error:.2f}, Brier score {found.brier:.2f}. On the dashed"
+            " line, a score is a probability.",
             "line": [],
             "marks": [
                 _mark(one.score, one.share.estimate, low=one.share.low, high=one.share.high) for one in found.bins
@@ -270,15 +271,15 @@ def _counts(line: GradeLine) -> dict[str, Any] | None:
     found = line.ratings.agreement
     if found is None or line.cut is None:
         return None
-    fitted = "" if line.chosen else ", fitted to these very items: it looks better than it is"
+    fitted = "" if line.chosen else ", fitted to these items: the scorer looks better than it is"
     return {
         "title": "Confusion",
-        "head": ["", "good by people", "not good"],
+        "head": ["", "rated good", "rated not good"],
         "rows": [
-            ["said good", f"{found.true_positives:,}", f"{found.false_positives:,}"],
-            ["said not good", f"{found.false_negatives:,}", f"{found.true_negatives:,}"],
+            ["scored good", f"{found.true_positives:,}", f"{found.false_positives:,}"],
+            ["scored not good", f"{found.false_negatives:,}", f"{found.true_negatives:,}"],
         ],
-        "said": f"Good from {line.cut.threshold:.3g} on{fitted}.",
+        "said": f"Good from score {line.cut.threshold:.3g}{fitted}.",
     }
 
 

@@ -36,7 +36,7 @@ class Annotator {
   left() {
     const column = element("section", "left")
     const head = element("div", "head")
-    head.append(element("h2", "", "Answer"), element("p", "hint", "Is what it says in the passages?"))
+    head.append(element("h2", "", "Answer"), element("p", "hint", "Do the passages support each statement?"))
     this.answer = element("div", "answer prose")
     let at = 0
     for (const piece of this.data.pieces) {
@@ -59,7 +59,7 @@ class Annotator {
   says() {
     const group = element("div", "says-row")
     group.setAttribute("role", "group")
-    group.setAttribute("aria-label", "Your verdict on the marked statement")
+    group.setAttribute("aria-label", "Your label for the marked statement")
     this.buttons = Object.entries(this.data.verdicts).map(([label, { icon, word, key }]) => {
       const button = element("button", `say ${label}`)
       button.type = "button"
@@ -117,7 +117,7 @@ class Annotator {
       const look = this.data.verdicts[this.labels[place]]
       const verdict = node.firstChild
       verdict.className = `verdict ${this.labels[place] ?? "unjudged"}`
-      verdict.replaceChildren(element("span", "icon", look?.icon ?? "–"), element("span", "", look?.word ?? "open"))
+      verdict.replaceChildren(element("span", "icon", look?.icon ?? "–"), element("span", "", look?.word ?? "no label"))
       node.setAttribute("aria-selected", String(place === this.at))
     })
     for (const mark of new Set(this.marks.flat())) {

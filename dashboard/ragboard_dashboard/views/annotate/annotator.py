@@ -68,7 +68,7 @@ class AnnotatorState:
     at: int | None
     """The statement that is next, from 0; None where all have a verdict."""
     when: int
-    """In the browser's milliseconds; what is said again after it was taken back is told at another time."""
+    """In the browser's milliseconds; distinguishes a repeated choice from a redelivered one."""
 
 
 def annotator_state() -> AnnotatorState | None:
@@ -153,7 +153,7 @@ def note_field(session: AnnotationSession, item: QueueItem) -> None:
     note = st.text_input(
         "Note",
         key=_note_key(item.sample_id, at),
-        placeholder=f"n: a note on statement {at + 1}",
+        placeholder=f"n: note on statement {at + 1}",
         label_visibility="collapsed",
         width=260,
     )
@@ -261,7 +261,7 @@ def _note(item: QueueItem) -> None:
     st.text_input(
         "Note",
         key=f"annotate-note-{item.sample_id}",
-        placeholder="A note, before you decide",
+        placeholder="Note (type it before you choose)",
         label_visibility="collapsed",
         width=260,
     )
@@ -287,6 +287,6 @@ def _save(write: Callable[[], None]) -> None:
     try:
         write()
     except RagboardError as error:
-        st.error("That was not kept.", icon=":material/error:")
+        st.error("Your label was not saved.", icon=":material/error:")
         plain(str(error))
         st.stop()

@@ -31,14 +31,14 @@ KINDS: dict[str, LabelKind] = {"statements": "verdict", "answers": "grade", "pai
 QUEUES: dict[str, Queue] = {"random": "random", "disagreements": "disagreement"}
 QUALITIES: dict[str, Quality] = {one.replace("_", " "): one for one in get_args(Quality) if one != "context_relevance"}
 SIZE = 150
-"""Samples that are drawn unless a person says otherwise."""
+"""Samples that are drawn by default."""
 MORE = 50
 
 
 def draw() -> None:
     """Draw the page."""
     if not writable():
-        st.info("This server only shows what there is: nothing can be labelled here.", icon=":material/lock:")
+        st.info("This dashboard is read-only: you cannot label here.", icon=":material/lock:")
         return
     run = choose_run("Annotate", evaluations=False)
     if run is None:
@@ -46,14 +46,14 @@ def draw() -> None:
     row = st.container(horizontal=True, vertical_alignment="center")
     session, kind = _session(row, run)
     if not session.name:
-        st.info("Say who you are: every label carries a name.", icon=":material/badge:")
+        st.info("Enter your name: every label is stored with one.", icon=":material/badge:")
         return
     if kind == "preference" and session.against is None:
-        st.info("Choose the run to compare with under Setup: pairs need two.", icon=":material/compare_arrows:")
+        st.info("Pairs need a second run: choose it under Setup.", icon=":material/compare_arrows:")
         return
     if kind == "verdict":
         if run.evaluation_id is None:
-            st.info("This run was never evaluated, so its answers have no statements yet.", icon=":material/info:")
+            st.info("This run has no statements yet: evaluate it first.", icon=":material/info:")
             return
         take_statements(session)
     queue = get_queue(
@@ -72,14 +72,14 @@ def draw() -> None:
 
 def _session(row: Any, run: RunRef) -> tuple[AnnotationSession, LabelKind]:
     """Draw who labels what; all of it is in the address."""
-    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
-    what = row.segmented_control("What", list(KINDS), default="statements", required=True, key="what", **bound)
+    in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
+    what = row.segmented_control("What", list(KINDS), default="statements", required=True, key="what", **in_address)
     queues = list(QUEUES) if KINDS[what] == "verdict" else ["random"]
-    queue = row.segmented_control("Queue", queues, default="random", required=True, key="queue", **bound)
-    name = row.text_input("Your name", key="annotator", placeholder="Your name", width=170, **bound)
+    queue = row.segmented_control("Queue", queues, default="random", required=True, key="queue", **in_address)
+    name = row.text_input("Your name", key="annotator", placeholder="Your name", width=170, **in_address)
     quality = "faithfulness"
     if KINDS[what] != "verdict":
-        quality = row.selectbox("Quality", list(QUALITIES), key="quality", width=190, **bound)
+        quality = row.selectbox("Quality", list(QUALITIES), key="quality", width=190, **in_address)
     with row.popover("Setup", icon=":material/tune:"):
         against = _runs(run, pairs=KINDS[what] == "preference")
     session = AnnotationSession(
@@ -100,10 +100,10 @@ def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
 
 
 def _draw_form(session: AnnotationSession, kind: LabelKind) -> None:
-    st.header("Draw the samples first", anchor=False)
+    st.header("Draw a random sample first", anchor=False)
     st.markdown(
-        "They are drawn at random once, and how is kept: only then do labels say something about the samples that"
-        " nobody labelled. More can be drawn later."
+        "Labels of a random sample tell you about the whole run, unlabelled answers included. The seed is stored, and"
+        " you can draw more later."
     )
     with st.form("draw", border=False):
         size = st.number_input("Samples", min_value=1, value=SIZE, width=160)
@@ -117,7 +117,7 @@ def _drawn(session: AnnotationSession, kind: LabelKind, size: int, seed: int) ->
     try:
         draw_samples(store(), session.run, size=size, seed=seed, kind=kind, against=session.against)
     except RagboardError as error:
-        st.error("Nothing was drawn.", icon=":material/error:")
+        st.error("No samples were drawn.", icon=":material/error:")
         plain(str(error))
         return
     st.rerun()
@@ -166,7 +166,7 @@ def _undo(session: AnnotationSession, kind: LabelKind) -> None:
     try:
         undone = undo(store(), session.run, annotator=session.name, queue=session.queue, kind=kind)
     except RagboardError as error:
-        st.error("Nothing was taken back.", icon=":material/error:")
+        st.error("Nothing was undone.", icon=":material/error:")
         plain(str(error))
         return
     if undone:
@@ -176,17 +176,17 @@ def _undo(session: AnnotationSession, kind: LabelKind) -> None:
 
 def _progress(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue, item: QueueItem | None) -> str:
     drawn = queue.draw
-    design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "the plainest first"
-    why = f"here because of {item.why}" if item and item.why else ""
+    design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "largest disagreement first"
+    why = f"disagreement: {item.why}" if item and item.why else ""
     kappas = get_kappas(session.run, session.queue, annotator=session.name) if kind == "verdict" else ()
     return " · ".join(filter(None, (queue.in_words, design, why, *(kappa.in_words for kappa in kappas))))
 
 
 def _finished(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
     if not queue.items:
-        st.info("Nothing disagrees here: no person with the judge, no two judges, no two metrics of one name.")
+        st.info("Annotators, judges and metrics of the same name agree here: there is nothing to check.")
         return
-    st.header("Everything here has your label", anchor=False)
+    st.header("You have labelled everything in this queue", anchor=False)
     row = st.container(horizontal=True)
     if row.button("Open the run", icon=":material/bar_chart:"):
         open_run(session.run.name)

@@ -91,7 +91,7 @@ def draw() -> None:
 
 def _empty() -> None:
     st.header("Nothing to compare yet", anchor=False)
-    st.markdown("A comparison takes two runs: the answers of two configurations to the same questions.")
+    st.markdown("A comparison needs two runs over the same questions.")
     offer_upload()
 
 
@@ -100,9 +100,9 @@ def _choose(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef, UnscoredPolicy
     first, second = default_pair(runs)
     left, right, count = st.columns([3, 3, 1.6], vertical_alignment="bottom")
     with left:
-        a = _select("A, the baseline", "a", runs, first)
+        a = _select("A (baseline)", "a", runs, first)
     with right:
-        b = _select("B, held against it", "b", runs, second)
+        b = _select("B (candidate)", "b", runs, second)
     with count:
         unscored = unscored_choice()
     return (*get_comparable(a, b), unscored) if a and b else None
@@ -115,7 +115,7 @@ def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> 
     try:
         resolve(wanted)
     except NotFoundError as error:
-        st.error(f"The address names a run {key.upper()} that is not in the store.", icon=":material/search_off:")
+        st.error(f"Run {key.upper()} in this link is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
     run = resolve(wanted)
@@ -124,7 +124,7 @@ def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> 
     return run
 
 
-def _address(run: RunRef) -> str:
+def _run_name(run: RunRef) -> str:
     """How an address names a run whose statements are compared: by its name alone where that means the same."""
     return run.name if resolve(run.name).evaluation_id == run.evaluation_id else f"{run.name}@{run.evaluation_id}"
 
@@ -136,7 +136,7 @@ def _bound(name: str, value: str, *drops: str) -> dict[str, Any]:
 def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
     title, copy, report, export = st.columns([5, 1.2, 1.2, 1.2], vertical_alignment="bottom")
     title.header("Compare", anchor=False)
-    name = f"{b.name} against {a.name}"
+    name = f"{b.name} vs {a.name}"
     asked = _pair_query(compared)
     with copy.popover("Copy", icon=":material/content_copy:", width="stretch"):
         st.code(inert(compared.sentence), language=None, wrap_lines=True)
@@ -158,15 +158,15 @@ def _notes(compared: Comparison) -> None:
     """Who judged, what differs in configuration, and what else a difference may come from."""
     said = [f"{one.key}: {_given(one.a)} → {_given(one.b)}" for one in compared.config]
     lines = [f"Judge: {compared.judged_by}"] if compared.judged_by else []
-    lines.append(f"Configuration, A → B: {'; '.join(said) or 'no setting differs'}")
+    lines.append(f"Configuration (A → B): {'; '.join(said) or 'no difference'}")
     refusals = compared.refusals
     if refusals:
         lines.append(
             f"Refusals: {refusals.a / refusals.n:.0%} of A, {refusals.b / refusals.n:.0%} of B"
-            f" ({refusals.a:,} and {refusals.b:,} of {refusals.n:,} pairs; McNemar p {refusals.test.p:.2g})"
+            f" ({refusals.a:,} and {refusals.b:,} of {refusals.n:,} pairs; McNemar p = {refusals.test.p:.2g})"
         )
     if compared.claims_a is not None:
-        lines.append(f"Claims an answer makes, mean: {compared.claims_a:.1f} in A, {compared.claims_b:.1f} in B")
+        lines.append(f"Statements per answer: mean {compared.claims_a:.1f} in A, {compared.claims_b:.1f} in B")
     plain("\n".join(lines), "note")
     for caution in compared.cautions:
         plain(f"⚠ {caution}")
@@ -179,18 +179,18 @@ def _given(value: object) -> str:
 
 
 def _pairing(compared: Comparison) -> str:
-    by_question = f", {compared.by_question:,} by their question" if compared.by_question else ""
+    by_question = f", {compared.by_question:,} by question text" if compared.by_question else ""
     said = [f"{compared.paired - compared.by_question:,} questions paired by sample id{by_question}"]
     for side, left in (("A", compared.unpaired_a), ("B", compared.unpaired_b)):
         said.append(f"unpaired in {side}: {_left(left)}")
-    return "; ".join(said) + ". Detectable: the smallest true difference that would be found with 80% power."
+    return "; ".join(said) + ". Smallest detectable: the smallest true difference found with 80% power."
 
 
 def _left(left: Unpaired) -> str:
     count = left.only + left.ambiguous
     if not count:
         return "none"
-    unsure = f", {left.ambiguous:,} of them with several possible partners" if left.ambiguous else ""
+    unsure = f", {left.ambiguous:,} of them with several possible matches" if left.ambiguous else ""
     return f"{count:,}{unsure} ({', '.join(left.ids)}{', …' if count > len(left.ids) else ''})"
 
 
@@ -210,13 +210,13 @@ def _titles(metric: MetricComparison) -> Mapping[Which, str]:
 
 
 def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
-    """Draw the pairs by one metric, the greatest losses first."""
+    """Draw the pairs by one metric, the largest losses first."""
     asked = _pair_query(compared)
     if asked is None:
         return
     specs = [metric.metric for metric in compared.metrics if metric.pairs]
     shown = next(one for one in compared.metrics if one.metric == asked.metric)
-    st.subheader(f"Questions, greatest {'differences' if shown.better == 'neutral' else 'losses'} first", anchor=False)
+    st.subheader(f"Questions, largest {'differences' if shown.better == 'neutral' else 'losses'} first", anchor=False)
     choice, kind, export = st.columns([3, 7, 1.2], vertical_alignment="bottom")
     metric = choice.selectbox("Metric", specs, format_func=column_title, **_bound("metric", asked.metric, "page"))
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
@@ -232,14 +232,12 @@ def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
     with export:
-        export_control(
-            f"{b.name} against {a.name} pairs", lambda: _table(a, b, replace(query, limit=page.total, offset=0))
-        )
-    address = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
+        export_control(f"{b.name} vs {a.name} pairs", lambda: _table(a, b, replace(query, limit=page.total, offset=0)))
+    shown_by = {"a": st.query_params["a"], "b": st.query_params["b"], "metric": metric, "which": which}
     if compared.policy != "excluded":
-        address["unscored"] = compared.policy
-    caption = f"{page.total:,} of {compared.paired:,} pairs. Open a question to see both answers."
-    opened = pair_list(pairs_data(page.rows, compared, address, caption), key="pairs")
+        shown_by["unscored"] = compared.policy
+    caption = f"{page.total:,} of {compared.paired:,} pairs. Click a question to see both answers."
+    opened = pair_list(pairs_data(page.rows, compared, shown_by, caption), key="pairs")
     offer_sql(get_pairs_sql(a, b, query), "pairs")
     pager(page.total, PAGE_SIZE, at)
     if opened:
@@ -256,17 +254,17 @@ def _pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
     try:
         found = get_pair(a, b, sample_id)
     except NotFoundError as error:
-        st.error("This address names a pair that is not there.", icon=":material/search_off:")
+        st.error("The question in this link is not in both runs.", icon=":material/search_off:")
         plain(str(error))
         return
     row = st.container(horizontal=True, vertical_alignment="center")
-    if row.button("Back to the result", icon=":material/arrow_back:"):
+    if row.button("Back to the comparison", icon=":material/arrow_back:"):
         del st.query_params["pair"]
         st.rerun()
-    if row.button("Sample in A", icon=":material/find_in_page:"):
-        open_sample(_address(found.a.run), found.a.sample.id)
-    if row.button("Sample in B", icon=":material/find_in_page:"):
-        open_sample(_address(found.b.run), found.b.sample.id)
+    if row.button("Open sample in A", icon=":material/find_in_page:"):
+        open_sample(_run_name(found.a.run), found.a.sample.id)
+    if row.button("Open sample in B", icon=":material/find_in_page:"):
+        open_sample(_run_name(found.b.run), found.b.sample.id)
     with row:
         _step(a, b, compared, sample_id)
     plain(found.a.sample.question, "title")

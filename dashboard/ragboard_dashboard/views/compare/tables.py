@@ -28,7 +28,7 @@ __all__ = ["forest", "forest_data", "pair_data", "pairs_data"]
 
 _draw_forest = widget("forest", "compare", Path(__file__).with_name("forest.js"), COMPONENTS / "pairs.css")
 
-_THICK = " Thick: whatever the unscored would have scored."
+_THICK = " Thick: all values that the unscored samples allow."
 
 
 def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> None:
@@ -43,19 +43,21 @@ def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[
     ]
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
     ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
-    band = " Pale band: how far two evaluations of one run by the same judge differ." if noise else ""
+    band = (
+        " Pale band: judge noise, the difference between two evaluations of one run by the same judge." if noise else ""
+    )
     return {
-        "caption": "Difference B minus A with its 95% CI, all on one scale; the dashed line is 0."
-        f" Grey: no significant difference.{band}" + (_THICK if compared.policy == "bounds" else ""),
+        "caption": "Difference (B - A) with 95% CI, all on one scale. Dashed: no difference. Grey: not significant."
+        f"{band}" + (_THICK if compared.policy == "bounds" else ""),
         "reach": max(ends, default=0.0) or 1.0,
         "titles": {
             "difference": "Difference",
-            "change": "Verdict, p (Holm)",
+            "change": "Result, p (Holm)",
             "a": "Mean A",
             "b": "Mean B",
             "pairs": "Pairs",
             "won": "B higher / equal / lower",
-            "detectable": "Detectable",
+            "detectable": "Smallest detectable",
         },
         "rows": rows,
     }
@@ -78,7 +80,7 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "high": bounds.high if bounds else None,
         "interval": _interval(metric),
         "warning": found.warning if found else "",
-        "p": f"p {metric.p:.2g}" if metric.p is not None else "",
+        "p": f"p = {metric.p:.2g}" if metric.p is not None else "",
         "a": f"{found.first:.3f}" if found else "–",
         "b": f"{found.second:.3f}" if found else "–",
         "pairs": f"{found.n:,}" if found else "0",
@@ -100,18 +102,21 @@ def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
 def _interval(metric: MetricComparison) -> str:
     found = metric.pairs
     if found is None:
-        return "no pair is scored on both sides"
+        return "no pair is scored in both runs"
     return f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}"
 
 
 def _unscored(metric: MetricComparison) -> str:
-    counts = {"only in A": metric.scored_a, "only in B": metric.scored_b, "in neither": metric.unscored}
+    counts = {"in both": metric.unscored, "in A": metric.scored_b, "in B": metric.scored_a}
     reasons = {
         side: ", ".join(f"{count} {reason}" for reason, count in given.items())
         for side, given in (("A", metric.reasons_a), ("B", metric.reasons_b))
     }
-    said = [f"{count:,} scored {where}" for where, count in counts.items() if count]
-    return "; ".join([*said, *(f"{side}: {reason}" for side, reason in reasons.items() if reason)])
+    said = ", ".join(f"{count:,} unscored {where}" for where, count in counts.items() if count)
+    named = {side: reason for side, reason in reasons.items() if reason}
+    alike = len(set(named.values())) == 1
+    why = next(iter(named.values())) if alike else "; ".join(f"{side}: {reason}" for side, reason in named.items())
+    return f"{said} ({why})" if why else said
 
 
 def pairs_data(rows: Sequence[PairRow], compared: Comparison, query: dict[str, str], caption: str) -> dict[str, Any]:
@@ -139,7 +144,7 @@ def _pair_row(row: PairRow, query: dict[str, str]) -> dict[str, Any]:
 
 
 def _score(outcome: Outcome, claims: int) -> dict[str, str]:
-    said = f"{claims} claims" if claims != 1 else "1 claim"
+    said = f"{claims} statements" if claims != 1 else "1 statement"
     if isinstance(outcome, Score):
         return {"shown": f"{outcome.value:.2f}", "note": said}
     return {"shown": "unscored", "note": inert(f"{outcome.reason}: {outcome.detail}; {said}")}
@@ -163,7 +168,7 @@ def _answer(found: PairReport, report: SampleReport, letter: str, other: str) ->
     note = "The run file has no answer for this question." if report.sample.answer is None else ""
     return {
         "title": inert(f"{letter} · {report.run.name}"),
-        "note": note or ("The answer declines to answer, at least in part." if report.refuses else ""),
+        "note": note or ("The answer is a refusal, at least in part." if report.refuses else ""),
         "words": changed_words(found.answers, but=other),
     }
 

@@ -67,7 +67,7 @@ def _head(found: Diagnosis, name: str) -> None:
     with title:
         plain(f"Diagnosis of {found.run}", "title")
     with link:
-        link_to("run", "The run", {"run": name}, ":material/bar_chart:")
+        link_to("run", "Run", {"run": name}, ":material/bar_chart:")
 
 
 def _split(found: Diagnosis, name: str) -> None:
@@ -81,15 +81,15 @@ def _split(found: Diagnosis, name: str) -> None:
         row = st.container(horizontal=True, vertical_alignment="center")
         with row:
             waiting = sum(bool(one.missing) for one in found.silent)
-            plain(f"{waiting} rules need metrics: {command_for(found)}", "note")
+            plain(f"{waiting} rules need more metrics. Run: {command_for(found)}", "note")
             if evaluates():
                 link_to("evaluate", "Evaluate", {"run": name}, ":material/gavel:")
 
 
 def _findings(found: Diagnosis, name: str) -> None:
     if not found.findings:
-        st.subheader("No rule applies", anchor=False)
-        plain("No whole interval is beyond the limit of its rule: these numbers alone suggest nothing to change.")
+        st.subheader("No rule flags this run", anchor=False)
+        plain("No 95% CI is entirely beyond the limit of its rule: these numbers suggest no change.")
     for one in found.findings:
         says, figure = st.columns([3, 2], gap="medium")
         says.html(finding_html(one))
@@ -99,29 +99,29 @@ def _findings(found: Diagnosis, name: str) -> None:
 
 
 def _link(one: Finding, name: str) -> None:
-    page, query, label = _address(one.look, name)
+    page, query, label = _evidence(one.look, name)
     link_to(page, label, query, ":material/arrow_forward:")
 
 
-def _address(look: Look, name: str) -> tuple[str, dict[str, str], str]:
-    """The page with the evidence, its query, and what stands there.
+def _evidence(look: Look, name: str) -> tuple[str, dict[str, str], str]:
+    """The page with the evidence, its query, and the label of the link.
 
-    Statements are listed of a run's newest evaluation; of another, its samples with such statements are.
+    The Hallucinations page lists a run's newest evaluation only; another evaluation's link leads to its samples.
     """
     if isinstance(look, HallucinationQuery) and all(run.name != name for run in get_runs()):
         look = SampleQuery(order="worst", only="loose", search=look.question)
     if isinstance(look, HallucinationQuery):
         query = {"runs": name, "verdict": look.verdict or "all", "question": look.question, "passage": look.passage}
-        return "hallucinations", {key: value for key, value in query.items() if value}, "Read the statements"
+        return "hallucinations", {key: value for key, value in query.items() if value}, "Show the statements"
     if isinstance(look, Breakdown):
-        return "run", {"run": name, "column": look.column, "group": column_title(look.by)}, "See it drawn"
+        return "run", {"run": name, "column": look.column, "group": column_title(look.by)}, "Show the chart"
     query = {"run": name, "order": ORDERS[look.order], "only": ONLY[look.only]}
     if look.search:
         query |= {"q": look.search}
     if not look.column:
-        return "run", query, "Read the samples"
+        return "run", query, "Show the samples"
     way = ", highest first" if look.order == "highest" else ", lowest first"
-    label = f"Read the samples: {column_label(look.column)}{way}"
+    label = f"Show the samples: {column_label(look.column)}{way}"
     return "run", query | {"column": look.column}, label
 
 
@@ -139,18 +139,18 @@ def _losses(found: Diagnosis, name: str) -> None:
 def _questions(found: Diagnosis, name: str) -> None:
     st.subheader("Questions", anchor=False)
     if found.carried is None:
-        plain("No statement is unsupported.", "note")
+        plain("There are no unsupported statements.", "note")
         return
     plain(
-        f"{len(found.questions)} of {found.samples:,} have {found.carried:.0%} of the {found.loose:,} statements that"
-        " are not supported. Counted, not estimated: this is about these questions.",
+        f"{len(found.questions)} of {found.samples:,} questions account for {found.carried:.0%} of the"
+        f" {found.loose:,} statements that are not supported.",
         "note",
     )
     _open(
         [
             Link(mark=f"{one.statements:,}", text=one.question, page=page, query=query)
             for one in found.questions
-            for page, query, _ in [_address(one.look, name)]
+            for page, query, _ in [_evidence(one.look, name)]
         ],
         "Questions with most of the unsupported statements",
     )
@@ -159,19 +159,21 @@ def _questions(found: Diagnosis, name: str) -> None:
 def _passages(found: Diagnosis, name: str) -> None:
     st.subheader("Passages", anchor=False)
     if not found.passages:
-        plain("No passage is known to support a wrong statement or to contradict one.", "note")
+        plain("No passage supplies or contradicts a wrong statement.", "note")
         return
     supplies = found.passages[0].wrong > 0
     plain(
-        "Those that support most of the wrong statements." if supplies else "Those that contradict most statements.",
+        "Passages that supply most of the wrong statements."
+        if supplies
+        else "Passages that contradict most statements.",
         "note",
     )
-    _open([_passage(one, name) for one in found.passages], "Passages behind most of what is wrong")
+    _open([_passage(one, name) for one in found.passages], "Passages behind most of the wrong statements")
 
 
 def _passage(one: PassageLoss, name: str) -> Link:
     mark = f"{one.wrong:,} wrong" if one.wrong else f"✕ {one.contradicted:,}"
-    page, query = _passage_address(one, name)
+    page, query = _passage_evidence(one, name)
     return Link(mark=mark, text=_short(one.text), where=one.passage_id, page=page, query=query)
 
 
@@ -179,27 +181,28 @@ def _short(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-def _passage_address(one: PassageLoss, name: str) -> tuple[str, dict[str, str]]:
+def _passage_evidence(one: PassageLoss, name: str) -> tuple[str, dict[str, str]]:
     if one.look is None:
         return "sample", {"run": name, "sample": one.sample_id}
-    return _address(one.look, name)[:2]
+    return _evidence(one.look, name)[:2]
 
 
 def _topics(found: Diagnosis, name: str) -> None:
     st.subheader("Topics", anchor=False)
     looked = found.looked_at
     if not looked.groups:
-        plain("No column of the file has groups of at least 5 scored samples.", "note")
+        plain("No column has groups of at least 5 scored samples.", "note")
         return
     columns = ", ".join(one.removeprefix("metadata.") for one in looked.columns)
     metrics = ", ".join(map(column_title, looked.metrics))
-    none = "" if found.topics else "None is significantly worse than the rest. "
+    none = "" if found.topics else "No group is significantly worse than the rest. "
     plain(
-        f"{none}Compared: {looked.groups} groups ({columns}) by {metrics}; p adjusted for all of them (Holm).", "note"
+        f"{none}Tested: {looked.groups} groups ({columns}) on {metrics}; p values adjusted for all of them (Holm).",
+        "note",
     )
     for one in found.topics:
         plain(topic_in_words(one, column_title(one.metric)))
-        page, query, label = _address(one.look, name)
+        page, query, label = _evidence(one.look, name)
         link_to(page, label, query, ":material/arrow_forward:")
 
 
@@ -210,17 +213,17 @@ def _open(links: list[Link], name: str) -> None:
 
 
 def _rules(found: Diagnosis) -> None:
-    st.subheader("Every rule", anchor=False)
+    st.subheader("All rules", anchor=False)
     plain(
-        "A rule applies only where the whole 95% CI is beyond its limit. The limits are our rules of thumb."
-        " Samples without a score are left out here, whatever is chosen on other pages.",
+        "A rule flags a run only if the whole 95% CI is beyond its limit. The limits are rules of thumb."
+        " Unscored samples are always left out here.",
         "note",
     )
     st.html(rules_html(found))
 
 
 def finding_html(found: Finding) -> str:
-    """What a rule says, and what to try."""
+    """What a rule found, and what to try."""
     return (
         f'<div class="rb-finding"><div class="rb-part">{PARTS[found.rule.part]}</div>'
         f'<p class="rb-says">{safe(found.sentence)}</p><p>{safe(found.rule.advice)}</p></div>'
@@ -229,7 +232,7 @@ def finding_html(found: Finding) -> str:
 
 def figure_html(found: Finding) -> str:
     """The figure in words, under a drawing of its interval against the limit of the rule."""
-    limit = f"The rule applies if all of it is {found.rule.side} {found.rule.limit:g}, the dashed line."
+    limit = f"Flagged: the whole 95% CI is {found.rule.side} {found.rule.limit:g} (dashed line)."
     return (
         f'<div class="rb-finding">{_scale(found)}<p>{safe(str(found.figure))}</p>'
         f'<p class="rb-note">{safe(limit)}</p></div>'
@@ -259,17 +262,17 @@ def _scale(found: Finding) -> str:
 
 
 def rules_html(found: Diagnosis) -> str:
-    """Every rule: its condition, its figure, whether it applies or why not, where it comes from."""
+    """Every rule: its condition, its figure, whether it flagged the run or why not, where it comes from."""
     every: list[Finding | Silent] = [*found.findings, *found.silent]
     by_rule = {one.rule.id: one for one in every}
     rows = "".join(_row(by_rule[rule.id]) for rule in RULES)
-    head = "".join(f'<th scope="col">{title}</th>' for title in ("It applies if", "Figure here", "Result", "Source"))
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("Flags a run if", "Value here", "Result", "Source"))
     return f'<table class="rb-rules"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def _row(one: Finding | Silent) -> str:
     spoke = isinstance(one, Finding)
-    did = "● applies" if isinstance(one, Finding) else f"○ does not apply: {why_silent(one)}"
+    did = "● flagged" if isinstance(one, Finding) else f"○ not flagged: {why_silent(one)}"
     quantity = QUANTITIES[one.rule.quantity]
     return (
         f'<tr><th scope="row">{safe(condition_of(one.rule))}<div class="rb-note">{safe(quantity.text)}</div></th>'

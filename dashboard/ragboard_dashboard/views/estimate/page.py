@@ -1,4 +1,4 @@
-"""Estimate: what people would say of whole runs, from the few samples they labelled and a judge of all."""
+"""Estimate: the mean of whole runs by human labels, from a few labelled samples and a judge of all."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["differences_html", "draw", "estimates_html", "ranking_html"]
 
 STYLES = Path(__file__).with_name("estimate.css")
 MEASURED: tuple[Measured, ...] = get_args(Measured)
-EXPLAINED = "Verdicts on every statement, whose share supported is estimated, or grades in one quality"
-RAW = "Bounds as computed, even outside of what a mean can be"
+EXPLAINED = "Verdicts on every statement (estimates the share supported), or grades in one quality"
+RAW = "Show bounds as computed, even outside the possible range"
 DEFAULT = "ragas.faithfulness"
 METHODS = (
-    ("tuned", "PPI++", "labels and judge, the judge trusted as far as it earns"),
-    ("ppi", "PPI", "labels and judge, the judge trusted fully"),
-    ("classical", "Labels alone", "what people said, without the judge"),
-    ("judge_only", "Judge alone", "narrow, and off by however much the judge is"),
+    ("tuned", "PPI++", "labels and judge, the judge weighted by how well it predicts labels"),
+    ("ppi", "PPI", "labels and judge, the judge with full weight"),
+    ("classical", "Labels alone", "human labels, without the judge"),
+    ("judge_only", "Judge alone", "narrow, but biased as the judge is"),
 )
 
 
@@ -40,13 +40,13 @@ def draw() -> None:
     runs = [run for run in get_runs() if run.evaluated]
     if not runs:
         st.header("No evaluated run yet", anchor=False)
-        st.markdown("An estimate takes what a judge says of a run, and people's labels of a random part of it.")
+        st.markdown("An estimate needs a judge's scores of a run, and human labels of a random sample of it.")
         offer_upload()
         return
     st.header("Estimate", anchor=False)
     plain(
-        "A judge of every sample is cheap and wrong in its own way; people are right and few. Labels of a random"
-        " part of a run correct the judge, and the interval says how well.",
+        "A few human labels correct the judge's bias. The judge scores every sample; label a random sample to estimate"
+        " the mean that annotators would give the whole run.",
         "note",
     )
     chosen = _choose(runs)
@@ -75,11 +75,11 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, b
         return None
     specs = [metric.spec for metric in get_estimated_metrics(refs[0])]
     if not specs:
-        st.info("No metric of this run is from 0 to 1 and higher for the better, as labels are.")
+        st.info("This run has no metric from 0 to 1 where higher is better; labels need one.")
         return None
     first = specs.index(DEFAULT) if DEFAULT in specs else 0
-    metric = middle.selectbox("The judge's scores", specs, first, key="by", bind="query-params")
-    said = right.selectbox("What people said", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
+    metric = middle.selectbox("Judge scores", specs, first, key="by", bind="query-params")
+    said = right.selectbox("Human labels", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
     raw = last.toggle("Raw", key="raw", bind="query-params", help=RAW)
     return refs, str(metric), said, raw
 
@@ -101,8 +101,8 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
         if isinstance(one.best, PoweredMean):
             best = one.best.clipped
             plain(
-                f"{one.name}: people would say {estimate_text(best.estimate, best, '.2f')}"
-                f" ({best.method}, {one.labels:,} labels)"
+                f"{one.name}: estimated mean {estimate_text(best.estimate, best, '.2f')},"
+                f" {best.method}, {one.labels:,} labels"
             )
     if any(one.means for one in found.report.systems):
         st.html(estimates_html(found.report, raw=raw))
@@ -114,11 +114,11 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
 def _cautions(found: Estimates) -> None:
     refused = [one for one in found.report.systems if one.refusal]
     if refused:
-        st.info("No estimate, and why:", icon=":material/block:")
+        st.info("No estimate yet:", icon=":material/block:")
         for one in refused:
             plain(f"{one.name}: {one.refusal}.")
         if writable():
-            link_to("annotate", "Label a random part", {"run": refused[0].name}, icon=":material/rate_review:")
+            link_to("annotate", "Label a random sample", {"run": refused[0].name}, icon=":material/rate_review:")
     for one in found.report.systems:
         warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
         for said in filter(None, (warning, *one.notes)):
@@ -129,9 +129,9 @@ def _needed(found: Estimates) -> None:
     sources = [source for source in found.sources if not source.system.refusal]
     if not sources:
         return
-    st.subheader("How many more labels", anchor=False)
+    st.subheader("Labels still needed", anchor=False)
     width = st.number_input(
-        "Wanted width of the interval", 0.01, 1.0, 0.1, 0.01, key="width", bind="query-params", width=220
+        "Target width of the 95% CI", 0.01, 1.0, 0.1, 0.01, key="width", bind="query-params", width=220
     )
     for source in sources:
         plain(f"{source.run}: {_needed_said(source, width)}.")
@@ -140,31 +140,31 @@ def _needed(found: Estimates) -> None:
 def _needed_said(source: Estimated, width: float) -> str:
     needed = needed_for(source, width)
     if needed is None:
-        return "too few labels to say"
+        return "too few labels to tell"
     if needed.more is None:
         return needed.reason
-    alone = f"; without the judge it would take {needed.without_judge:,} in all" if needed.without_judge else ""
-    return f"{needed.more:,} more labels for an interval {width:g} wide{alone}"
+    alone = f"; {needed.without_judge:,} in all without the judge" if needed.without_judge else ""
+    return f"{needed.more:,} more labels for a 95% CI {width:g} wide{alone}"
 
 
 def _order(found: Estimates) -> None:
     report = found.report
     if not report.differences:
         return
-    st.subheader("Which is better", anchor=False)
+    st.subheader("Which run is better", anchor=False)
     st.html(differences_html(report.differences))
     st.html(ranking_html(report.ranking))
-    tau = "" if report.tau is None else f" Kendall's tau with the judge's own order: {report.tau:.2f}."
-    plain(f"Ranks hold for all runs at once with {report.level:.0%} confidence (Bonferroni).{tau}", "note")
+    tau = "" if report.tau is None else f" Kendall's tau with the judge's order: {report.tau:.2f}."
+    plain(f"Ranks hold for all runs jointly at {report.level:.0%} confidence (Bonferroni).{tau}", "note")
     names = [one.name for one in report.ranking]
-    order = st.multiselect("The order known from elsewhere, best first", names, key="order", bind="query-params")
+    order = st.multiselect("Known order, best first", names, key="order", bind="query-params")
     if len(order) > 1:
         known = against_order(report, order)
         plain(f"Kendall's tau with the known order: {_tau(known.tau)}; of the judge alone: {_tau(known.judge)}.")
 
 
 def _tau(found: float | None) -> str:
-    return "none, for all are equal" if found is None else f"{found:.2f}"
+    return "undefined (all equal)" if found is None else f"{found:.2f}"
 
 
 def estimates_html(report: SystemsReport, *, raw: bool) -> str:
@@ -179,17 +179,17 @@ def differences_html(differences: Sequence[SystemDifference]) -> str:
     intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
     low, high = _ends([*intervals, None], around=0.0)
     rows = "".join(_difference(one, low, high) for one in differences)
-    head = f"<tr><th>difference</th><th>{range_text(low, high, '.2f')}</th><th>95% CI</th><th>from</th></tr>"
+    head = f"<tr><th>difference</th><th>{range_text(low, high, '.2f')}</th><th>95% CI</th><th>based on</th></tr>"
     return f'<table class="rb-estimates"><thead>{head}</thead><tbody>{rows}</tbody></table>'
 
 
 def ranking_html(ranking: Sequence[Ranked]) -> str:
-    """The order, and the ranks that are left open."""
+    """The order, and the ranks that are possible."""
     rows = "".join(
         f"<tr><th>{one.rank}</th><td>{safe(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
         for one in ranking
     )
-    head = "<tr><th>rank</th><th>run</th><th>estimate</th><th>ranks left open</th></tr>"
+    head = "<tr><th>rank</th><th>run</th><th>estimate</th><th>possible ranks</th></tr>"
     return f'<table class="rb-estimates"><thead>{head}</thead><tbody>{rows}</tbody></table>'
 
 
@@ -204,7 +204,7 @@ def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
         )
         for name, title, note in METHODS
     )
-    titles = ("way", "estimate (95% CI)", f"on one scale, {range_text(low, high, '.2f')}", "from", "worth")
+    titles = ("method", "estimate (95% CI)", f"scale {range_text(low, high, '.2f')}", "based on", "effective labels")
     head = "".join(f"<th>{title}</th>" for title in titles)
     caption = f"{safe(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_right(one)}</small>"
     body = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
@@ -212,7 +212,7 @@ def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
 
 
 def _right(one: SystemEstimate) -> str:
-    return f"; judge right on {_with_bounds(one.accuracy)} of these" if isinstance(one.accuracy, Interval) else ""
+    return f"; judge accuracy {_with_bounds(one.accuracy)}" if isinstance(one.accuracy, Interval) else ""
 
 
 def _method_row(
@@ -226,7 +226,7 @@ def _method_row(
     source = ", ".join(
         f"{count:,} {what}" for count, what in ((found.labels, "labels"), (found.judged, "judged")) if count
     )
-    worth = f"{found.worth:,.0f} labels" if found.worth is not None and found.labels else ""
+    worth = f"{found.worth:,.0f}" if found.worth is not None and found.labels else ""
     return (
         f'<tr class="{css}">{name}<td>{_with_bounds(interval)}</td>'
         f'<td class="rb-scale">{_track(interval, low, high)}</td><td>{source}</td><td>{worth}</td></tr>'
@@ -234,8 +234,8 @@ def _method_row(
 
 
 def _difference(one: SystemDifference, low: float, high: float) -> str:
-    name = f'<th scope="row">{safe(one.b)} less {safe(one.a)}</th>'
-    how = f"{one.labels:,} labels, {'paired' if one.paired else 'as if unrelated'}"
+    name = f'<th scope="row">{safe(one.b)} minus {safe(one.a)}</th>'
+    how = f"{one.labels:,} labels, {'paired' if one.paired else 'unpaired'}"
     if isinstance(one.interval, NoInterval):
         return f'<tr>{name}<td class="rb-why" colspan="3">none: {safe(one.interval.reason)}</td></tr>'
     return (
@@ -246,7 +246,7 @@ def _difference(one: SystemDifference, low: float, high: float) -> str:
 
 def _sign(found: Interval) -> str:
     if found.low <= 0 <= found.high:
-        return "= holds 0"
+        return "= includes 0"
     return "▲ above 0" if found.low > 0 else "▼ below 0"
 
 

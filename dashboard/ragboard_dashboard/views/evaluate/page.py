@@ -17,14 +17,14 @@ from ragboard.metrics import DEFAULT_METRICS
 from ragboard.settings import read_pairs
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import choose_run
-from ragboard_dashboard.data import evaluates, get_run, known_metrics, store, surroundings
+from ragboard_dashboard.data import evaluates, get_run, known_metrics, launch_context, store
 from ragboard_dashboard.links import open_run
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.text import column_label, column_title, dollars, facts, judged_line, plain
 
 __all__ = ["draw"]
 
-Kind = Literal["Embedded", "A chat model", "Another, by name"]
+Kind = Literal["Embedded", "Chat model", "Other"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -37,12 +37,15 @@ def draw() -> None:
     judged_line(get_run(run))
     run_panels(run)
     if not evaluates():
-        st.info("No evaluation can be started from this dashboard.", icon=":material/lock:")
+        st.info(
+            "This dashboard does not start evaluations. Use `ragboard evaluate` on the command line.",
+            icon=":material/lock:",
+        )
         return
     try:
         _form(run)
     except RagboardError as error:
-        st.error("This cannot be evaluated so. Nothing was sent.", icon=":material/error:")
+        st.error("The evaluation cannot start with these settings. Nothing was sent.", icon=":material/error:")
         plain(str(error))
 
 
@@ -59,13 +62,15 @@ def _form(run: RunRef) -> None:
     with above:
         judging = _judging()
     wanted = judging is not None and bool(specs)
-    asked = st.button("Plan", icon=":material/calculate:", disabled=not wanted, help="Nothing is sent.")
+    asked = st.button(
+        "Plan", icon=":material/calculate:", disabled=not wanted, help="Estimate calls and cost. Nothing is sent."
+    )
     if judging is None or not specs:
         return
     choice = Choice(metrics=tuple(specs), judging=judging, limits=limits)
     if asked:
         with st.spinner("Planning; nothing is sent"):
-            st.session_state["planned"] = (run, choice, plan_choice(store(), run, choice, surroundings()))
+            st.session_state["planned"] = (run, choice, plan_choice(store(), run, choice, launch_context()))
     planned = st.session_state.get("planned")
     if planned is not None and planned[:2] == (run, choice):
         _plan(planned[2])
@@ -76,48 +81,48 @@ def _judging() -> JudgeOptions | None:
     """The judge that was chosen; None as long as it has no name."""
     kind: Kind = st.segmented_control("Judge", KINDS, default=KINDS[0], required=True, key="judge-kind")
     match kind:
-        case "A chat model":
+        case "Chat model":
             return _chat_model()
-        case "Another, by name":
+        case "Other":
             return _by_name()
         case "Embedded":
-            plain("It needs no key and no network, and is a heuristic: rules of thumb on shared words.", "note")
+            plain("Rule-based: compares words, needs no key and no network. Treat its verdicts as hints.", "note")
             return JudgeOptions()
 
 
 def _chat_model() -> JudgeOptions | None:
     left, right = st.columns(2)
-    model = left.text_input("Model", placeholder="gpt-4o-mini", help="As the server calls it.").strip()
-    address = right.text_input("Base URL", placeholder="Else the server's environment, or OpenAI").strip()
+    model = left.text_input("Model", placeholder="gpt-4o-mini", help="The model's name on its server").strip()
+    base_url = right.text_input("Base URL", placeholder="Default: the server's environment, or OpenAI").strip()
     embedder, parameters, concurrency = st.columns([2, 2, 1])
     embed = embedder.text_input(
-        "Embedder", value="embedded", help="As `--embed` takes it: `embedded`, `openai:MODEL`."
+        "Embedder", value="embedded", help="As for `--embed`: `embedded` or `openai:MODEL`"
     ).strip()
     pairs = parameters.text_input(
         "Parameters",
         placeholder="temperature=0, reasoning_effort=low",
-        help="Sent to the model as they are: key=value, separated by commas.",
+        help="Sent to the model unchanged: key=value, separated by commas",
     )
-    together = concurrency.number_input("Requests at a time", min_value=1, value=32)
+    requests = concurrency.number_input("Concurrent requests", min_value=1, value=32)
     if not model:
-        plain("Name the model, as its server calls it.", "note")
+        plain("Enter the name of the model.", "note")
         return None
     return JudgeOptions(
         judge=f"openai:{model}",
         embed=embed or None,
-        base_url=address or None,
+        base_url=base_url or None,
         parameters=read_pairs(pair for pair in pairs.split(",") if pair.strip()),
-        concurrency=together,
+        concurrency=requests,
     )
 
 
 def _by_name() -> JudgeOptions | None:
     left, right = st.columns(2)
     name = left.text_input(
-        "Name", placeholder="trained:judge", help="As `--judge` takes it: `trained:FOLDER`, `replay:FILE`."
+        "Name", placeholder="trained:judge", help="As for `--judge`: `trained:FOLDER` or `replay:FILE`"
     ).strip()
     embed = right.text_input(
-        "Embedder", value="embedded", help="As `--embed` takes it: `embedded`, `openai:MODEL`."
+        "Embedder", value="embedded", help="As for `--embed`: `embedded` or `openai:MODEL`"
     ).strip()
     return JudgeOptions(judge=name, embed=embed or None) if name else None
 
@@ -127,7 +132,7 @@ def _limits() -> Mapping[str, float]:
     with st.expander("Limits"):
         boxes = st.columns(4)
         given = {
-            "sample": boxes[0].number_input("Samples", 1, value=None, placeholder="all", help="Drawn at random."),
+            "sample": boxes[0].number_input("Samples", 1, value=None, placeholder="all", help="Drawn at random"),
             "max_cost": boxes[1].number_input("US dollars", 0.0, value=None, placeholder="no limit"),
             "max_calls": boxes[2].number_input("Calls", 0, value=None, placeholder="no limit"),
             "max_minutes": boxes[3].number_input("Minutes", 0.0, value=None, placeholder="no limit"),
@@ -136,16 +141,16 @@ def _limits() -> Mapping[str, float]:
 
 
 def _plan(plan: Plan) -> None:
-    st.subheader("What it would ask", anchor=False)
+    st.subheader("Plan", anchor=False)
     use, worst = plan.total.expected, plan.total.worst
     calls, most = use.chat_calls + use.embedding_calls, worst.chat_calls + worst.embedding_calls
     tokens = use.prompt_tokens + use.completion_tokens
     facts(
         [
-            (f"{plan.samples:,}", "samples", f"{plan.total.answered:,} tasks are answered already"),
-            (f"{calls:,}", "calls", f"{most:,} at worst"),
-            (f"{tokens:,}", "tokens", f"{worst.prompt_tokens + worst.completion_tokens:,} at worst"),
-            (dollars(use.cost), "expected", f"{dollars(worst.cost)} at worst"),
+            (f"{plan.samples:,}", "samples", f"{plan.total.answered:,} tasks already answered"),
+            (f"{calls:,}", "calls", f"worst case {most:,}"),
+            (f"{tokens:,}", "tokens", f"worst case {worst.prompt_tokens + worst.completion_tokens:,}"),
+            (dollars(use.cost), "", f"worst case {dollars(worst.cost)}"),
         ]
     )
     st.dataframe(pd.DataFrame([_row(spec, planned) for spec, planned in plan.metrics.items()]), hide_index=True)
@@ -160,7 +165,7 @@ def _row(spec: str, planned: Planned) -> dict[str, str | int]:
         "Calls": use.chat_calls + use.embedding_calls,
         "Tokens": use.prompt_tokens + use.completion_tokens,
         "Cost": dollars(use.cost),
-        "At worst": dollars(planned.worst.cost),
+        "Worst case": dollars(planned.worst.cost),
     }
 
 
@@ -169,6 +174,6 @@ def _start(run: RunRef, choice: Choice) -> None:
         key = key_field(choice.judging, "start")
         if not st.form_submit_button("Start", icon=":material/play_arrow:", type="primary"):
             return
-    start_evaluation(store(), run, choice, surroundings(), key=key)
+    start_evaluation(store(), run, choice, launch_context(), key=key)
     del st.session_state["planned"]
     open_run(run.name)

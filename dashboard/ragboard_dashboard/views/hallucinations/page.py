@@ -52,11 +52,13 @@ GROUPS: dict[str, Grouping | None] = {
     "by judge": "judge",
 }
 HUMAN: dict[str, Human | None] = {
-    "whatever people say": None,
-    "no label by people": "none",
-    "people agree": "agrees",
+    "labelled or not": None,
+    "no human label": "none",
+    "annotators agree": "agrees",
     "overruled": "overruled",
 }
+RENAMED = {"no label by people": "no human label", "people agree": "annotators agree"}
+"""What older links call a choice of `HUMAN`."""
 LISTED = "statements"
 OPENED = "hallucinations-opened"
 """Where the group that a person just opened waits for the filters to be drawn again."""
@@ -83,7 +85,7 @@ def draw() -> None:
     with action:
         export_control("hallucinations", lambda: hallucination_table(store(), query))
     if not found.total:
-        st.info("No statement fits these filters.", icon=":material/filter_alt_off:")
+        st.info("No statement matches these filters.", icon=":material/filter_alt_off:")
     elif by:
         _groups(query, by)
     else:
@@ -95,7 +97,7 @@ def _absent() -> bool:
     there = run_choices(get_runs())
     absent = [name for name in st.query_params.get_all("runs") if name not in there]
     if absent:
-        st.error("This address names runs that are not in the store.", icon=":material/search_off:")
+        st.error("This link names runs that are not in the store:", icon=":material/search_off:")
         plain(", ".join(absent))
         if st.button("All runs", icon=":material/close:"):
             del st.query_params["runs"]
@@ -108,10 +110,10 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
     _enter_group()
     verdict, words, passage = st.columns([2, 2, 1.3])
     runs, judge, people, grouping = st.columns([1.6, 1, 1, 2.3])
-    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
-    shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **bound)
-    text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **bound)
-    retrieved = passage.text_input("Passage", placeholder="Passage id", key="passage", **bound)
+    in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
+    shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **in_address)
+    text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **in_address)
+    retrieved = passage.text_input("Passage", placeholder="Passage id", key="passage", **in_address)
     choices = run_choices(get_runs())
     chosen = runs.multiselect(
         "Runs",
@@ -119,11 +121,15 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
         help=evaluations_help(choices),
         placeholder="All runs",
         key="runs",
-        **bound,
+        **in_address,
     )
-    judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **bound)
-    human = people.selectbox("People", list(HUMAN), key="people", **bound)
-    by = grouping.segmented_control("List them", list(GROUPS), default="one by one", required=True, key="by", **bound)
+    judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **in_address)
+    if st.query_params.get("people") in RENAMED:
+        st.session_state["people"] = RENAMED[st.query_params["people"]]
+    human = people.selectbox("People", list(HUMAN), key="people", **in_address)
+    by = grouping.segmented_control(
+        "Group by", list(GROUPS), default="one by one", required=True, key="by", **in_address
+    )
     query = HallucinationQuery(
         runs=_refs(chosen),
         verdict=SHOWN[shown],
@@ -190,7 +196,7 @@ def _counts(found: HallucinationPage) -> None:
 
 
 def _statements(found: HallucinationPage, at: int) -> None:
-    hallucination_list(found.rows, name="Statements that are not supported", key=LISTED)
+    hallucination_list(found.rows, name="Unsupported statements", key=LISTED)
     pager(found.total, PAGE_SIZE, at)
 
 
@@ -201,8 +207,8 @@ def _groups(query: HallucinationQuery, by: Grouping) -> None:
         found = get_hallucination_groups(query, by)
     if by == "passage":
         plain(
-            "A passage counts for every such statement of an answer it was retrieved for; ✕ are those that it "
-            "contradicts itself.",
+            "Each passage: the unsupported statements of all answers it was retrieved for; ✕ counts those that this "
+            "passage contradicts.",
             "note",
         )
     opened = group_list(found.groups, query=by, name=f"Statements by {by}", key=f"groups-{by}")
@@ -214,5 +220,5 @@ def _groups(query: HallucinationQuery, by: Grouping) -> None:
 
 def _empty() -> None:
     st.header("No run yet", anchor=False)
-    st.markdown("Statements that no passage supports are listed here once a run is evaluated.")
+    st.markdown("Evaluate a run to list the statements that no passage supports.")
     offer_upload()

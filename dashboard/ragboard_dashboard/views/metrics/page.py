@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from ragboard.analysis import BETTER, metric_groups, metric_range, metric_settings
+from ragboard.analysis.verdict_style import ARROWS
 from ragboard.export import metrics_frame
 from ragboard.records import MetricDescription
 from ragboard_dashboard.controls import export_control
@@ -18,7 +19,6 @@ from ragboard_dashboard.text import plain, safe
 __all__ = ["draw"]
 
 STYLES = Path(__file__).with_name("metrics.css")
-ARROWS = {"higher": "↑", "lower": "↓", "neutral": "↔"}
 
 
 def draw() -> None:
@@ -37,12 +37,12 @@ def draw() -> None:
         export_control("metrics", lambda: metrics_frame(one for group in groups.values() for one in group))
     count = sum(map(len, groups.values()))
     plain(
-        f"{count} metric{'' if count == 1 else 's'}. The same word means different things in different systems, "
-        "so each is known by its source and name.",
+        f"{count} metric{'' if count == 1 else 's'}. The same name means different things in different tools, "
+        "so each metric is named by its source too.",
         "note",
     )
     if not groups:
-        st.info("No metric has all of these words.", icon=":material/search_off:")
+        st.info("No metric matches these words.", icon=":material/search_off:")
         return
     st.html(STYLES)
     st.html(_catalogue(groups))
@@ -59,13 +59,13 @@ def _catalogue(groups: Mapping[str, tuple[MetricDescription, ...]]) -> str:
 
 def _article(metric: MetricDescription) -> str:
     facts = {
-        "Needs": ", ".join(metric.requires) or "nothing but the question",
-        "Asks a judge": metric.calls,
+        "Needs": ", ".join(metric.requires) or "the question only",
+        "Judge calls": metric.calls,
         "Settings": metric_settings(metric),
-        "From": metric.paper,
+        "Source": metric.paper,
     }
     rows = "".join(f"<dt>{what}</dt><dd>{safe(text)}</dd>" for what, text in facts.items() if text)
-    better = f"{ARROWS[metric.direction]} {BETTER[metric.direction]}"
+    better = f"{ARROWS[metric.direction]} {BETTER[metric.direction]}".strip()
     return (
         f'<article><header><h3>{safe(metric.label)}</h3><code class="rb-spec">{safe(metric.spec)}</code></header>'
         f'<p class="rb-better"><b>{better}</b> {metric_range(metric)}</p>'

@@ -48,7 +48,7 @@ def _editor() -> tuple[str, bool]:
     initial: dict[str, Any] = {} if "sql" in st.session_state else {"value": FIRST}
     with st.form("query", border=False):
         sql = st.text_area(
-            "One SELECT, DESCRIBE, SHOW or EXPLAIN in DuckDB's SQL; Ctrl+Enter runs it",
+            "One SELECT, DESCRIBE, SHOW or EXPLAIN in DuckDB's SQL. Ctrl+Enter runs it",
             **initial,
             key="sql",
             bind="query-params",
@@ -57,7 +57,7 @@ def _editor() -> tuple[str, bool]:
         row = st.container(horizontal=True, vertical_alignment="center")
         asked = row.form_submit_button("Run", icon=":material/play_arrow:")
         with row:
-            plain(f"Nothing is changed. The first {LIMITS.rows:,} rows, at most {LIMITS.seconds:g} s.", "note")
+            plain(f"Read-only. Shows the first {LIMITS.rows:,} rows; stops after {LIMITS.seconds:g} s.", "note")
     asked_before = ANSWER in st.session_state or asked
     with st.popover("Examples", icon=":material/lightbulb:") if asked_before else st.container(gap="xxsmall"):
         for question, example in EXAMPLES.items():
@@ -71,7 +71,7 @@ def _load(sql: str) -> None:
 
 def _ask(sql: str) -> None:
     found: QueryResult | RagboardError
-    with st.spinner("Reading"):
+    with st.spinner("Running"):
         try:
             found = run_query(store(), sql, LIMITS)
         except RagboardError as error:
@@ -87,7 +87,7 @@ def _answer(sql: str) -> None:
     if isinstance(found, QueryResult):
         _result(found)
     elif found is not None:
-        st.error("That was not answered.", icon=":material/error:")
+        st.error("The query failed.", icon=":material/error:")
         plain(str(found))
 
 
@@ -95,7 +95,7 @@ def _result(found: QueryResult) -> None:
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
         count = found.table.num_rows
-        plain(f"The first {count:,} rows; there are more." if found.truncated else f"{count:,} rows.", "note")
+        plain(f"First {count:,} rows; there are more." if found.truncated else f"{count:,} rows.", "note")
         with st.popover("Export", icon=":material/download:"):
             for kind in FORMATS:
                 st.download_button(

@@ -108,7 +108,7 @@ def _bins(found: Distribution) -> list[dict[str, Any]]:
     places = decimals(found.bins[0].low, found.bins[-1].high)
     for part in found.bins:
         below += part.count
-        share = f"; {below / found.scored:.0%} up to there" if found.scored else ""
+        share = f"; {below / found.scored:.0%} up to here" if found.scored else ""
         said = f"{range_text(part.low, part.high, f'.{places}f')}: {part.count:,} samples{share}"
         drawn.append({"low": part.low, "high": part.high, "count": part.count, "said": said})
     return drawn
@@ -143,7 +143,7 @@ def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
     places = decimals(low, high)
     rows = [row for group in groups if (row := _group(group, places)) is not None]
     drawn = sum(row["low"] is not None for row in rows)
-    said = "Means with 95% CIs" if drawn else "Means; no group has enough samples for an interval"
+    said = "Means with 95% CIs" if drawn else "Means; no group has enough samples for a CI"
     return {
         "name": inert(f"{title} by group"),
         "rows": rows,

@@ -34,9 +34,9 @@ from ragboard_dashboard.data import (
     get_overruled,
     get_run,
     get_scatter,
-    keep_threshold,
+    launch_context,
+    save_threshold,
     store,
-    surroundings,
     writable,
 )
 from ragboard_dashboard.links import bound, open_page, open_sample
@@ -80,11 +80,11 @@ def draw() -> None:
     if isinstance(score, Score):
         plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
     if summary.spending:
-        plain(f"Spent: {summary.spending}", "note")
+        plain(f"Cost: {summary.spending}", "note")
     _failed(run)
     there = get_columns(run)
     if not there.metrics:
-        st.info("This run was never evaluated: evaluate it to see verdicts.", icon=":material/info:")
+        st.info("This run is not evaluated yet. Evaluate it to see verdicts.", icon=":material/info:")
     if not (there.metrics or there.numeric):
         list_samples(run, summary, "", None)
         return
@@ -119,19 +119,15 @@ def _failed(run: RunRef) -> None:
     kinds = get_failures(run)
     if not kinds:
         return
-    title = (
-        f"{sum(kind.count for kind in kinds):,} scores failed, of {len(kinds):,} kind{'s' if len(kinds) > 1 else ''}"
-    )
+    title = f"{sum(kind.count for kind in kinds):,} scores failed ({len(kinds):,} error{'s' if len(kinds) > 1 else ''})"
     with st.expander(title, icon=":material/error:"):
         for number, kind in enumerate(kinds[:KINDS]):
             plain(f"{kind.count:,} scores of {kind.samples:,} samples: {kind.message}")
             plain(f"{', '.join(map(column_title, kind.metrics))}. For example: {kind.example}", "note")
-            if st.button(
-                "Read a sample of it", key=f"failed-{number}", type="tertiary", icon=":material/find_in_page:"
-            ):
+            if st.button("Open an example", key=f"failed-{number}", type="tertiary", icon=":material/find_in_page:"):
                 open_sample(st.query_params["run"], kind.sample_id)
         if len(kinds) > KINDS:
-            plain(f"and {len(kinds) - KINDS:,} kinds more: ragboard evaluate and retry list them all", "note")
+            plain(f"and {len(kinds) - KINDS:,} more errors: ragboard evaluate and retry list them all", "note")
         if evaluates():
             _retry(get_failed(run)[0])
 
@@ -139,16 +135,16 @@ def _failed(run: RunRef) -> None:
 def _retry(run: RunRef) -> None:
     judging = get_judging(run)
     if judging is None:
-        plain("The judges were given in Python: ask again there.", "note")
+        plain("The judges were given in Python: retry there.", "note")
         return
     with st.form("retry", clear_on_submit=True, border=False):
         key = key_field(judging, "retry")
-        if not st.form_submit_button("Ask again what failed", icon=":material/refresh:"):
+        if not st.form_submit_button("Retry failed tasks", icon=":material/refresh:"):
             return
     try:
-        start_retry(store(), run, surroundings(), key=key)
+        start_retry(store(), run, launch_context(), key=key)
     except RagboardError as error:
-        st.error("It cannot be asked again now.", icon=":material/error:")
+        st.error("The retry did not start.", icon=":material/error:")
         plain(str(error))
         return
     st.rerun()
@@ -158,9 +154,12 @@ def _origins(summary: RunSummary) -> None:
     """Draw where the statements of the answers come from, where all that this takes was judged."""
     if not summary.origins:
         return
-    st.subheader("Right or wrong, and from where", anchor=False)
+    st.subheader("Right and wrong statements by source", anchor=False)
     st.html(origins_bar(summary.origins, palette(st.context.theme.type)))
-    plain("Right: the reference says so. Relevant: the passage says something that the reference says.", "note")
+    plain(
+        "Right: the reference supports the statement. Relevant: the passage supports a statement of the reference.",
+        "note",
+    )
 
 
 def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
@@ -223,7 +222,7 @@ def _within(whole: Range, key: str) -> Range | None:
     places = decimals(*whole)
     step, shown = 10.0**-places, f"%.{places}f"
     between: Range = st.slider(
-        "Only samples within", *whole, **initial, step=step, key=key, bind="query-params", format=shown
+        "Only samples in this range", *whole, **initial, step=step, key=key, bind="query-params", format=shown
     )
     return None if between == whole else between
 
@@ -239,9 +238,9 @@ def _counted(found: Distribution) -> str:
     """How many samples have a value, and why the others have none."""
     left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
     said = [
-        f"{found.scored:,} of {found.total:,} have a value",
+        f"{found.scored:,} of {found.total:,} samples have a value",
         f"Unscored: {left_out}" if left_out else "",
-        f"In the mean: {found.note}" if found.note else "",
+        f"Mean: {found.note}" if found.note else "",
         share_line(found.share) if found.share else "",
     ]
     return ". ".join(filter(None, said))
@@ -267,22 +266,24 @@ def threshold_editor(column: str, share: Share | None) -> None:
     if metric is None or metric.direction == "neutral" or not writable():
         return
     threshold = share.threshold if share else None
-    label = f"Threshold: {threshold}" if threshold else "Set a threshold"
+    label = f"Threshold: {threshold}" if threshold else "Set threshold"
     with st.popover(label, icon=":material/flag:", width="content"):
         good = "at least" if metric.direction == "higher" else "at most"
-        plain(f"{metric.label} is to be {good} this, in every run. It is kept in the store.", "note")
+        plain(f"{metric.label} should be {good} this in every run.", "note")
         _threshold_form(column, threshold.value if threshold else None)
 
 
 def _threshold_form(column: str, now: float | None) -> None:
     with st.form(f"threshold-{column}", border=False):
         value = st.number_input("Threshold", value=now, step=0.05, format="%.3f", placeholder="none")
-        if not st.form_submit_button("Keep", icon=":material/save:", help="An empty field takes it away."):
+        if not st.form_submit_button(
+            "Save", icon=":material/save:", help="Leave the field empty to remove the threshold."
+        ):
             return
     try:
-        keep_threshold(column, value)
+        save_threshold(column, value)
     except RagboardError as error:
-        st.error("That is no threshold.", icon=":material/error:")
+        st.error("This is not a valid threshold.", icon=":material/error:")
         plain(str(error))
         return
     st.rerun()
@@ -290,9 +291,9 @@ def _threshold_form(column: str, now: float | None) -> None:
 
 def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) -> None:
     if not there.categories:
-        plain("No column of the file to break this down by.", "note")
+        plain("The file has no column to group by.", "note")
         return
-    by = st.selectbox("Broken down by", there.categories, format_func=column_title, key="group", bind="query-params")
+    by = st.selectbox("Group by", there.categories, format_func=column_title, key="group", bind="query-params")
     found = get_breakdown(run, column, by, unscored=unscored)
     groups_chart(found, column_title(column), key=safe_key("groups", run.run_id, column, by))
 
@@ -301,12 +302,12 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
     others = [name for name in (*there.metrics, *there.numeric) if name != column]
     if not others:
         return
-    st.subheader("One column against another", anchor=False)
+    st.subheader("Scatter plot", anchor=False)
     other = st.selectbox(
         "Against",
         others,
         index=None,
-        placeholder="Choose a column to draw it against",
+        placeholder="Choose a second column",
         format_func=column_title,
         key="against",
         bind="query-params",
@@ -321,8 +322,8 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
         selection_mode="points",
         config=CHART,
     )
-    drawn = f"; {len(found.points):,} of them drawn" if found.both > len(found.points) else ""
-    plain(f"{found.both:,} of {found.total:,} samples have both{drawn}. Choose a point to read its sample.", "note")
+    drawn = f"; {len(found.points):,} of them are shown" if found.both > len(found.points) else ""
+    plain(f"{found.both:,} of {found.total:,} samples have both{drawn}. Click a point to open its sample.", "note")
     points = picked["selection"]["points"]
     if points:
         open_sample(st.query_params["run"], points[0]["customdata"][0])

@@ -63,10 +63,10 @@ def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range |
         query = replace(query, offset=0)
         found = get_sample_rows(run, query)
     if not found.rows:
-        st.info("No sample fits these filters.", icon=":material/filter_alt_off:")
+        st.info("No sample matches these filters.", icon=":material/filter_alt_off:")
         return
     titles = {spec: column_title(spec) for spec in (*summary.metrics, *summary.file_scores)}
-    caption = f"{found.total:,} of {summary.samples:,} samples. Choose a question to read it."
+    caption = f"{found.total:,} of {summary.samples:,} samples. Click a question to open it."
     name = st.query_params["run"]  # it may name an evaluation
     opened = sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
     if opened:
@@ -77,10 +77,10 @@ def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range |
 
 def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
     search, only, order, export = st.columns([3, 2, 2, 1])
-    bound: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
-    words = search.text_input("Search", placeholder="Search questions and answers", key="q", **bound)
-    chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **bound)
-    sort = order.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="order", **bound)
+    in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
+    words = search.text_input("Search", placeholder="Search questions and answers", key="q", **in_address)
+    chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **in_address)
+    sort = order.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="order", **in_address)
     query = SampleQuery(
         column=column,
         order=sort,
@@ -125,7 +125,7 @@ def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
             if (count := row.labels.get(label, 0))
         ],
         "scores": [_score(outcomes.get(spec)) for spec in specs],
-        "note": ", ".join(dict.fromkeys((["refuses"] if row.refuses else []) + list(reasons))),
+        "note": ", ".join(dict.fromkeys((["refusal"] if row.refuses else []) + list(reasons))),
         "id": inert(row.sample_id[:LONGEST_ID]),
     }
 

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from ragboard.analysis import STANDINGS, ListedRun, MetricSummary, RunSummary, UnscoredPolicy, runs_matching, runs_sql
-from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.analysis.verdict_style import ARROWS, VERDICTS
 from ragboard.export import runs_frame
 from ragboard.records import MetricDescription
 from ragboard.spans import inert
@@ -27,16 +27,16 @@ from ragboard_dashboard.text import ago, mean_shown
 __all__ = ["board_data", "draw"]
 
 FIRST = 6
-"""Statements to look at first."""
+"""Statements to check first."""
 BOTH = 2
 
 UNBOUNDED = 2.0
 """Where the picture of a metric without an upper bound ends."""
 CAPTIONS: dict[UnscoredPolicy, str] = {
-    "excluded": "Mean over the scored samples with its 95% CI; under it, how many were scored.",
-    "zero": "Mean with unscored samples as zero, as the worst where lower is better, and its 95% CI.",
-    "bounds": "The mean with all unscored samples at the worst and at the best value; the thin line is the 95%"
-    " interval around both (Horowitz and Manski 2000).",
+    "excluded": "Mean of the scored samples with its 95% CI; below it, how many samples were scored.",
+    "zero": "Mean with its 95% CI; unscored samples count as 0, or as the worst value where lower is better.",
+    "bounds": "Range of the mean: all unscored samples at the worst value to all at the best. Thin line: 95% CI"
+    " around both (Horowitz and Manski 2000).",
 }
 
 _HERE = Path(__file__).parent
@@ -51,7 +51,7 @@ def draw() -> None:
     runs, shown, unscored = _head()
     live_lines()
     if not shown:
-        st.info("No run has all of these words in its name, tags or dataset.", icon=":material/filter_alt_off:")
+        st.info("No run matches. The filter searches names, tags and datasets.", icon=":material/filter_alt_off:")
         return
     now = datetime.now(UTC).replace(tzinfo=None)
     asked = run_board(shown, get_metrics(), editable=writable(), key="board", now=now, unscored=unscored)
@@ -102,9 +102,9 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
         offer_upload("stretch")
     if any("sample" in run.tags for run in runs):
         st.markdown(
-            "The sample: one question set, answered by two configurations of the same retrieval pipeline. "
-            "Open a run to see where it fails, or a statement below to see what its passages say. "
-            "`ragboard demo --remove` takes it out."
+            "Sample data: one question set, answered by two configurations of the same retrieval pipeline. "
+            "Click a run to see where it fails, or a statement below to see what its passages say. "
+            "`ragboard demo --remove` deletes the sample data."
         )
     shown = runs_matching(runs, words)
     with export:
@@ -116,7 +116,7 @@ def _first() -> None:
     found = get_unsupported_statements(FIRST)
     if not found:
         return
-    st.subheader("Statements no passage supports, to look at first", anchor=False)
+    st.subheader("Unsupported statements to check first", anchor=False)
     opened = statement_list(found, name="Unsupported statements", key="first")
     if opened:
         open_sample(opened.run, opened.sample_id, opened.number)
@@ -126,10 +126,10 @@ def _empty() -> None:
     st.header("Which sentence did it make up?", anchor=False)
     st.markdown(
         "Upload a run file: questions, the passages that were retrieved, the answers. ragboard splits each answer "
-        "into statements, holds every one against the passages and shows which none of them supports."
+        "into statements, checks each against the passages and shows the ones that no passage supports."
     )
     offer_upload()
-    st.markdown("Nothing at hand? `ragboard demo` brings two sample runs. From the command line:")
+    st.markdown("No file yet? `ragboard demo` loads two sample runs. On the command line:")
     st.code("ragboard evaluate answers.jsonl --name my-run --config k=5", language=None, wrap_lines=True)
 
 
@@ -176,20 +176,17 @@ def board_data(
 def _judges(runs: Sequence[RunSummary]) -> str:
     """A warning where not all runs were judged by the same judge."""
     judges = {run.judged.in_words for run in runs if run.judged}
-    return (
-        f"Judged by different judges, so not comparable: {inert('; '.join(sorted(judges)))}." if len(judges) > 1 else ""
-    )
+    return f"Not comparable: different judges ({inert('; '.join(sorted(judges)))})." if len(judges) > 1 else ""
 
 
 def _column(spec: str, metric: MetricDescription | None, *, named: bool) -> dict[str, Any]:
     """One metric, `named` with its source: the same word means different things in different systems."""
     if metric is None:
         return {"title": spec, "source": "", "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
-    arrow = {"higher": "↑", "lower": "↓", "neutral": ""}[metric.direction]
     return {
         "title": inert(metric.label),
         "source": inert(metric.source) if named else "",
-        "arrow": arrow,
+        "arrow": ARROWS[metric.direction],
         "help": inert(f"{spec}: {metric.formula}"),
         "low": max(metric.low or 0.0, 0.0),
         "high": UNBOUNDED if metric.high is None else metric.high,
@@ -214,7 +211,7 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime, query: Mapping[st
         "refusals": _refusals(run),
         "dataset": inert(run.dataset),
         "samples": (judged and judged.part) or f"{run.samples:,} samples",
-        "judge": "not evaluated" if judged is None else judged.judge + (" (heuristic)" if judged.heuristic else ""),
+        "judge": "not evaluated" if judged is None else judged.judge + (" (rule-based)" if judged.heuristic else ""),
         "when": "" if judged is None else ago(judged.finished, now),
     }
 

@@ -61,7 +61,7 @@ def _report(run: RunRef) -> SampleReport | None:
     try:
         return get_sample(run, wanted)
     except NotFoundError as error:
-        st.error("This address names a sample that the run does not have.", icon=":material/search_off:")
+        st.error("The sample in this link is not in the run.", icon=":material/search_off:")
         plain(str(error))
         return None
 
@@ -77,7 +77,7 @@ def _head(report: SampleReport, config: str) -> None:
         open_run(name)
     judge = "not evaluated"
     if report.judged:
-        judge = report.judged.judge + (" judge (heuristic)" if report.judged.heuristic else " judge")
+        judge = report.judged.judge + (" judge (rule-based)" if report.judged.heuristic else " judge")
     with row:
         plain(" · ".join(filter(None, [report.run.name, config, f"sample {report.sample.id}", judge])), "note")
 
@@ -109,7 +109,7 @@ def _note(report: SampleReport) -> str:
         return "The run file has no answer for this question."
     if not report.sample.answer.strip():
         return "The answer is empty."
-    return "The answer declines to answer, at least in part." if report.refuses else ""
+    return "The answer is a refusal, at least in part." if report.refuses else ""
 
 
 def _verdict_row(report: SampleReport, chosen: int | None) -> None:
@@ -118,7 +118,7 @@ def _verdict_row(report: SampleReport, chosen: int | None) -> None:
         return
     row = st.container(horizontal=True, vertical_alignment="center", key="verdict-row")
     with row:
-        plain(f"Your verdict on statement {chosen + 1}" if chosen is not None else "Choose a statement to judge it")
+        plain(f"Your label for statement {chosen + 1}" if chosen is not None else "Click a statement to label it")
     name = _name(row)
     idle = chosen is None or not name
     said: Label | None = None
@@ -128,11 +128,11 @@ def _verdict_row(report: SampleReport, chosen: int | None) -> None:
     mine = chosen is not None and any(
         one.annotator == name and one.queue == "browsing" for one in report.statements[chosen].people
     )
-    back = row.button("Take back", key="say-nothing", shortcut="0", disabled=not mine, icon=":material/undo:")
+    back = row.button("Remove label", key="say-nothing", shortcut="0", disabled=not mine, icon=":material/undo:")
     note = row.text_input(
         "Note",
         key=safe_key("note", report.run.run_id, report.sample.id, str(chosen)),
-        placeholder="Note: why",
+        placeholder="Note (optional)",
         label_visibility="collapsed",
         disabled=idle,
         width=220,
@@ -146,7 +146,7 @@ def _name(row: DeltaGenerator) -> str:
     return row.text_input(
         "Your name",
         key="annotator",
-        placeholder="Your name, to judge",
+        placeholder="Your name, to label",
         label_visibility="collapsed",
         persist_state="session",
         width=170,
@@ -160,7 +160,7 @@ def _say(report: SampleReport, number: int, verdict: Label | None, name: str, no
         else:
             withdraw_statement(store(), report.run, report.sample.id, number, annotator=name)
     except RagboardError as error:
-        st.error("That was not kept.", icon=":material/error:")
+        st.error("Your label was not saved.", icon=":material/error:")
         plain(str(error))
     else:
         st.rerun()
@@ -181,12 +181,12 @@ def _more(report: SampleReport) -> None:
         st.subheader("Reference", anchor=False)
         plain(sample.reference)
     if report.questions:
-        st.subheader("Questions this answer would answer", anchor=False)
-        plain("Similarity to the question that was asked, from -1 to 1:", "note")
+        st.subheader("Questions generated from the answer", anchor=False)
+        plain("Similarity to the actual question, -1 to 1:", "note")
         for asked in report.questions:
             plain(f"{asked.similarity:.2f}  {asked.question}")
     if report.judgements:
-        st.subheader("What else the judge said", anchor=False)
+        st.subheader("Other judgements", anchor=False)
         for one in report.judgements:
             plain(f"{one}{f' – {one.reason}' if one.reason else ''}")
     if sample.history:
@@ -194,7 +194,7 @@ def _more(report: SampleReport) -> None:
         for turn in sample.history:
             plain(f"{turn.role}: {turn.text}")
     if sample.metadata:
-        with st.expander("Other columns of the file"):
+        with st.expander("Metadata"):
             for key, given in sample.metadata.items():
                 plain(f"{key}: {given}"[:2000], "note")
 
@@ -202,9 +202,9 @@ def _more(report: SampleReport) -> None:
 def _calls(report: SampleReport) -> None:
     """Draw what judges were asked for this sample, where a person wants to see it."""
     found = get_calls(report.run, report.sample.id)
-    st.subheader("What the judges were asked", anchor=False)
+    st.subheader("Judge calls", anchor=False)
     plain(f"Not shown: {found.missing}." if found.missing else str(found), "note")
-    if found.tasks and st.toggle("Show each task, its prompt and raw reply", key="calls", bind="query-params"):
+    if found.tasks and st.toggle("Show prompts and raw replies", key="calls", bind="query-params"):
         st.html(calls_html(found))
 
 
@@ -215,7 +215,7 @@ def calls_html(found: SampleCalls) -> str:
 
 
 def _call(number: int, one: Call) -> str:
-    sign = "✗ failed" if one.failed else "✓ read as"
+    sign = "✗ failed" if one.failed else "✓ parsed as"
     return (
         f'<div class="call"><div><b>{number}. {safe(one.task)}</b></div>'
         f'<div class="quiet">{safe(one.facts)}</div><div>{sign}: {safe(one.outcome)}</div>'
@@ -231,7 +231,7 @@ def _messages(number: int, one: Call) -> str:
     """Each message in turn; a prompt after the first asks to repair the reply before it."""
     pieces: list[str] = []
     for place, message in enumerate(one.messages):
-        what = "Raw reply" if message.role == "reply" else "Prompt" if place == 0 else "Request to repair it"
+        what = "Raw reply" if message.role == "reply" else "Prompt" if place == 0 else "Repair request"
         size = f"{len(message.text):,} characters"
         label = f"{what} of task {number}"
         pieces.append(

@@ -253,10 +253,10 @@ class Reader {
   drawBanner(statement) {
     this.banner.className = `banner ${statement?.verdict ?? "none"}`
     if (!statement) {
-      const hint = this.options.length ? "Choose a statement to see its evidence" : "No statements to show"
+      const hint = this.options.length ? "Click a statement to see its evidence" : "No statements to show"
       const selected = this.data.passages.reduce((sum, passage) => sum + passage.selected.length, 0)
-      const helping = selected === 1 ? "the sentence that helps" : `the ${selected} sentences that help`
-      return this.banner.replaceChildren(selected ? `${hint}. Underlined: ${helping} to answer the question` : hint)
+      const helping = selected === 1 ? "the sentence that helps" : `${selected} sentences that help`
+      return this.banner.replaceChildren(selected ? `${hint}. Underlined: ${helping} answer the question` : hint)
     }
     const { icon } = this.data.verdicts[statement.verdict]
     const says = element("span", "says", statement.says)

@@ -50,7 +50,7 @@ def statement_reader(
     """Draw the answer with its statements marked, the list of them, and the passages.
 
     `chosen` is the statement shown at first, from 0; what a person chose since under the same `key`
-    goes before it. `answer_note` stands under the heading; `selected` are sentences of the passages that help to
+    takes precedence. `answer_note` is under the heading; `selected` are sentences of the passages that help to
     answer the question, marked while no statement is chosen. Returns the chosen statement, or None.
     """
     state: dict[str, int | None] = st.session_state.get(key, {})
@@ -162,7 +162,7 @@ def _people(judged: JudgedStatement) -> list[dict[str, str]]:
 def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
     """What one passage says of a statement by itself."""
     found = _evidence(verdict, rank, [mark for mark in verdict.evidence if mark.rank == rank], text, unit)
-    return found | {"how": ", ".join(filter(None, ["by itself", found["how"]]))}
+    return found | {"how": ", ".join(filter(None, ["this passage alone", found["how"]]))}
 
 
 def _evidence(
@@ -170,14 +170,14 @@ def _evidence(
 ) -> dict[str, Any]:
     """What one passage has to do with a statement: the places in it and how they were found."""
     by_stretch: dict[Stretch, Evidence] = {(mark.start, mark.end): mark for mark in reversed(marks)}
-    kept = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
+    marks_apart = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
     return {
         "rank": rank,
         "look": evidence_style(verdict, marks[0]).css if marks else style_of(verdict).css,
-        "how": ", ".join(dict.fromkeys(EVIDENCE[mark.how] for mark in kept)),
+        "how": ", ".join(dict.fromkeys(EVIDENCE[mark.how] for mark in marks_apart)),
         "marks": [
             {"start": unit(mark.start), "end": unit(mark.end), "look": evidence_style(verdict, mark).css}
-            for mark in kept
+            for mark in marks_apart
         ],
     }
 

@@ -20,7 +20,7 @@ from ragboard.readers import ImportReport, Preview, preview, read_runs
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
 from ragboard_dashboard.controls import uploaded, without_folder
-from ragboard_dashboard.data import evaluates, known_metrics, store, surroundings, writable
+from ragboard_dashboard.data import evaluates, known_metrics, launch_context, store, writable
 from ragboard_dashboard.links import open_page, open_run
 from ragboard_dashboard.progress import panel
 from ragboard_dashboard.text import column_label, plain
@@ -51,7 +51,7 @@ def draw() -> None:
         return
     st.header("Upload a run", anchor=False)
     if not writable():
-        st.info("This dashboard is read-only: no file is taken.", icon=":material/lock:")
+        st.info("This dashboard is read-only: you cannot upload here.", icon=":material/lock:")
         return
     file = st.file_uploader(
         "A run file: JSONL, JSON, CSV or Parquet with questions, passages and answers",
@@ -69,7 +69,7 @@ def draw() -> None:
 
 def _help() -> None:
     st.markdown(
-        "Files of ragas (any version) and RAGChecker are recognised; columns of any other table can be matched here. "
+        "ragboard recognises files of ragas (any version) and RAGChecker; for other tables you can match columns here. "
         "One sample in JSON Lines:"
     )
     st.code(
@@ -81,7 +81,7 @@ def _help() -> None:
 
 
 def _refused(name: str, error: RagboardError) -> None:
-    st.error("This file cannot be imported so. Nothing was stored.", icon=":material/error:")
+    st.error("This file cannot be imported. Nothing was stored.", icon=":material/error:")
     plain(without_folder(str(error)) or name)
 
 
@@ -162,12 +162,14 @@ def _form(path: Path, mapping: dict[str, str | None], seen: Preview, source: str
 def _fields(path: Path, seen: Preview) -> UploadForm | None:
     """Draw the form's fields; None until one of its buttons was pressed."""
     left, right = st.columns(2)
-    name = left.text_input("Name of the run", value=path.stem, max_chars=120)
+    name = left.text_input("Run name", value=path.stem, max_chars=120)
     settings = right.text_input(
-        "Configuration", placeholder="k=5, reranker=none", help="What distinguishes this run: key=value, by commas"
+        "Configuration",
+        placeholder="k=5, reranker=none",
+        help="What distinguishes this run: key=value, separated by commas",
     )
     split = left.selectbox(
-        "Several configurations in one file, by column",
+        "Split into runs by column",
         [None, *(use.column for use in seen.columns)],
         format_func=lambda column: "(one run)" if column is None else str(column),
     )
@@ -178,7 +180,7 @@ def _fields(path: Path, seen: Preview) -> UploadForm | None:
         default=[metric.spec for metric in DEFAULT_METRICS],
         format_func=column_label,
     )
-    skip = st.checkbox("Leave bad rows out and list them, instead of refusing the file")
+    skip = st.checkbox("Skip bad rows and list them, instead of refusing the file")
     then = _buttons()
     if then is None:
         return None
@@ -188,8 +190,8 @@ def _fields(path: Path, seen: Preview) -> UploadForm | None:
 def _buttons() -> Then | None:
     """What to do with the file; None until that was said."""
     plain(
-        "Evaluated at once by the embedded judge, which needs no key and no network and is a heuristic: rules of"
-        " thumb on shared words. Or choose a judge, and see what it would cost first.",
+        "Import and evaluate uses the embedded judge: rule-based, no key, no network. Or choose a judge and see its"
+        " cost first.",
         "note",
     )
     row = st.container(horizontal=True)
@@ -224,16 +226,14 @@ def _keep(path: Path, mapping: dict[str, str | None], form: UploadForm, source: 
 def _imported(report: ImportReport, added: tuple[AddedRun, ...]) -> None:
     st.session_state["import-report"] = (report, added)
     if added:
-        st.success(
-            f"{sum(run.samples for run in added):,} samples kept in {len(added)} run(s).",
-            icon=":material/check:",
-        )
+        samples, runs = sum(run.samples for run in added), len(added)
+        st.success(f"Imported {samples:,} samples in {runs} run{'s' if runs > 1 else ''}.", icon=":material/check:")
     _report(report)
 
 
 def _report(report: ImportReport) -> None:
     lines = [f"{report.rows_read:,} rows read, {report.encoding}"]
-    lines += [f"left out, line {row.line}: {row.field or 'row'}: {row.message}" for row in report.dropped[:20]]
+    lines += [f"skipped line {row.line}: {row.field or 'row'}: {row.message}" for row in report.dropped[:20]]
     lines += [f"{change.count} x {change.what} (line {', '.join(map(str, change.lines))})" for change in report.coerced]
     lines += [f"duplicate id, line {same.line}: {same.given} is now {same.assigned}" for same in report.duplicated[:20]]
     lines += report.notes
@@ -250,9 +250,9 @@ def _start(added: tuple[AddedRun, ...], specs: tuple[str, ...]) -> None:
     for run in added:
         ref = RunRef(run_id=run.id, name=run.name, evaluation_id=None)
         try:
-            watched.append(start_evaluation(store(), ref, Choice(metrics=specs), surroundings()))
+            watched.append(start_evaluation(store(), ref, Choice(metrics=specs), launch_context()))
         except RagboardError as error:
-            st.error("Kept, but its evaluation was not started.", icon=":material/error:")
+            st.error("Imported, but the evaluation did not start.", icon=":material/error:")
             plain(f"{run.name}: {error}")
     if len(watched) < len(added):
         return
@@ -264,9 +264,9 @@ def _start(added: tuple[AddedRun, ...], specs: tuple[str, ...]) -> None:
 def _watch(watched: str, run: str) -> None:
     st.header("Evaluating", anchor=False)
     plain(run)
-    kept = st.session_state.get("import-report")
-    if kept:
-        _report(kept[0])
+    report = st.session_state.get("import-report")
+    if report:
+        _report(report[0])
     _follow(watched.split(","), run)
 
 
@@ -276,12 +276,12 @@ def _follow(evaluations: list[str], run: str) -> None:
     for live in seen:
         panel(live, RunRef(run_id=live.run_id, name=run, evaluation_id=None))
     if not seen:
-        st.error("The evaluation in this address is not in the store.", icon=":material/search_off:")
+        st.error("The evaluation in this link is not in the store.", icon=":material/search_off:")
         return
     if any(live.under_way for live in seen):
         return
-    kept = st.session_state.get("import-report")
-    if all(live.state == "finished" for live in seen) and (kept is None or not _untidy(kept[0])):
+    report = st.session_state.get("import-report")
+    if all(live.state == "finished" for live in seen) and (report is None or not _untidy(report[0])):
         open_run(run)
     if st.button("Open the run", icon=":material/arrow_forward:"):
         open_run(run)

@@ -244,4 +244,4 @@ def test_alone_it_says_which_role_nobody_fills(nli_folder: Path, tmp_path: Path)
     arguments = ["evaluate", str(run), "--metrics", "ragas.faithfulness", "--judge", f"nli:{nli_folder}"]
     done = CliRunner().invoke(main, [*arguments, "--store", str(tmp_path / "store")])
     assert done.exit_code == 1
-    assert "does not answer ExtractStatements; name another judge for the role 'extract'" in done.stderr
+    assert "does not answer ExtractStatements tasks (role 'extract'); use --extract embedded" in done.stderr

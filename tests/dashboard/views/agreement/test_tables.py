@@ -52,7 +52,7 @@ def test_every_contender_has_a_cell_for_each_dimension_within_the_scale(store: S
             assert 0 <= cell["value"] <= 1
             assert cell["low"] is None or cell["low"] <= cell["value"] <= cell["high"]
     assert data["rows"][0]["cells"][0]["notes"][0].startswith("30 pairs")
-    assert data["rows"][-1]["note"] == "published, another model; not reproduced here"
+    assert data["rows"][-1]["note"] == "published for another model; not reproduced here"
 
 
 def test_votes_that_only_name_a_side_draw_no_table_of_correlations(store: Store) -> None:

@@ -59,5 +59,5 @@ def test_every_rule_has_a_row_with_what_it_did() -> None:
         )
     )
     assert html.count("<tr>") == len(RULES) + 1
-    assert html.count("● applies") == 1
-    assert html.count("○ does not apply: not evaluated: ragchecker.&lt;b&gt;") == len(RULES) - 1
+    assert html.count("● flagged") == 1
+    assert html.count("○ not flagged: not evaluated: ragchecker.&lt;b&gt;") == len(RULES) - 1

@@ -15,7 +15,7 @@ def test_the_judges_accuracy_stands_beside_the_number_of_labels_with_its_interva
     report = systems_report([system("<b>a", 0.7, seed=1)])
     (one,) = report.systems
     assert isinstance(one.accuracy, Interval)
-    said = f"judge right on {one.accuracy.estimate:.3f} ({one.accuracy.low:.3f} to {one.accuracy.high:.3f}) of these"
+    said = f"judge accuracy {one.accuracy.estimate:.3f} ({one.accuracy.low:.3f} to {one.accuracy.high:.3f})"
     shown = estimates_html(report, raw=False)
     assert f"120 of 400 samples labelled; {said}" in shown
     assert "<b>a" not in shown

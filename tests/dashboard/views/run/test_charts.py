@@ -36,8 +36,8 @@ def group(value: str, mean: float | None) -> Group:
 def test_a_bin_says_how_many_samples_it_holds_and_how_many_lie_below_its_end() -> None:
     data = spread_data(spread(0.1, 0.6, 0.7, 0.8), "Histogram", "M", None)
     assert [one["said"] for one in data["bins"]] == [
-        "0.00 to 0.50: 1 samples; 25% up to there",
-        "0.50 to 1.00: 3 samples; 100% up to there",
+        "0.00 to 0.50: 1 samples; 25% up to here",
+        "0.50 to 1.00: 3 samples; 100% up to here",
     ]
     assert (data["top"], data["interval"], data["said"]) == (3, [0.4, 0.6], "mean 0.55")
 
@@ -92,7 +92,7 @@ def test_groups_share_a_scale_that_holds_every_interval_and_leave_out_those_with
 
 def test_groups_without_intervals_are_not_said_to_have_them() -> None:
     alone = replace(group("a", 0.5), interval=NONE)
-    assert groups_data([alone], "x")["ends"].startswith("Means; no group has enough samples for an interval, on a")
+    assert groups_data([alone], "x")["ends"].startswith("Means; no group has enough samples for a CI, on a")
 
 
 def test_signs_that_turn_the_direction_of_writing_are_taken_from_names_of_groups() -> None:

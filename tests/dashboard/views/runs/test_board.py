@@ -41,7 +41,7 @@ def test_runs_of_different_judges_are_said_to_be_not_comparable(tmp_path: Path) 
     now = datetime.now(UTC).replace(tzinfo=None)
     alike, unlike = (board_data(runs, {}, now)["caption"] for runs in ([run, run], [run, other]))
     assert "judges" not in alike
-    assert unlike.endswith("Judged by different judges, so not comparable: embedded (heuristic); gpt.")
+    assert unlike.endswith("Not comparable: different judges (embedded (rule-based); gpt).")
 
 
 def test_the_share_of_refusals_is_of_the_samples_that_were_evaluated(tmp_path: Path) -> None:

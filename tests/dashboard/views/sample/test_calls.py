@@ -36,11 +36,11 @@ def test_nothing_in_a_prompt_or_a_reply_is_markup() -> None:
 def test_each_message_is_folded_away_under_what_it_is() -> None:
     html = calls_html(SampleCalls(tasks=(call(),), missing=""))
     titles = [part.split(" <span")[0] for part in html.split("<summary>")[1:]]
-    assert titles == ["Prompt", "Raw reply", "Request to repair it", "Raw reply"]
+    assert titles == ["Prompt", "Raw reply", "Repair request", "Raw reply"]
     assert "2 calls, 1 to repair the reply; 100 + 20 tokens; $0.000280" in html
     assert "<details open" not in html
 
 
 def test_a_failure_has_its_own_sign_and_word() -> None:
-    assert "✓ read as" in calls_html(SampleCalls(tasks=(call(),), missing=""))
+    assert "✓ parsed as" in calls_html(SampleCalls(tasks=(call(),), missing=""))
     assert "✗ failed" in calls_html(SampleCalls(tasks=(call(failed=True),), missing=""))

@@ -40,7 +40,7 @@ def says(statement: JudgedStatement) -> str:
     ("statement", "words"),
     [
         (judged(None), "Not judged."),
-        (judged("supported"), "Supported; the judge points to no passage."),
+        (judged("supported"), "Supported; the judge names no passage."),
         (judged("supported", mark(2)), "Passage 2 says this."),
         (judged("supported", mark(3), mark(1)), "Passages 1 and 3 together say this."),
         (judged("supported", mark(1), mark(2), mark(4)), "Passages 1, 2 and 4 together say this."),
@@ -51,7 +51,7 @@ def says(statement: JudgedStatement) -> str:
             judged("contradicted", mark(1, stance="against"), mark(2, stance="against")),
             "Passages 1 and 2 say otherwise.",
         ),
-        (judged("contradicted"), "Contradicted; the judge points to no passage."),
+        (judged("contradicted"), "Contradicted; the judge names no passage."),
         (judged("unsupported"), "No passage says this."),
         (judged("unsupported", mark(4)), "No passage says this. Nearest: passage 4."),
         (judged("unsupported", mark(4), mark(2)), "No passage says this. Nearest: passages 2 and 4."),
@@ -64,14 +64,14 @@ def test_the_evidence_is_put_in_words(statement: JudgedStatement, words: str) ->
 def test_evidence_in_a_passage_that_is_not_there_is_left_out() -> None:
     (statement,) = drawn(judged("supported", mark(9)))["statements"]
     assert statement["evidence"] == []
-    assert statement["says"] == "Supported; the judge points to no passage."
+    assert statement["says"] == "Supported; the judge names no passage."
 
 
 def test_evidence_is_handed_over_in_utf16_units_and_says_how_it_was_found() -> None:
     (statement,) = drawn(judged("supported", mark(1), mark(1, 16, 23, how="overlap")))["statements"]
     (found,) = statement["evidence"]
     assert [(m["start"], m["end"]) for m in found["marks"]] == [(3, 16), (17, 24)]
-    assert found["how"] == "quoted by the judge, shared words, found by overlap"
+    assert found["how"] == "quoted by the judge, found by word overlap"
 
 
 @pytest.mark.parametrize("stretch", [(-1, 4), (4, 4), (8, 2), (2, 10_000)])
@@ -126,7 +126,7 @@ def alone(**labels: Label) -> JudgedStatement:
     return JudgedStatement(statement=Statement(side="response", text="It is so."), verdict=None, single=single)
 
 
-TOGETHER = "Each passage was held against it by itself; nobody judged them together."
+TOGETHER = "Judged against each passage on its own, not against all together."
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_what_single_passages_say_is_told_apart_from_a_verdict_on_all(
     (shown,) = drawn(statement)["statements"]
     assert (shown["verdict"], shown["says"]) == (look, f"{words} {TOGETHER}")
     assert {found["rank"]: found["look"] for found in shown["evidence"]} == named
-    assert {found["how"] for found in shown["evidence"]} <= {"by itself"}
+    assert {found["how"] for found in shown["evidence"]} <= {"this passage alone"}
 
 
 def test_a_verdict_on_all_passages_goes_before_what_single_ones_say() -> None:

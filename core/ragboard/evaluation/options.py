@@ -1,4 +1,4 @@
-"""On which terms an evaluation runs: none of them changes an answer."""
+"""The options of an evaluation: none of them changes an answer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ragboard.judges.options import JudgeOptions
 from ragboard.metrics import METRICS, Metric
 from ragboard.prices import Prices, read_prices
 
-__all__ = ["LIMITS", "Expected", "Terms"]
+__all__ = ["LIMITS", "EvaluationOptions", "Expected"]
 
 LIMITS = ("sample", "seed", "max_calls", "max_cost", "max_minutes")
-"""Those of the terms that say how much is asked."""
+"""The options that limit how much is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +28,10 @@ class Expected:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class EvaluationOptions:
     """How much an evaluation may ask, what it may take from elsewhere, and what it knows."""
 
-    together: int = 32
+    concurrency: int = 32
     """Samples under way at a time; as many as requests may be."""
     retry: bool = False
     """Ask again what failed; else a failure is an answer like any other."""
@@ -57,7 +57,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         """Raise SettingError for a limit below what anything takes."""
-        for name, least in (("together", 1), ("sample", 1), ("max_calls", 0), ("max_cost", 0), ("max_minutes", 0)):
+        for name, least in (("concurrency", 1), ("sample", 1), ("max_calls", 0), ("max_cost", 0), ("max_minutes", 0)):
             given = getattr(self, name)
             if given is not None and given < least:
                 raise SettingError(f"{name} is {given}, expected at least {least}")
