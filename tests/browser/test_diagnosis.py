@@ -50,7 +50,9 @@ def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_p
     page.wait_for_url("**/diagnosis?run=bm25-k3")
     expect(page.get_by_role("heading", name="Diagnosis of bm25-k3")).to_be_visible()
     expect(page.get_by_text("Retrieval loses more than generation")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"Claim recall 0\.\d\d \(0\.\d\d to 0\.\d\d\), n = 52")).first).to_be_visible()
+    expect(
+        page.get_by_text(re.compile(r"Claim recall 0\.\d\d, 95% CI 0\.\d\d to 0\.\d\d, n = 52")).first
+    ).to_be_visible()
     table = page.get_by_role("table")
     expect(table.get_by_role("row")).to_have_count(21)
     spoke, silent = table.get_by_text("● flagged").count(), table.get_by_text("○ not flagged").count()

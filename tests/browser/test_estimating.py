@@ -91,4 +91,6 @@ def test_the_interval_moves_with_the_next_sample_that_is_finished(
     settled(estimate)
     after = powered(estimate)
     assert f"{LABELLED + 1} labels" in after
-    assert re.findall(r"\[.*\]", before) != re.findall(r"\[.*\]", after)
+    interval = re.compile(r"[\d.]+ to [\d.]+")
+    assert interval.findall(before)
+    assert interval.findall(before) != interval.findall(after)
