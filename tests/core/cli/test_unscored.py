@@ -29,7 +29,7 @@ def call(store: Store, *words: str) -> Result:
 
 @pytest.mark.parametrize(
     ("policy", "shown", "code"),
-    [("excluded", "1.00 [", 0), ("zero", "20 unscored count as 0", 1), ("bounds", "0.75 to 1.00 [", 4)],
+    [("excluded", "1.00 (", 0), ("zero", "20 unscored count as 0", 1), ("bounds", "0.75 to 1.00 (", 4)],
 )
 def test_list_page_and_gate_count_the_unscored_alike(runs: Store, policy: str, shown: str, code: int) -> None:
     chosen = ("--unscored", policy)
