@@ -106,5 +106,5 @@ def test_a_recorder_around_a_model_is_that_model(tmp_path: Path) -> None:
     assert isinstance(recorder, ModelJudge)
     assert (recorder.model, recorder.name) == ("m", "openai:m")
     assert recorder.request(ExtractStatements(question="q", text="A b.")) is not None
-    with pytest.raises(SettingError, match="--max-cost needs the price of m"):
+    with pytest.raises(SettingError, match="--max-cost needs a price for m"):
         Budget.of(EvaluationOptions(max_cost=1, prices={}), Panel(judge=recorder))
