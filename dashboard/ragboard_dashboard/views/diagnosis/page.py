@@ -111,7 +111,7 @@ def _evidence(look: Look, name: str) -> tuple[str, dict[str, str], str]:
     if isinstance(look, HallucinationQuery) and all(run.name != name for run in get_runs()):
         look = SampleQuery(order="worst", only="loose", search=look.question)
     if isinstance(look, HallucinationQuery):
-        query = {"runs": name, "verdict": look.verdict or "all", "question": look.question, "passage": look.passage}
+        query = {"runs": name, "verdict": look.verdict or "", "question": look.question, "passage": look.passage}
         return "hallucinations", {key: value for key, value in query.items() if value}, "Show the statements"
     if isinstance(look, Breakdown):
         return "run", {"run": name, "column": look.column, "group": column_title(look.by)}, "Show the chart"
